@@ -23,12 +23,13 @@ from discreet import local
 from discreet.clustering.central import auto, lift
 from discreet.clustering.central.private_kmeans import planned
 from discreet.core import checks
-from discreet.core.checks import Exact
 from discreet.core.domain import Domain
 from discreet.core.figures import SURE_DELTA
 from discreet.core.frames import Frames
+from discreet.core.prices import Epsilon
 from discreet.core.zcdp import epsilon_to_zcdp
 from discreet.errors import InvalidArgument
+from discreet.mechanisms import Price
 from discreet.metric.points.law import IsotropicLaw
 from discreet.noise import DiscreteLaplace
 from discreet.noise.integer.max_norm import max_norm_variance
@@ -374,7 +375,7 @@ def _bound(n: int, persons: int, values: int, epsilon: float, rows: int) -> RowB
 
 def _leaf_error(n: int, d: int, epsilon: float) -> float:
     """Return the standard error of the count of a deepest leaf of a tree with default settings."""
-    settings, left = TreeSettings.read(), Fraction(repr(_left(epsilon)))
+    settings, left = TreeSettings.read(), Epsilon(Fraction(repr(_left(epsilon))))
     axis = settings.axis_rule(d)
     division = Division.make(
         left,
@@ -385,7 +386,7 @@ def _leaf_error(n: int, d: int, epsilon: float) -> float:
         fan_out=settings.fan_out,
         paid_splits=settings.pays_splits(axis),
     )
-    return _count_error(float(division.left(settings.max_depth)))
+    return _count_error(division.left(settings.max_depth).shown)
 
 
 def _grid(n: int, d: int, clusters: int, epsilon: float) -> tuple[int, ...]:
@@ -405,8 +406,8 @@ def _cells(parts: tuple[int, ...]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _chosen(n: int, d: int, clusters: int, epsilon: float, delta: float) -> tuple[auto.Choice, Exact, str]:
-    """Return which synopsis private k-means would take, with what, and in which unit."""
+def _chosen(n: int, d: int, clusters: int, epsilon: float, delta: float) -> tuple[auto.Choice, Price]:
+    """Return which synopsis private k-means would take, and with what."""
     return planned(float(n), d, clusters, epsilon, delta, _SIZE_SHARE)
 
 
@@ -421,9 +422,9 @@ def _excess(n: int, d: int, clusters: int, epsilon: float, delta: float) -> floa
         parts = _grid(n, d, clusters, epsilon)[0]
         bound = rules.rugnik_bound(parts, float(n), _left(epsilon), d, clusters)
         return float(3 * clusters ** (2 / d) * bound / n)
-    choice, left, unit = _chosen(n, d, clusters, epsilon, delta)
+    choice, left = _chosen(n, d, clusters, epsilon, delta)
     if choice.method == "lift":
-        return lift.added_noise(left, unit, n / clusters, d)
+        return lift.added_noise(left, n / clusters, d)
     variance = max_norm_variance(FIXED_POINT / Fraction(repr(_left(epsilon))), d + 1) / FIXED_POINT**2
     std = math.sqrt(variance) / (2 * n / clusters)  # in declared widths
     return float(12 * clusters ** (2 / d) * std * std)

@@ -210,7 +210,7 @@ class Account(Standing):
         price, share = self._price(epsilon, rho, delta)
         self._check_unit(unit)
         given = checks.exact("epsilon" if rho is None else "rho", epsilon if rho is None else rho, "a price", "0.1")
-        laws = [step_facts(Line(label, given, kind, (), law), rho is not None, share)]
+        laws = [step_facts(Line(label, given, kind, law=law), rho is not None, share)]
 
         def line() -> dict[str, Any]:
             asked = self._asked("spend", label, price, share, {}, len(self._totals.entries) + 1)

@@ -5,14 +5,14 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.accounts.account import Account, Reservation
-from discreet.core.guarantee import Ledger
+from discreet.core.ledger import Entry, Ledger
 from discreet.core.zcdp import zcdp_to_epsilon
 from discreet.errors import InvalidType
 
 
 def reserve(
     ledger: Any, job: str, own: Ledger, *, unit: Any = "row", asked: Mapping[str, Any] | None = None
-) -> Reservation | None:
+) -> Reservation | Entry | None:
     """Charge a release to the ledger or account that its user named, before any row is read.
 
     Parameters
@@ -31,7 +31,7 @@ def reserve(
     Examples
     --------
     >>> everything = Ledger(epsilon=1)
-    >>> reserve(everything, "synopsis", Ledger(epsilon=0.25))
+    >>> _ = reserve(everything, "synopsis", Ledger(epsilon=0.25))
     >>> everything.remaining
     0.75
     """
@@ -41,8 +41,9 @@ def reserve(
     price = _price(ledger, own)
     if isinstance(ledger, Account):
         return ledger.reserve(job, **price, unit=unit, asked=asked)
-    ledger.spend(job, **price)
-    return None
+    assert isinstance(ledger, Ledger)
+    _, amount = ledger.priced(job, price.get("epsilon"), price.get("rho"))
+    return ledger.charge(job, amount, delta=price.get("delta", 0))
 
 
 def check_ledger(ledger: Any, own: Ledger | None = None, unit: Any = "row", job: str = "release") -> None:
@@ -69,7 +70,7 @@ def check_ledger(ledger: Any, own: Ledger | None = None, unit: Any = "row", job:
 
 def _price(ledger: Ledger | Account, own: Ledger) -> dict[str, Any]:
     """Return what a release costs: in its own unit, or to a ledger in ε the ε that its ρ amounts to, and its δ."""
-    whole, delta = own.total.exact, Fraction(repr(own.delta))
+    whole, delta = own.total.exact, own.delta_limit
     if isinstance(ledger, Account):
         return {own.unit: whole, "delta": delta}
     if own.unit == "epsilon":

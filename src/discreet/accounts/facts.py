@@ -78,11 +78,35 @@ def _walk(lines: tuple[Line, ...], zcdp: bool) -> list[list[Any]]:
 
 
 def step_facts(line: Line, zcdp: bool, delta: Fraction) -> list[Any]:
-    law = "" if line.parts else line.law
+    """Return law, price and δ of one step."""
+    law = line_law(line)
     if zcdp:  # the line is in ρ, whatever the step was: only Gaussian noise is known by its ρ
         law = law if law == "gaussian" else "zcdp"
-    law = law or "response"
-    return [law, str(line.amount), str(delta), 1]
+    return [law if law != "gaussian" or zcdp else "response", str(line.amount), str(delta), 1]
+
+
+def line_law(line: Line) -> str:
+    """Return the law of a step's privacy loss, from what was drawn for it; "response" where only its price is known.
+
+    Gaussian noise counts as such where one row moves one number by 1. One choice per row has bounded losses; a person
+    with several rows may enter several choices.
+
+    Examples
+    --------
+    >>> from discreet.core.draws import Draw
+    >>> line_law(Line("cells", Fraction(1), "parallel", draws=(Draw("gaussian", Fraction(1)),)))
+    'gaussian'
+    >>> line_law(Line("sums", Fraction(5), "parallel", draws=(Draw("gaussian", Fraction(1), Fraction(5)),)))
+    'response'
+    """
+    if line.parts or not line.draws:
+        return line.law or "response"
+    draw = line.draws[0]
+    if len(line.draws) > 1 or draw.rows > 1:
+        return "response"
+    if draw.law == "gaussian":
+        return "gaussian" if draw.moves == 1 else "response"
+    return {"laplace": "laplace", "choice": "exponential"}.get(draw.law, "response")
 
 
 def prices_of(entries: tuple[Entry, ...], currency: str) -> list[Price]:

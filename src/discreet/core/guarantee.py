@@ -21,6 +21,7 @@ from discreet._version import __version__
 from discreet.core import checks, html
 from discreet.core.checks import Budget, Exact
 from discreet.core.domain import Domain
+from discreet.core.draws import Draw
 from discreet.core.facts import told_of
 from discreet.core.figures import SURE_DELTA, rule_text
 from discreet.core.ledger import KINDS, Kind, Ledger, Line, Scope, add_up, spending
@@ -47,7 +48,7 @@ NEIGHBOURS: Mapping[str, str] = MappingProxyType(
 #: What a seal is over: bytes, or buffers that follow each other.
 Payload: TypeAlias = bytes | bytearray | memoryview | Iterable[Any]
 
-_FORMAT, _FORMAT_VERSION = "discreet.guarantee", 1
+_FORMAT, _FORMAT_VERSION = "discreet.guarantee", 2
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,8 @@ class Guarantee:
             checks.probability("delta", self.delta)
         if any(not isinstance(x, Line) or not x.amount > 0 for x in self.ledger):
             raise InvalidType("ledger", self.ledger, "lines with positive amounts", "Guarantee.from_ledger(ledger)")
+        for line in self.ledger:
+            line.check(self.accounting)
         if not isinstance(self.parameters, Mapping):
             raise InvalidType("parameters", self.parameters, "a mapping", "parameters={}")
         object.__setattr__(self, "neighbours", self.neighbours or NEIGHBOURS[self.model])
@@ -393,17 +396,24 @@ def _together_text(earlier: Any) -> str:
 
 
 def _line_to_dict(line: Line) -> dict[str, Any]:
-    parts = {"parts": [_line_to_dict(x) for x in line.parts]} if line.parts else {}
-    return {"label": line.label, "amount": str(line.amount), "kind": line.kind, **parts}
+    facts: dict[str, Any] = {"label": line.label, "amount": str(line.amount), "kind": line.kind}
+    if line.parts:
+        return {**facts, "parts": [_line_to_dict(x) for x in line.parts]}
+    if line.draws:
+        return {**facts, "draws": [draw.to_dict() for draw in line.draws]}
+    return {**facts, "unused" if line.unused else "external": True}
 
 
 def _line_from_dict(facts: Mapping[str, Any]) -> Line:
     amount: Exact = math.inf if facts["amount"] == "inf" else Fraction(facts["amount"])
     kind: Kind = checks.choice("kind", facts["kind"], KINDS)
     parts = tuple(_line_from_dict(x) for x in facts.get("parts", ()))
-    if not isinstance(facts["label"], str) or amount <= 0 or (parts and add_up(parts, kind) != amount):
-        raise FormatError("a ledger line does not add up")
-    return Line(facts["label"], amount, kind, parts)
+    draws = tuple(Draw.from_dict(x) for x in facts.get("draws", ()))
+    said = [name for name in ("parts", "draws", "unused", "external") if facts.get(name)]
+    known = {"label", "amount", "kind", *said}
+    if not isinstance(facts["label"], str) or amount <= 0 or len(said) != 1 or set(facts) != known:
+        raise FormatError("a ledger line is damaged")
+    return Line(facts["label"], amount, kind, parts, draws, said == ["unused"])
 
 
 def _domain_to_dict(domain: Domain) -> dict[str, Any]:

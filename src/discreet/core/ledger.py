@@ -4,7 +4,7 @@ Composition. Steps on the same rows add up (*sequential*). Steps on disjoint par
 dearest part (*parallel*), because adding or removing one row changes one part; this holds for the add-or-remove
 relation, and for parts that are fixed in advance or were made by a step that was itself paid for. Both may be
 nested. The budget of a later step may depend on earlier *outputs*, as long as no path overspends
-(spec partition-synopsis 2.1), which is what the ledger enforces.
+(adaptive composition), which is what the ledger enforces.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from typing import Any, Literal
 
 from discreet.core import checks, html
 from discreet.core.checks import Budget, Exact
+from discreet.core.draws import Draw
 from discreet.core.zcdp import zcdp_to_epsilon
-from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType
+from discreet.errors import BudgetExceeded, FormatError, InvalidArgument, InvalidType
 
-Kind = Literal["sequential", "parallel"]
-KINDS: tuple[Kind, ...] = ("sequential", "parallel")
+Kind = Literal["sequential", "parallel", "pure"]
+KINDS: tuple[Kind, ...] = ("sequential", "parallel", "pure")
 #: More marginals of one sort than this are told by their number and their sum; the ledger itself keeps all.
 _MOST_ALIKE = 4
 
@@ -38,34 +39,60 @@ class Line:
         What the budget was spent on.
     amount : Fraction or inf
         What it cost: as given for a step; the sum (sequential) or the maximum (parallel) of the parts for a group.
-    kind : {"sequential", "parallel"}
-        For a step, "parallel" says that the one price covers many disjoint cells.
+    kind : {"sequential", "parallel", "pure"}
+        For a step, "parallel" says that the one price covers many disjoint cells. A group of kind "pure" holds pure ε
+        steps in a zCDP ledger: it costs (Σε)²/2.
     parts : tuple of Line
         The steps of a group; empty for a step.
+    draws : tuple of Draw
+        The noise that the price bought; several only on disjoint cells. Empty for groups and for the next two.
+    unused : bool
+        True for a share of the budget that was set aside and bought nothing. It stays spent.
     law : str
-        The law of the noise, if an account can compose it more tightly than by its price; no part of a promise.
+        The law that a user gave for a mechanism of their own, so that an account composes it more tightly.
+
+    Notes
+    -----
+    A step without draws that is not unused is *external*: a mechanism outside this package was charged with
+    `Ledger.spend`. The promise then rests on whoever wrote that mechanism.
 
     Examples
     --------
-    >>> Line("count", Fraction(1, 4))
-    Line(label='count', amount=Fraction(1, 4), kind='sequential', parts=())
+    >>> line = Line("count", Fraction(1, 4))
+    >>> line.external, Line("cells", Fraction(1), "parallel", draws=(Draw("laplace", Fraction(1)),)).external
+    (True, False)
     """
 
     label: str
     amount: Exact
     kind: Kind = "sequential"
     parts: tuple[Line, ...] = ()
+    draws: tuple[Draw, ...] = ()
+    unused: bool = False
     law: str = field(default="", repr=False, compare=False)
 
-    def times(self, factor: int) -> Line:
-        """Return the same line, and those below it, that many times as dear.
+    @property
+    def external(self) -> bool:
+        """Whether the step was charged by hand, outside the gate."""
+        return not (self.parts or self.draws or self.unused)
 
-        Examples
-        --------
-        >>> Line("count", Fraction(1, 4)).times(3).amount
-        Fraction(3, 4)
+    def check(self, accounting: str) -> None:
+        """Refuse a line that is cheaper than what was drawn for it, or that does not add up.
+
+        Raises
+        ------
+        FormatError
+            With the label of the line.
         """
-        return Line(self.label, self.amount * factor, self.kind, tuple(part.times(factor) for part in self.parts))
+        if self.kind == "pure" and (accounting != "rho" or not self.parts):
+            raise FormatError(f"the ledger line {self.label!r} is a pure group outside a zCDP ledger")
+        if self.parts and (self.draws or self.unused or add_up(self.parts, self.kind) != self.amount):
+            raise FormatError(f"the ledger line {self.label!r} does not add up")
+        for part in self.parts:
+            part.check("epsilon" if self.kind == "pure" else accounting)
+        for draw in self.draws:
+            if draw.cost(accounting) > self.amount:
+                raise FormatError(f"the ledger line {self.label!r} is cheaper than the noise that was drawn for it")
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, Line]]:
         """Yield this line and those below it with their depth."""
@@ -87,8 +114,8 @@ def add_up(lines: Sequence[Line], kind: Kind = "sequential") -> Exact:
     amounts = [add_up(x.parts, x.kind) if x.parts else x.amount for x in lines]
     total: Exact = Fraction(0)
     for amount in amounts:
-        total = total + amount if kind == "sequential" else max(total, amount)
-    return total
+        total = max(total, amount) if kind == "parallel" else total + amount
+    return total * total / 2 if kind == "pure" else total
 
 
 def spending(lines: Sequence[Line], unit: str, names: Sequence[str], kind: Kind = "sequential") -> list[str]:
@@ -109,8 +136,10 @@ def spending(lines: Sequence[Line], unit: str, names: Sequence[str], kind: Kind 
             text = f"{len(same)} {sort}, {sign}{float(add_up(same)):.6g} in all"
             told[sort] = text + " (each one price over disjoint cells)" * joint
         elif line.parts:
-            parts = ", ".join(spending(line.parts, unit, names, line.kind))
-            told[str(i)] = f"{text} ({'the dearest of' if joint else 'the sum of'} {parts})"
+            inner = "epsilon" if line.kind == "pure" else unit
+            parts = ", ".join(spending(line.parts, inner, names, line.kind))
+            how = {"parallel": "the dearest of", "pure": "half the square of the sum of epsilons"}
+            told[str(i)] = f"{text} ({how.get(line.kind, 'the sum of')} {parts})"
         else:
             told[str(i)] = text + " (one price over disjoint cells)" * joint
     return list(told.values())
@@ -125,15 +154,45 @@ def _sort(line: Line, names: Sequence[str]) -> str:
     return f"marginals of {counted}" if counted and set(of) <= set(names) else ""
 
 
+class Entry:
+    """A line in the making: its price is charged, its noise may still be drawn."""
+
+    def __init__(self, label: str, amount: Exact, kind: Kind, *, unused: bool = False, law: str = "") -> None:
+        self.label, self.amount, self.kind, self.unused, self.law = label, amount, kind, unused, law
+        self.draws: list[Draw] = []
+        #: The lines of a release that this one paid for as a whole.
+        self.parts: tuple[Line, ...] = ()
+
+    def detail(self, lines: tuple[Line, ...]) -> None:
+        """Put the lines of the release that this charge paid for below it, if they are in its unit."""
+        spent = add_up(lines)
+        if self.amount != math.inf and spent < self.amount:
+            lines = (*lines, Line("unused", self.amount - spent, unused=True))
+        if add_up(lines) == self.amount:
+            self.parts = lines
+
+    @property
+    def line(self) -> Line:
+        """The line as it stands."""
+        return Line(self.label, self.amount, self.kind, self.parts, tuple(self.draws), self.unused, self.law)
+
+
 class Scope:
     """A place to spend from: the ledger itself or a group within it. See `Ledger`."""
 
-    def __init__(self, ledger: Ledger | None, parent: Scope | None, label: str, kind: Kind) -> None:
+    def __init__(
+        self, ledger: Ledger | None, parent: Scope | None, label: str, kind: Kind, limit: Exact = math.inf
+    ) -> None:
         self._ledger: Ledger = ledger if ledger is not None else self  # type: ignore[assignment]
-        self._parent, self._label, self._kind = parent, label, kind
+        self._parent, self._label, self._kind, self._limit = parent, label, kind, limit
         self._total: Exact = Fraction(0)
-        self._parts: list[Line | Scope] = []
+        self._parts: list[Entry | Scope] = []
         self._members: set[str] = set()
+
+    @property
+    def unit(self) -> Literal["epsilon", "rho"]:
+        """What this group counts in: "epsilon" or "rho"."""
+        return "epsilon" if self._kind == "pure" or self._parent is None else self._parent.unit
 
     def spend(
         self,
@@ -145,7 +204,10 @@ class Scope:
         law: str = "",
         delta: Any = 0,
     ) -> Exact:
-        """Charge one step, before it touches the data.
+        """Charge one step of a mechanism of your own, before it touches the data.
+
+        The line is marked *external*: what the price buys is yours to prove. The methods of this package charge and
+        draw in one call instead (`discreet.mechanisms`).
 
         Parameters
         ----------
@@ -153,7 +215,7 @@ class Scope:
             What the budget is for.
         epsilon : float or Fraction
             Its price, if the step is ε-differentially private. In a zCDP ledger it is charged as ρ = ε²/2.
-        kind : {"sequential", "parallel"}
+        kind : {"sequential", "parallel"}, default "sequential"
             "parallel" notes that the one price covers disjoint cells. (To charge disjoint parts at different prices,
             open a `parallel` group.)
         rho : float or Fraction
@@ -177,42 +239,64 @@ class Scope:
         InvalidArgument
             If a parallel group has a member of this name already.
         """
-        kind = checks.choice("kind", kind, KINDS)
-        price, amount = self._price(label, epsilon, rho)
+        kind = checks.choice("kind", kind, KINDS[:2])
+        price, amount = self.priced(label, epsilon, rho)
+        self.charge(label, amount, kind, delta=delta, law=law)
+        return price
+
+    def charge(
+        self,
+        label: str,
+        amount: Exact,
+        kind: Kind = "sequential",
+        *,
+        delta: Any = 0,
+        unused: bool = False,
+        law: str = "",
+    ) -> Entry:
+        """Write a line whose noise the caller draws at once; ``amount`` is in the unit of this group.
+
+        For `discreet.mechanisms`. Raises as `spend` does.
+        """
+        _check_label(label)
         share = self._ledger._share(delta)
         with self._ledger._lock:
             self._check_new(label)
             self._ledger._check_share(label, share)
             for place, total in self._after(label, amount):
                 place._total = total
-            self._append(label, Line(label, amount, kind, law=law))
+            entry = Entry(label, amount, kind, unused=unused, law=law)
+            self._append(label, entry)
             self._ledger._delta_spent += share
-        return price
+        return entry
 
     def check(self, label: str, epsilon: Any = None, *, rho: Any = None, delta: Any = 0) -> None:
         """Raise what `spend` with these arguments would, without charging anything.
 
         For a method that has to look at the *form* of its data (type, shape) first: it checks, looks, spends.
         """
-        _, amount = self._price(label, epsilon, rho)
-        share = self._ledger._share(delta)
+        _, amount = self.priced(label, epsilon, rho)
+        self._ledger._check_share(label, self._ledger._share(delta))
+        self.check_amount(label, amount)
+
+    def check_amount(self, label: str, amount: Exact) -> None:
+        """Raise what `charge` would, without charging anything."""
         with self._ledger._lock:
             self._check_new(label)
-            self._ledger._check_share(label, share)
             self._after(label, amount)
 
-    def _price(self, label: str, epsilon: Any, rho: Any) -> tuple[Exact, Exact]:
+    def priced(self, label: str, epsilon: Any, rho: Any) -> tuple[Exact, Exact]:
         """Return what a step costs as given, and in the ledger's unit."""
         _check_label(label)
         if (epsilon is None) == (rho is None):
             raise InvalidArgument("epsilon", epsilon, "given, or rho, but not both", 'spend("count", 0.1)')
         if rho is not None:
-            if self._ledger.unit == "epsilon":
+            if self.unit == "epsilon":
                 raise InvalidArgument("rho", rho, "left out in a pure epsilon ledger", "Ledger(rho=0.5, delta=1e-6)")
             price = checks.budget("rho", rho)
             return price, price
         price = checks.budget("epsilon", epsilon)
-        return price, price if self._ledger.unit == "epsilon" else price * price / 2
+        return price, price if self.unit == "epsilon" else price * price / 2
 
     def _after(self, label: str, amount: Exact) -> list[tuple[Scope, Exact]]:
         """Return what the groups from here to the root would cost after a step; raise if that is too much."""
@@ -220,26 +304,45 @@ class Scope:
         place: Scope | None = self
         grown, added = amount, amount  # the member that grows: what it costs then, and how much that is more
         while place is not None:
-            total = place._total + added if place._kind == "sequential" else max(place._total, grown)
+            before = place._total
+            total = max(before, grown) if place._kind == "parallel" else before + added
+            if total > place._limit:
+                left = place._limit - before
+                raise BudgetExceeded(
+                    f"{label!r} needs {place.unit} {_short(amount)} but only {_short(left)} of {_short(place._limit)} "
+                    "is left; spend less or open a larger ledger"
+                )
+            grown = place._cost(total)
             # An infinite total cannot grow, and inf - inf is undefined.
-            added = total - place._total if place._total != math.inf else Fraction(0)
-            grown = total
+            added = grown - place._cost(before) if before != math.inf else Fraction(0)
             totals.append((place, total))
             place = place._parent
         if totals[-1][0] is not self._ledger:
             raise InvalidType("scope", self, "a group opened on its ledger", "ledger.parallel(...)")
-        limit = self._ledger._limit
-        if grown > limit:
-            left = limit - self._ledger._total
-            raise BudgetExceeded(
-                f"{label!r} needs {self._ledger.unit} {_short(amount)} but only {_short(left)} of {_short(limit)} "
-                "is left; spend less or open a larger ledger"
-            )
         return totals
 
-    def sequential(self, label: str) -> Scope:
-        """Open a group whose steps add up."""
-        return self._open(label, "sequential")
+    def _cost(self, total: Exact) -> Exact:
+        """Return what so much spent here costs the group above: pure ε steps cost (Σε)²/2 in zCDP."""
+        return total * total / 2 if self._kind == "pure" and self._parent is not None else total
+
+    def sequential(self, label: str, limit: Exact = math.inf) -> Scope:
+        """Open a group whose steps add up, at most to a limit."""
+        return self._open(label, "sequential", limit)
+
+    def pure(self, label: str, limit: Exact) -> Scope:
+        """Open a group of pure ε steps in a zCDP ledger: they add up to a limit in ε, and cost (Σε)²/2.
+
+        Examples
+        --------
+        >>> ledger = Ledger(rho=1, delta=1e-6)
+        >>> with ledger.pure("cuts", 1) as cuts:
+        ...     _ = cuts.spend("axis", 0.5), cuts.spend("place", 0.5)
+        >>> ledger.spent
+        0.5
+        """
+        if self.unit == "epsilon":
+            raise InvalidArgument("kind", "pure", "used in a zCDP ledger only", f"sequential({label!r})")
+        return self._open(label, "pure", limit)
 
     def parallel(self, label: str) -> Scope:
         """Open a group whose members work on disjoint rows: it costs as much as its dearest member.
@@ -259,9 +362,9 @@ class Scope:
         """
         return self._open(label, "parallel")
 
-    def _open(self, label: str, kind: Kind) -> Scope:
+    def _open(self, label: str, kind: Kind, limit: Exact = math.inf) -> Scope:
         _check_label(label)
-        scope = Scope(self._ledger, self, label, kind)
+        scope = Scope(self._ledger, self, label, kind, limit)
         with self._ledger._lock:
             self._check_new(label)
             self._append(label, scope)
@@ -277,7 +380,7 @@ class Scope:
                 "a label of its own for other rows, or one sequential group for several steps on the same rows",
             )
 
-    def _append(self, label: str, part: Line | Scope) -> None:
+    def _append(self, label: str, part: Entry | Scope) -> None:
         self._parts.append(part)
         self._members.add(label.strip())
 
@@ -305,10 +408,15 @@ class Scope:
     def lines(self) -> tuple[Line, ...]:
         """What was spent here, in order."""
         return tuple(
-            x if isinstance(x, Line) else Line(x._label, x._total, x._kind, x.lines)
+            x.line if isinstance(x, Entry) else Line(x._label, x._cost(x._total), x._kind, x.lines)
             for x in list(self._parts)
-            if isinstance(x, Line) or x._total > 0
+            if isinstance(x, Entry) or x._total > 0
         )
+
+    @property
+    def left(self) -> Exact:
+        """What this group may still spend by its own limit."""
+        return math.inf if self._limit == math.inf else self._limit - self._total
 
 
 class Ledger(Scope):
@@ -363,12 +471,17 @@ class Ledger(Scope):
     @property
     def remaining(self) -> Budget:
         """What is left of it."""
-        return Budget(math.inf if self._limit == math.inf else self._limit - self._total)
+        return Budget(self.left)
 
     @property
     def delta(self) -> float:
         """The δ of the guarantee: the one given with ρ, or what the steps of an ε ledger have added up to."""
         return float(self._delta_spent if self._unit == "epsilon" else self._delta)
+
+    @property
+    def delta_limit(self) -> Fraction:
+        """The δ that the ledger was opened with, exactly; 0 without one."""
+        return self._delta
 
     @property
     def epsilon(self) -> float:

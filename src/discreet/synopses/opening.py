@@ -13,30 +13,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet import engines, noise
-from discreet.accounts import Reservation, check_ledger, reserve
+from discreet.accounts import check_ledger
 from discreet.core import checks
 from discreet.core.arrays import IntArray
-from discreet.core.checks import Exact
 from discreet.core.domain import Categorical, Domain, as_domain, dialect_of
-from discreet.core.guarantee import Guarantee, Ledger, Line
+from discreet.core.guarantee import Guarantee
 from discreet.core.people import check_unit, released_columns, row_promise
-from discreet.core.unit import PERSON_NEIGHBOURS, Person, Unit
+from discreet.core.prices import Epsilon, Rho, Wanted, wanted_of
+from discreet.core.unit import Person, Unit
 from discreet.engines.passes.cells import GridMap, RowMap
 from discreet.engines.passes.counts import CellCounts
 from discreet.engines.passes.lattice import batch_rows
 from discreet.engines.persons.bounded import PersonTable, check_person
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
-from discreet.noise.integer.laplace import LARGEST_SCALE
-from discreet.synopses.prices import Wanted, count_law, draw, pay, pure_part, wanted_of
+from discreet.mechanisms import Gate, law_for
 
 #: Of a central release. Below, noise for a share of the budget would be wider than can be drawn.
-SMALLEST_EPSILON = Fraction(1, 10**9)
+SMALLEST_EPSILON = Epsilon(Fraction(1, 10**9))
 #: A bound on rows per person that is bought: its share of the budget, and what it can be: few numbers, as every one
 #: more can be the wrong one.
 AUTO_SHARE = Fraction(1, 20)
@@ -61,10 +60,8 @@ class OpenRelease:
         The columns that may be released: the declared ones without identifiers and persons.
     declared : Domain
         All declared columns.
-    ledger : Ledger
-        What is left to spend.
-    stream : Generator
-        Where all noise comes from.
+    gate : Gate
+        What is left to spend, and the only way to publish anything about the rows.
     n_rows : float
         A noisy or public number of rows; may be negative.
     n_rows_variance : float or None
@@ -73,64 +70,33 @@ class OpenRelease:
         For the guarantee.
     counts : CellCounts or None
         The raw counts of the grid that was known beforehand, if there was one: as sensitive as the rows.
-    reserved : Reservation or None
-        What an account has set aside for it.
-    person : Person or None
-        The unit, if it is a person: with the number of rows that was bought, if it was.
-    paid : tuple of Line
-        What was bought at a price for a person; the ledger's prices are for a row.
     """
 
     source: engines.Source
     domain: Domain
     declared: Domain
-    ledger: Ledger
-    stream: noise.Generator
+    gate: Gate
     n_rows: float
     n_rows_variance: float | None = None
     assumptions: tuple[str, ...] = ()
     counts: CellCounts | None = None
-    reserved: Reservation | None = None
-    person: Person | None = None
-    paid: tuple[Line, ...] = ()
 
     @property
-    def cells_gain(self) -> Fraction:
-        """How much more than a row's price, in zCDP, cells may spend where no cell holds rows of two groups.
-
-        A person then puts at most ``per_group`` rows into one cell, so all cells together move by no more than the root
-        of `Person.l2_squared`, instead of by ``rows``. Axes of categories are always cut into all of their categories.
-        """
-        person = self.person
-        if person is None or self.ledger.unit == "epsilon" or not person.group:
-            return Fraction(1)
+    def apart(self) -> bool:
+        """Whether no cell of a grid holds rows of two of a person's groups: axes of categories are cut into all."""
+        person = self.gate.person
+        if person is None or not person.group:
+            return False
         axes = {c.name: c for c in self.domain}
-        apart = all(isinstance(axes.get(name), Categorical) for name in person.group)
-        return Fraction(person.l2_squared(grouped=False), person.l2_squared()) if apart else Fraction(1)
+        return all(isinstance(axes.get(name), Categorical) for name in person.group)
+
+    def promise(self, parameters: Mapping[str, Any]) -> Guarantee:
+        """Return what is promised once all is spent."""
+        return self.gate.promise(parameters, domain=self.domain, assumptions=self.assumptions)
 
     def book(self, promise: Guarantee) -> Guarantee:
         """Write into the account, if there is one, that this is published."""
-        if self.reserved is not None:
-            self.reserved.book(promise)
-        return promise
-
-    def promise(self, parameters: Mapping[str, Any]) -> Guarantee:
-        """Return what is promised once all is spent: to one row, or, at as many times the price, to one person."""
-        if self.ledger.unit == "rho":
-            parameters = {**parameters, "noise": "gaussian"}
-        if self.reserved is not None:
-            parameters = {**parameters, "account": self.reserved.facts}
-        facts = {"parameters": parameters, "domain": self.domain, "assumptions": self.assumptions}
-        promise = Guarantee.from_ledger(self.ledger, model="central", seeded=self.stream.seeded, **facts)
-        if self.person is None:
-            return promise
-        times = self.person.l1 if self.ledger.unit == "epsilon" else self.person.l2_squared(grouped=False)
-        return dataclasses.replace(
-            promise,
-            unit=self.person.describe(),
-            neighbours=PERSON_NEIGHBOURS,
-            ledger=(*self.paid, *(line.times(times) for line in promise.ledger)),
-        )
+        return self.gate.book(promise)
 
 
 def open_release(
@@ -148,7 +114,7 @@ def open_release(
     asked: Mapping[str, Any] | None = None,
     rho: Any = None,
     delta: Any = None,
-    gaussian: Callable[[Domain, Exact, Fraction], bool] | None = None,
+    gaussian: Callable[[Domain, Epsilon, Rho], bool] | None = None,
 ) -> OpenRelease:
     """Check the arguments that all central methods share, and buy a noisy number of rows.
 
@@ -200,86 +166,74 @@ def open_release(
     (2.0, Domain({'x0': (0.0, 1.0)}))
     """
     wanted = Wanted.read(epsilon, rho, delta)
-    own, share, public, stream = _shared(wanted, random_state, n_rows, size_share)
+    share, public, stream = _shared(wanted, random_state, n_rows, size_share)
     check_ledger(ledger)
     source = engines.open(table(X, _declared_width(domain)), dialect=dialect_of(domain))
     if isinstance(domain, tuple):
         source.check_numbers()
     declared = as_domain(domain, source.names)
     axes = check_columns(declared, select=select)
-    groups = declared.unit.group if isinstance(declared.unit, Person) else ()
+    unit = declared.unit
+    groups = unit.group if isinstance(unit, Person) else ()
     source = bind(source, declared, declared.select(list(dict.fromkeys([*axes.names, *groups]))) if groups else axes)
     assumed = (PUBLIC_DOMAIN, *row_promise(declared))
-    if isinstance(declared.unit, Person):
-        check_person(source, declared.unit)
-    per_row = _per_row(own.total.exact, declared.unit)
-    _check_prices(per_row, float(wanted.pure), share, size_share, public)
+    if isinstance(unit, Person):
+        check_person(source, unit)
+    per_row = _per_row(wanted.pure, unit)
+    _check_prices(per_row, wanted.pure.shown, share, size_share, public)
     if check is not None:
-        check(axes, per_row if isinstance(declared.unit, Person) or rho is not None else epsilon)
-    if gaussian is not None and wanted.rho is not None and gaussian(axes, wanted.pure, wanted.rho):
-        own = wanted.ledger(gaussian=True)
-    reserved = reserve(ledger, job, own, unit=declared.unit, asked={**(asked or {}), "columns": list(axes.names)})
-    person: Person | None = None
-    paid: tuple[Line, ...] = ()
-    if isinstance(declared.unit, Person):
-        source, person, own, paid = _bounded(source, declared, axes, declared.unit, own, stream)
+        check(axes, per_row.amount if isinstance(unit, Person) or rho is not None else epsilon)
+    wide = gaussian is not None and wanted.rho is not None and gaussian(axes, wanted.pure, wanted.rho)
+    asked = {**(asked or {}), "columns": list(axes.names)}
+    gate = Gate.open(wanted, gaussian=wide, unit=unit, random_state=stream, ledger=ledger, job=job, asked=asked)
+    if isinstance(unit, Person):
+        source, person = _bounded(source, declared, axes, unit, gate)
         axes, declared = axes.with_unit(person), declared.with_unit(person)
+    opening = OpenRelease(source, axes, declared, gate, math.nan, assumptions=assumed)
     if public is not None:
-        assumed = (*assumed, PUBLIC_SIZE)
-        return OpenRelease(source, axes, declared, own, stream, public, None, assumed, None, reserved, person, paid)
+        return dataclasses.replace(opening, n_rows=public, assumptions=(*assumed, PUBLIC_SIZE))
     if size_share is None:
-        return OpenRelease(source, axes, declared, own, stream, math.nan, None, assumed, None, reserved, person, paid)
-    whole = own.total.exact
-    price = whole if whole == math.inf else whole * share
-    pay(own, "number of rows", price, own.unit, "sequential", law="laplace")
-    law = count_law(price, own.unit)
-    known = None if grid is None else grid(axes)
-    counts = source.count(RowMap(axes), batch_size=batch_rows(len(axes))) if known is None else source.count(known)
-    noisy = float(int(counts.counts.sum()) + draw(law, None, stream))
-    kept = None if known is None else counts
-    return OpenRelease(source, axes, declared, own, stream, noisy, law.variance, assumed, kept, reserved, person, paid)
+        return opening
+    known, read = None if grid is None else grid(axes), []
+
+    def rows() -> int:
+        batch = batch_rows(len(axes))
+        read.append(source.count(RowMap(axes), batch_size=batch) if known is None else source.count(known))
+        return int(read[0].counts.sum())
+
+    found = gate.hold("number of rows", gate.left * share, "sequential").numbers(rows)
+    kept = None if known is None else read[0]
+    return dataclasses.replace(opening, n_rows=float(found.values), n_rows_variance=found.variance, counts=kept)
 
 
-def _per_row(epsilon: Exact, unit: Unit | None) -> Exact:
-    """Return what a whole budget is for one row; the most it can be where the number of rows is to be bought."""
+def _per_row(price: Epsilon, unit: Unit | None) -> Epsilon:
+    """Return what a whole budget is for one row; the most it can be where the number of rows is to be found."""
     if not isinstance(unit, Person):
-        return epsilon
-    return epsilon * (1 - AUTO_SHARE) if unit.rows == "auto" else epsilon / unit.rows
+        return price
+    return price * (1 - AUTO_SHARE) if unit.rows == "auto" else price / unit.rows
 
 
 def _bounded(
-    source: engines.Source, declared: Domain, axes: Domain, person: Person, ledger: Ledger, stream: noise.Generator
-) -> tuple[engines.Source, Person, Ledger, tuple[Line, ...]]:
-    """Return the table of the rows that are used, the unit, a ledger per row, and what was paid for the bound.
+    source: engines.Source, declared: Domain, axes: Domain, person: Person, gate: Gate
+) -> tuple[engines.Source, Person]:
+    """Return the table of the rows that are used, and the unit.
 
     Privacy
     -------
-    Neighbours: add or remove one person, with all their rows. The bound, if it is bought, is a private quantile of the
-    persons' numbers of rows: a person is one entry of that list. It is drawn by the exponential mechanism
-    (`discreet.noise.exponential`) with the scores of `bound_scores`, for `AUTO_SHARE` of the budget. What is left,
-    divided by the bound, is the price per row of the bounded table. The key of the choice is drawn from the release's
-    stream and told nobody.
+    Neighbours: add or remove one person, with all their rows. The bound, if it is to be found, is a private quantile of
+    the persons' numbers of rows: a person is one entry of that list. It is drawn by the exponential mechanism with the
+    scores of `bound_scores`, for `AUTO_SHARE` of the budget. The key that decides which rows of a person are used is
+    drawn from the release's stream and published nowhere.
     """
-    paid: tuple[Line, ...] = ()
-    if person.rows == "auto":
-        whole = ledger.total.exact
-        price = pure_part(whole if whole == math.inf else whole * AUTO_SHARE, ledger.unit)
-        ledger.spend(AUTO_LABEL, price)
-        paid = ledger.lines
-    halves = noise.below(2**32, size=16, rng=stream).astype(np.uint64)
-    people = PersonTable(source, person, declared, axes, (halves[:8] << np.uint64(32)) | halves[8:])
-    if person.rows == "auto":
-        scores = bound_scores(people.histogram(AUTO_ROWS[-1] + 1))
-        chosen = noise.exponential(scores, epsilon=cast(float, price), span=AUTO_SPAN, counts=AUTO_WEIGHTS, rng=stream)
+    line = None
+    if person.rows == "auto":  # charged before rows are read
+        line = gate.hold(AUTO_LABEL, (gate.whole * AUTO_SHARE).pure(), "sequential", per="unit")
+    people = PersonTable(source, person, declared, axes, gate.free.key(8))
+    if line is not None:
+        chosen = line.choose(lambda: bound_scores(people.histogram(AUTO_ROWS[-1] + 1)), AUTO_SPAN, AUTO_WEIGHTS)
         person = dataclasses.replace(person, rows=AUTO_ROWS[chosen])
-    left = ledger.remaining.exact
-    if isinstance(left, float):
-        per_row = Ledger(left)
-    elif ledger.unit == "epsilon":
-        per_row = Ledger(left / person.l1)
-    else:
-        per_row = Ledger(rho=left / person.l2_squared(grouped=False), delta=Fraction(repr(ledger.delta)))
-    return people.bounded(person.l1), person, per_row, paid
+        gate.bound(person)
+    return people.bounded(person.l1), person
 
 
 def bound_scores(histogram: IntArray) -> IntArray:
@@ -317,16 +271,18 @@ def check_release(
 
     Of a domain ``(low, high)`` with two scalars the columns are not known; then all but what depends on them.
     """
-    own, share, public, _ = _shared(wanted_of(model), model.random_state, model.n_rows, model.size_share)
-    check_ledger(getattr(model, "ledger", None), own, getattr(model.domain, "unit", None), type(model).__name__)
+    wanted = wanted_of(model)
+    share, public, _ = _shared(wanted, model.random_state, model.n_rows, model.size_share)
+    named = {"ledger": getattr(model, "ledger", None), "unit": getattr(model.domain, "unit", None)}
+    Gate.check(wanted, job=type(model).__name__, **named)
     width = _declared_width(model.domain)
     if width is not None or not isinstance(model.domain, tuple):
         declared = as_domain(model.domain, [f"x{i}" for i in range(width or 1)])
         axes = check_columns(declared, select=select)
-        per_row = _per_row(own.total.exact, declared.unit)
-        _check_prices(per_row, float(own.total), share, model.size_share, public)
+        per_row = _per_row(wanted.pure, declared.unit)
+        _check_prices(per_row, wanted.pure.shown, share, model.size_share, public)
         stated = isinstance(declared.unit, Person) or getattr(model, "rho", None) is not None
-        check(axes, per_row if stated else model.epsilon)
+        check(axes, per_row.amount if stated else model.epsilon)
 
 
 def check_columns(declared: Domain, *, select: Callable[[Domain], Domain] | None = None) -> Domain:
@@ -341,21 +297,20 @@ def check_columns(declared: Domain, *, select: Callable[[Domain], Domain] | None
 
 def _shared(
     wanted: Wanted, random_state: Any, n_rows: Any, size_share: Any
-) -> tuple[Ledger, Fraction, float | None, noise.Generator]:
+) -> tuple[Fraction, float | None, noise.Generator]:
     """Check the arguments that need no columns."""
-    ledger = wanted.ledger(gaussian=False)
     share = Fraction(1) if size_share is None else checks.probability("size_share", size_share)
     public = None if n_rows is None else _size(n_rows)
-    _check_prices(wanted.pure, float(wanted.pure), share, size_share, public)
-    return ledger, share, public, noise.generator(random_state)
+    _check_prices(wanted.pure, wanted.pure.shown, share, size_share, public)
+    return share, public, noise.generator(random_state)
 
 
-def _check_prices(per_row: Exact, epsilon: Any, share: Fraction, size_share: Any, public: float | None) -> None:
+def _check_prices(per_row: Epsilon, epsilon: Any, share: Fraction, size_share: Any, public: float | None) -> None:
     """Refuse a budget so small, for one row, that its noise cannot be drawn."""
     if per_row < SMALLEST_EPSILON:
-        expected = f"at least {float(SMALLEST_EPSILON):g} for one row: noise for less hides a thousand million rows"
+        expected = f"at least {SMALLEST_EPSILON.shown:g} for one row: noise for less hides a thousand million rows"
         raise InvalidArgument("epsilon", epsilon, expected, "epsilon=0.1")
-    if public is None and per_row * share * LARGEST_SCALE < 1:
+    if public is None and not law_for(per_row * share).drawable:
         expected = f"large enough to buy the number of rows from epsilon={epsilon!r}"
         raise InvalidArgument("size_share", size_share, expected, "size_share=0.03")
 

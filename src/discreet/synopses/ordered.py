@@ -19,17 +19,16 @@ from sklearn.isotonic import isotonic_regression
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.checks import Exact
 from discreet.core.dates import date_array, time_array
 from discreet.core.domain import Categorical, Column, Date, Domain, Integer, Time
 from discreet.core.html import EstimatorHtml
+from discreet.core.prices import Epsilon
 from discreet.engines.passes.cells import GridMap
 from discreet.engines.passes.counts import CellCounts
 from discreet.engines.writer import write_table
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.noise.integer.laplace import LARGEST_SCALE
+from discreet.mechanisms import Moves, law_for
 from discreet.synopses.opening import check_release, note_columns, open_for
-from discreet.synopses.prices import count_law, draw, pay
 
 #: A column is read in at most 2^16 steps, and all columns together in fewer than 2^60 cells.
 _STEP_BITS, _CELL_BITS = 16, 60
@@ -137,27 +136,27 @@ class OrderedMicroaggregation(EstimatorHtml, BaseEstimator):  # type: ignore[mis
         self._public()
         opening = open_for(self, X, check=self._read, select=self._select)
         k, n = self._public()
-        domain, ledger = opening.domain, opening.ledger
+        domain, gate = opening.domain, opening.gate
         grid = public_steps(domain)
         moves, shares = sensitivities(grid, n // k)
-        whole, noisy, scales = ledger.remaining.exact, [], {}
-        for name, share in zip(domain.names, shares, strict=True):
-            pay(ledger, f"sums of {name}", _part(whole, share), "epsilon", "sequential")
+        noisy, scales = [], {}
+        prices = [gate.left.pure() * share for share in shares]
+        lines = [gate.hold(f"sums of {c}", price, "sequential") for c, price in zip(domain.names, prices, strict=True)]
         sums = run_sums(opening.source.count(grid), grid, k, n)
         sizes = run_sizes(k, n)
-        for j, (column, move, share) in enumerate(zip(domain, moves, shares, strict=True)):
-            law = count_law(_part(whole, share), sensitivity=move)
-            mean = (sums[j] + draw(law, (len(sizes),), opening.stream)) / sizes
+        for j, (column, move, line) in enumerate(zip(domain, moves, lines, strict=True)):
+            found = line.numbers(sums[j], Moves(l1=move))
+            mean = found.values / sizes
             mean = isotonic_regression(mean, sample_weight=sizes.astype(float)) if j == 0 else mean
             noisy.append(_values(grid, j, mean))
             width = (column.high - column.low) / grid.parts[j]
-            scales[column.name] = float(move / _part(whole, share)) * width / k
+            scales[column.name] = float(found.law.scale) * width / k
         self.means_: FloatArray = np.stack(noisy, axis=1)
         self.sizes_: IntArray = sizes
         self.scales_ = scales
         facts = {"method": "OrderedMicroaggregation", "k": k, "n_rows": n, "means": len(sizes)}
         facts |= {"order": list(domain.names), "noise_of_a_mean": scales}
-        if opening.person is None:
+        if gate.person is None:
             facts["also_neighbours"] = "one row replaced by another, at the same epsilon"
         self.table_ = _table(domain, np.repeat(self.means_, sizes, axis=0))
         promise = opening.promise(facts)
@@ -198,8 +197,9 @@ class OrderedMicroaggregation(EstimatorHtml, BaseEstimator):  # type: ignore[mis
             expected = f"at least {least}, the root of n_rows, with several columns: less would be worse than no groups"
             raise InvalidArgument("k", k, expected, f"k={least}")
         moves, shares = sensitivities(public_steps(domain), n // k)
-        price = checks.budget("epsilon", self.epsilon if per_row is None else per_row)
-        if any(move > LARGEST_SCALE * share * price for move, share in zip(moves, shares, strict=True)):
+        price = Epsilon(checks.budget("epsilon", self.epsilon if per_row is None else per_row))
+        laws = (law_for(price * share, Moves(l1=move)) for move, share in zip(moves, shares, strict=True))
+        if not all(law.drawable for law in laws):
             raise InvalidArgument("epsilon", self.epsilon, "so large that its noise can be drawn", "epsilon=1.0")
 
     def __sklearn_tags__(self) -> Any:
@@ -263,10 +263,6 @@ def run_sums(counts: CellCounts, grid: GridMap, k: int, n: int) -> IntArray:
         first = ends[at] - held[at]
         found.append(np.diff(before[at] + (bounds - first) * steps[at]))
     return np.stack(found)
-
-
-def _part(whole: Exact, share: Fraction) -> Exact:
-    return whole if isinstance(whole, float) else whole * share
 
 
 def _values(grid: GridMap, j: int, steps: FloatArray) -> FloatArray:

@@ -11,25 +11,25 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from discreet import noise
 from discreet.accounts import Account, check_ledger
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.checks import Exact
 from discreet.core.domain import Categorical, Column, Domain, Integer
 from discreet.core.guarantee import Guarantee, Ledger
+from discreet.core.prices import Epsilon
 from discreet.core.stretches import stretches_of
 from discreet.engines.passes.cells import GridMap
 from discreet.engines.passes.where import WhereMap, WhereSum
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.noise.integer.laplace import LARGEST_SCALE
+from discreet.mechanisms import LARGEST_SCALE, Gate, Law, Moves, reach
+from discreet.noise.stream.generator import generator
 from discreet.synopses.artifact.answers import wide
 from discreet.synopses.opening import OpenRelease, open_release
-from discreet.synopses.prices import count_law, draw, pay
 
 #: Numbers are added up on a public grid, as fine as its noise can be drawn: of at most so many steps (the second) from
 #: 0, or from the middle, to the farther bound. Of fewer than the first between the bounds, it is refused. Quantiles are
@@ -132,7 +132,7 @@ class QuerySession:
         check_ledger(account)
         self.account, self.domain, self._table = account, domain, table
         # One stream for all questions: with one seed, noise of two answers must not be the same.
-        self._stream = noise.generator(random_state)
+        self._stream = generator(random_state)
 
     # ---- questions
 
@@ -147,11 +147,10 @@ class QuerySession:
             What the answer costs.
         """
         opening, rows = self._read("count", None, where, epsilon)
-        price = opening.ledger.remaining.exact
-        pay(opening.ledger, "count", price, "epsilon", "sequential", law="laplace")
-        law, counts = count_law(price), opening.source.count(rows)
-        value = float(int(counts.counts.sum()) + int(draw(law, None, opening.stream)))
-        return _answer(opening, "count", value, lambda level: _around(value, reach(law, level)))
+        line = opening.gate.hold("count", opening.gate.left, "sequential")
+        found = line.numbers(lambda: int(opening.source.count(rows).counts.sum()))
+        value = float(found.values)
+        return _answer(opening, "count", value, lambda level: _around(value, reach(found.law, level)))
 
     def histogram(
         self, column: str, bins: int = 10, where: Mapping[str, Any] | None = None, *, epsilon: float
@@ -159,25 +158,27 @@ class QuerySession:
         """Count rows by category, or by bins of equal width between the declared bounds."""
         opening, cells = self._read("histogram", (column, bins), where, epsilon)
         assert cells.grid is not None
-        price = opening.ledger.remaining.exact
-        pay(opening.ledger, f"histogram of {column}", price, "epsilon", law="laplace")
-        law, counts = count_law(price), opening.source.count(cells)
-        noisy = (counts.dense() + draw(law, (counts.n_cells,), opening.stream)).astype(np.float64)
+        gate = opening.gate
+        found = gate.counts(f"histogram of {column}", lambda: opening.source.count(cells).dense(), gate.left)
+        noisy = found.values.astype(np.float64)
         labels = _labels(cells.grid, opening.domain.column(column))
-        return _answer(opening, "histogram", noisy, lambda level: _around(noisy, reach(law, level)), labels)
+        return _answer(opening, "histogram", noisy, lambda level: _around(noisy, reach(found.law, level)), labels)
 
     def sum(self, column: str, where: Mapping[str, Any] | None = None, *, epsilon: float) -> Answer:
         """Add up the values of a column of numbers, clamped to its declared bounds."""
         opening, rows = self._read("sum", (column, _STEPS), where, epsilon)
-        axis, price = opening.domain.column(column), opening.ledger.remaining.exact
-        pay(opening.ledger, f"sum of {column}", price, "epsilon", "sequential")
-        far, step, _ = _grid(axis, Fraction(0), price)
+        axis, price = opening.domain.column(column), opening.gate.left
+        far, step, _ = _grid(axis, Fraction(0), price.amount)
         base = round((Fraction(axis.low) + Fraction(axis.high)) / 2 / step)  # sums from here stay small
         job = WhereSum(rows, float(base * step), float(step), -far - base, far - base)
-        n_rows, added = opening.source.where_sum(job)
-        law = count_law(price, sensitivity=far)
-        value = float((base * n_rows + added + int(draw(law, None, opening.stream))) * step)
-        return _answer(opening, "sum", value, lambda level: _around(value, reach(law, level) * float(step)))
+
+        def steps() -> int:
+            n_rows, added = opening.source.where_sum(job)
+            return base * n_rows + added
+
+        found = opening.gate.numbers(f"sum of {column}", steps, price, Moves(l1=far))
+        value = float(int(found.values) * step)
+        return _answer(opening, "sum", value, lambda level: _around(value, reach(found.law, level) * float(step)))
 
     def mean(self, column: str, where: Mapping[str, Any] | None = None, *, epsilon: float) -> Answer:
         """Return the mean of a column of numbers, clamped to its declared bounds.
@@ -185,24 +186,24 @@ class QuerySession:
         The interval holds both noises at once: it is the whole range of the column where few rows are counted.
         """
         opening, kept = self._read("mean", (column, _STEPS), where, epsilon)
-        axis, half = opening.domain.column(column), _share(opening.ledger.remaining.exact, 2)
-        pay(opening.ledger, f"rows with {column}", half, "epsilon", "sequential", law="laplace")
-        pay(opening.ledger, f"sum of {column}", half, "epsilon", "sequential")
+        axis, gate = opening.domain.column(column), opening.gate
+        half = gate.left / 2
+        counting = gate.hold(f"rows with {column}", half, "sequential")
+        adding = gate.hold(f"sum of {column}", half, "sequential")
         center = (Fraction(axis.low) + Fraction(axis.high)) / 2
-        far, fine, rounded = _grid(axis, center, half)
+        far, fine, rounded = _grid(axis, center, half.amount)
         middle, step = float(center), float(fine)
         n_rows, held = opening.source.where_sum(WhereSum(kept, middle, step, -far, far))
-        count, total = count_law(half), count_law(half, sensitivity=far)
-        rows = n_rows + int(draw(count, None, opening.stream))
-        added = held + int(draw(total, None, opening.stream))
+        counted, summed = counting.numbers(n_rows), adding.numbers(held, Moves(l1=far))
+        rows, added = int(counted.values), int(summed.values)
 
         def place(number: float) -> float:
             return float(min(max(middle + number * step, axis.low), axis.high))
 
         def ends(level: float) -> tuple[float, float]:
             each = (1 + level) / 2  # both hold together with at least this level
-            least, most = (added + sign * reach(total, each) for sign in (-1, 1))
-            few, many = rows - reach(count, each), rows + reach(count, each)
+            least, most = (added + sign * reach(summed.law, each) for sign in (-1, 1))
+            few, many = rows - reach(counted.law, each), rows + reach(counted.law, each)
             if few < 1:
                 return float(axis.low), float(axis.high)
             ends = least / (few if least < 0 else many) - rounded, most / (few if most > 0 else many) + rounded
@@ -218,16 +219,16 @@ class QuerySession:
         opening, cells = self._read("quantile", (column, 2**_QUANTILE_LEVELS), where, epsilon)
         assert cells.grid is not None
         axis, parts = opening.domain.column(column), cells.grid.parts[0]
-        half = _share(opening.ledger.remaining.exact, 2)
-        pay(opening.ledger, f"quantile of {column}", half, "epsilon", "sequential")
-        pay(opening.ledger, f"cells of {column}", half, "epsilon", "sequential")
+        gate = opening.gate
+        half = gate.left.pure() / 2
+        gate.check_price(f"quantile of {column}", half)
         counts = opening.source.count(cells)
         kept = counts.cells < parts  # not the cell of missing values
-        grid: dict[str, Any] = {"low": axis.low, "high": axis.high, "cells": counts.cells[kept], "n_cells": parts}
-        price = cast(float, half)
-        found = noise.quantiles_from_counts(counts.counts[kept], [asked], epsilon=price, **grid, rng=opening.stream)
-        value = float(found[0])
-        below, law, n_nodes = _noisy_ranks(counts.dense()[:parts], half, opening.stream)
+        value = gate.quantile(
+            f"quantile of {column}", lambda: (counts.cells[kept], counts.counts[kept]), asked, half,
+            low=axis.low, high=axis.high, n_cells=parts,
+        )  # fmt: skip
+        below, law, n_nodes = _noisy_ranks(gate, f"cells of {column}", counts.dense()[:parts], half)
         lines = axis.low + np.arange(parts + 1) * (axis.high - axis.low) / parts
         excess = below - float(asked) * below[-1]
         # A line's rank is a sum of some nodes, the whole is another: Laplace tails of their sum are no wider than this.
@@ -289,28 +290,8 @@ class QuerySession:
         return opening, checked[0]
 
 
-def reach(law: Any, level: float) -> int:
-    """Return the smallest whole number t with P(|noise| <= t) >= level, for discrete Laplace noise.
-
-    P(|Z| > t) = 2 a^(t+1)/(1 + a) with a = e^(-1/scale).
-
-    Examples
-    --------
-    >>> reach(noise.DiscreteLaplace(2), 0.95)
-    6
-    """
-    if not law.variance:
-        return 0
-    bound = math.log((1 - level) * (1 + law.alpha) / 2) / math.log(law.alpha)
-    return max(math.ceil(bound) - 1, 0)
-
-
 def _around(value: Any, by: float) -> tuple[Any, Any]:
     return value - by, value + by
-
-
-def _share(price: Exact, parts: int) -> Exact:
-    return price if isinstance(price, float) else price / parts
 
 
 def _parts(column: Column, wanted: int) -> int:
@@ -362,24 +343,29 @@ def _labels(grid: GridMap, column: Column) -> list[Any]:
     return [*grid.boxes(np.arange(grid.parts[0]))[0][:, 0].tolist(), *missing]
 
 
-def _noisy_ranks(counts: IntArray, epsilon: Exact, stream: noise.Generator) -> tuple[FloatArray, Any, IntArray]:
+def _noisy_ranks(gate: Gate, label: str, counts: IntArray, price: Epsilon) -> tuple[FloatArray, Law, IntArray]:
     """Return the noisy number of rows below every grid line, the noise of a node, and how many nodes make each up.
 
     A binary tree over the cells (filled up to a power of two): a line's rank is the sum of at most one node per level.
+
+    Privacy: a row changes one count by 1 in each level, so all counts of the tree have an l1 norm of the number of
+    levels. Price: as given.
     """
     levels = max(math.ceil(math.log2(len(counts))), 0)
-    law = count_law(_share(epsilon, levels + 1))
-    nodes = np.zeros(2**levels, np.int64)
-    nodes[: len(counts)] = counts
-    lines = np.arange(len(counts) + 1)
+    trees = [np.zeros(2**levels, np.int64)]
+    trees[0][: len(counts)] = counts
+    for _ in range(levels):  # from single cells up to the whole
+        trees.append(trees[-1].reshape(-1, 2).sum(axis=1))
+    found = gate.numbers(label, np.concatenate(trees), price, Moves(l1=levels + 1))
+    lines, start = np.arange(len(counts) + 1), 0
     below, used = np.zeros(len(lines)), np.zeros(len(lines), np.int64)
-    for level in range(levels + 1):  # from single cells up to the whole
-        noisy = nodes + draw(law, (len(nodes),), stream)
+    for level, nodes in enumerate(trees):
+        noisy = found.values[start : start + len(nodes)]
         taken = (lines >> level) & 1 == 1
         below[taken] += noisy[(lines[taken] >> level) - 1]
         used[taken] += 1
-        nodes = nodes.reshape(-1, 2).sum(axis=1) if len(nodes) > 1 else nodes
-    return below, law, used
+        start += len(nodes)
+    return below, found.law, used
 
 
 def _answer(opening: OpenRelease, job: str, value: Any, ends: Ends, labels: list[Any] | None = None) -> Answer:

@@ -40,17 +40,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet import noise
-from discreet.core.checks import Exact
 from discreet.core.domain import Categorical, Domain
-from discreet.core.guarantee import Ledger
+from discreet.core.prices import Epsilon, Rho
 from discreet.engines import GridMap, Source
-from discreet.noise import Generator
+from discreet.mechanisms import Gate, Price
 from discreet.synopses import Synopsis
 from discreet.synopses.consistency import rate_of
 from discreet.synopses.grid.rules import least_parts, rugnik_root
-from discreet.synopses.prices import pure_part
-from discreet.synopses.publishing import TYPICAL_OFFSET, noise_scale
+from discreet.synopses.publishing import TYPICAL_OFFSET
 from discreet.synopses.tree.axes import tie_order
 
 #: Up to this many axes a grid resolves the clusters.
@@ -122,10 +119,9 @@ def choose(
     n_rows: float,
     domain: Domain,
     n_clusters: int,
-    price: Exact,
+    price: Price,
     tight: bool = False,
     *,
-    unit: str = "epsilon",
     narrow: bool = False,
 ) -> Choice:
     """Choose a synopsis for k-means.
@@ -138,30 +134,28 @@ def choose(
         The declared columns.
     n_clusters : int
         Number of clusters.
-    price : float or Fraction
-        What is left of the budget.
+    price : Epsilon or Rho
+        What is left of the budget, per row.
     tight : bool, default False
         Whether clusters are known to occupy a small part of the domain; see `finds_tight`.
-    unit : {"epsilon", "rho"}
-        Of the price.
     narrow : bool, default False
         Of many columns: whether rows are known to lie near the middle of the domain; see `NARROW`.
 
     Examples
     --------
-    >>> choose(5000, Domain.box(0, [1, 1]), 15, 0.1)
+    >>> choose(5000, Domain.box(0, [1, 1]), 15, Epsilon(1) / 10)
     Choice(method='grid', settings={'rule': 16, 'n_clusters': 15}, refine=('mixture',))
-    >>> choose(2000, Domain.box([0] * 6, 1), 4, 0.1).settings["rule"]
+    >>> choose(2000, Domain.box([0] * 6, 1), 4, Epsilon(1) / 10).settings["rule"]
     [2, 2, 2, 1, 2, 2]
-    >>> choose(50_000, Domain.box([0] * 11, 1), 5, 0.1).settings["partitioner"]
+    >>> choose(50_000, Domain.box([0] * 11, 1), 5, Epsilon(1) / 10).settings["partitioner"]
     'privtree'
-    >>> choose(1e8, Domain.box([0] * 4, 1), 8, 1.0).settings["rule"]  # two reads of the rows
+    >>> choose(1e8, Domain.box([0] * 4, 1), 8, Epsilon(1)).settings["rule"]  # two reads of the rows
     16
-    >>> choose(50_000, Domain.box([0] * 100, 1), 5, 0.1).method
+    >>> choose(50_000, Domain.box([0] * 100, 1), 5, Epsilon(1) / 10).method
     'lift'
     """
-    like = like_pure(price, unit, len(domain))
-    if may_lift(domain) and like < math.inf and (narrow or has_rows_to_lift(n_rows, domain, n_clusters, price, unit)):
+    like = like_pure(price, len(domain))
+    if may_lift(domain) and like < math.inf and (narrow or has_rows_to_lift(n_rows, domain, n_clusters, price)):
         return Choice("lift", {"n_clusters": n_clusters})
     return boxes(n_rows, domain, n_clusters, like, tight)
 
@@ -212,19 +206,19 @@ def may_lift(domain: Domain) -> bool:
     return len(domain) >= MANY_AXES and is_whole(domain) and has_lengths(domain)
 
 
-def has_rows_to_lift(n_rows: float, domain: Domain, n_clusters: int, price: Exact, unit: str) -> bool:
+def has_rows_to_lift(n_rows: float, domain: Domain, n_clusters: int, price: Price) -> bool:
     """Tell whether a cluster has rows for a projection, wherever they lie.
 
     Without, in ρ, there are so few that boxes are a coarse grid, never a tree, whose rule is written for pure ε.
 
     Examples
     --------
-    >>> [has_rows_to_lift(n, Domain.box([0] * 40, 1), 8, Fraction(1, 2), "epsilon") for n in (600, 6000)]
+    >>> [has_rows_to_lift(n, Domain.box([0] * 40, 1), 8, Epsilon(1) / 2) for n in (600, 6000)]
     [False, True]
     """
     d = len(domain)
-    z = n_rows * like_pure(price, unit, d) / n_clusters / rows_for_a_mean(d)
-    return z >= (LIFT_FROM_GAUSSIAN if unit == "rho" else max(LIFT_FROM, LIFT_AXES / d))
+    z = n_rows * like_pure(price, d) / n_clusters / rows_for_a_mean(d)
+    return z >= (LIFT_FROM_GAUSSIAN if isinstance(price, Rho) else max(LIFT_FROM, LIFT_AXES / d))
 
 
 def has_lengths(domain: Domain) -> bool:
@@ -232,33 +226,33 @@ def has_lengths(domain: Domain) -> bool:
     return 1e-100 <= float((domain.high - domain.low).max()) <= 1e100
 
 
-def on_axes(n_rows: float, domain: Domain, n_groups: int, price: Exact, unit: str) -> tuple[Choice, bool]:
+def on_axes(n_rows: float, domain: Domain, n_groups: int, price: Price) -> tuple[Choice, bool]:
     """Choose a synopsis for the axes of a projection, and tell whether its noise is Gaussian.
 
-    In ρ a grid has Gaussian noise, if that is less, and is weighed at the ε whose noise on a mean would be as strong; a
+    In ρ a grid has Gaussian noise, and is weighed at the ε whose noise on a mean would be as strong; a
     tree's rule is written for Laplace noise, at √(2ρ).
 
     Examples
     --------
-    >>> on_axes(50_000, Domain.box([0] * 10, 1), 25, Fraction(1, 500), "rho")[1]
-    True
+    >>> [on_axes(50_000, Domain.box([0] * 10, 1), 25, price(Fraction(1, 500)))[1] for price in (Rho, Epsilon)]
+    [True, False]
     """
-    like = like_pure(price, unit, len(domain))
+    like = like_pure(price, len(domain))
     chosen = boxes(n_rows, domain, n_groups, like, rich=RICH_ON_AXES)
     # Axes of a projection have rows about their middle, and bounds that were bought: the middles of boxes will do.
     chosen = replace(chosen, refine=tuple(step for step in chosen.refine if step != "means"))
-    return chosen, chosen.method == "grid" and like > pure_part(price, unit)
+    return chosen, chosen.method == "grid" and isinstance(price, Rho)
 
 
-def like_pure(price: Exact, unit: str, n_axes: int) -> float:
+def like_pure(price: Price, n_axes: int) -> float:
     """Return the ε at which the noise of a mean is that of a price, at least what the price buys of pure ε.
 
     (d + 2)(d + 3)/(3 ε²) for max-norm noise, (d + 1)/(2ρ) for Gaussian noise.
     """
-    pure = float(pure_part(price, unit))
-    if unit == "epsilon" or isinstance(price, float):
+    pure = price.pure().shown
+    if isinstance(price, Epsilon):
         return pure
-    return max(pure, math.sqrt((n_axes + 2) * (n_axes + 3) / 3 * 2 * float(price) / (n_axes + 1)))
+    return max(pure, math.sqrt((n_axes + 2) * (n_axes + 3) / 3 * 2 * price.shown / (n_axes + 1)))
 
 
 def refinement(
@@ -388,22 +382,21 @@ def wants_probe(n_rows: float, domain: Domain, n_clusters: int, epsilon: float) 
     return plain and len(domain) <= FEW_AXES and PROBE_FROM <= n_rows * epsilon / n_clusters < math.inf
 
 
-def finds_tight(
-    source: Source, domain: Domain, n_rows: float, n_clusters: int, ledger: Ledger, stream: Generator
-) -> bool:
-    """Buy the answer to: do nearly all rows sit on a small share of the domain?
+def finds_tight(source: Source, domain: Domain, n_rows: float, n_clusters: int, gate: Gate) -> bool:
+    """Publish the answer to: do nearly all rows sit on a small share of the domain?
 
     Privacy
     -------
     Neighbours: add or remove one row. A row is in one cell; discrete Laplace noise of scale 1/ε_p on every count of a
-    coarse histogram costs ε_p = `PROBE_SHARE` of what the ledger has left (parallel over the cells). Its size follows
+    coarse histogram costs ε_p = `PROBE_SHARE` of what is left (parallel over the cells). Its size follows
     from ε_p, the noisy number of rows and the number of clusters; the answer is a function of the noisy counts.
     """
-    price = ledger.spend("looking for tight clusters", ledger.remaining.exact * PROBE_SHARE, "parallel")
-    wanted = min(PROBE_CELLS_PER_CLUSTER * n_clusters, n_rows * float(price) / PROBE_ROWS)
+    price = gate.left.pure() * PROBE_SHARE
+    wanted = min(PROBE_CELLS_PER_CLUSTER * n_clusters, n_rows * price.shown / PROBE_ROWS)
     parts = int(max(PROBE_CELLS, wanted) ** (1 / len(domain)) + 1e-9)
-    counts = source.count(GridMap(domain, parts)).dense()
-    scale = noise_scale(1, price)
-    noisy = counts + noise.discrete_laplace(scale, size=len(counts), rng=stream)
-    seen = noisy > math.log(len(noisy)) * float(scale)  # about one empty cell in the whole histogram gets as far
+    counts = gate.counts("looking for tight clusters", lambda: source.count(GridMap(domain, parts)).dense(), price)
+    noisy = counts.values
+    seen = noisy > math.log(len(noisy)) * float(
+        counts.law.scale
+    )  # about one empty cell in the whole histogram gets as far
     return bool(noisy[seen].sum() >= TIGHT_ROWS * n_rows and 0 < seen.mean() <= TIGHT_DOMAIN)

@@ -19,24 +19,22 @@ from typing import Any
 
 import numpy as np
 
-from discreet import noise
 from discreet.clustering.central.columns import distance_units, no_part, select_columns, within_values
 from discreet.clustering.central.estimator import Centers
 from discreet.clustering.central.of_synopsis import cluster_synopsis
 from discreet.clustering.central.packing import pack
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
-from discreet.core.checks import Exact
 from discreet.core.domain import Domain
-from discreet.core.guarantee import Ledger, Scope
+from discreet.core.prices import Epsilon, Rho
 from discreet.engines.passes.nearest import NearestMap
+from discreet.mechanisms import Moves, Price
 from discreet.synopses.artifact.empty import empty_text
 from discreet.synopses.grid import estimator
 from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.grid.size import check_size
 from discreet.synopses.opening import OpenRelease, note_columns, open_for
-from discreet.synopses.prices import pay
-from discreet.synopses.publishing import FIXED_POINT, count_variance, noise_scale, publish
+from discreet.synopses.publishing import FIXED_POINT, count_variance, publish
 
 #: Iterations of the plain schedule, and bounds of the improved one.
 PLAIN_ITERATIONS, FEWEST_ITERATIONS, MOST_ITERATIONS = 5, 2, 7
@@ -84,7 +82,7 @@ class DPLloyd(Centers):
     rho, delta : float, optional
         With ``delta`` beside ``epsilon`` the release may be (ε, δ)-DP; with ``rho`` and ``delta`` in its place, ρ-zCDP,
         its ε stated at δ. Gaussian noise is drawn with ``draw="joint"`` and ``init="packing"``, where public values say
-        that it is better (`discreet.synopses.prices`): with many columns or iterations.
+        that it is better (`discreet.core.prices.Wanted`): with many columns or iterations.
     ledger : Ledger or Account, optional
         Charged with all of ε before the first row is read; fitting twice charges twice.
 
@@ -165,20 +163,18 @@ class DPLloyd(Centers):
             select=lambda domain: select_columns(domain, self.columns),
             gaussian=_gaussian(asked or (PLAIN_ITERATIONS if plain else FEWEST_ITERATIONS)) if possible else None,
         )
-        domain, ledger = opening.domain, opening.ledger
+        domain, gate = opening.domain, opening.gate
         units, needed = distance_units(domain, self.scale), one_iteration(k, len(domain), opening.n_rows)
         if hybrid:
-            steps = asked or (1 if float(ledger.remaining) / 2 >= needed else 0)
+            steps = asked or (1 if gate.left.shown / 2 >= needed else 0)
             centers = _synopsis_start(opening, k, self.scale, Fraction(1, 2) if steps else Fraction(1))
         else:
-            automatic = PLAIN_ITERATIONS if plain else iterations(_for_iterations(ledger, needed), needed)
+            automatic = PLAIN_ITERATIONS if plain else iterations(_for_iterations(gate.left, needed), needed)
             steps = asked or automatic
-            centers = domain.from_unit(pack(k, len(domain), opening.stream))
+            centers = domain.from_unit(pack(k, len(domain), gate.free))
         share = count_share(len(domain), plain=plain) if not joint else None
         for step in range(steps):
-            rest = ledger.remaining.exact
-            price = rest / (steps - step) if isinstance(rest, Fraction) else rest
-            centers = _iterate(opening, centers, units, price, share, f"iteration {step + 1}")
+            centers = _iterate(opening, centers, units, gate.left / (steps - step), share, f"iteration {step + 1}")
         self.domain_, self._declared = domain, opening.declared
         self.cluster_centers_ = centers = within_values(domain, centers)
         # With a public number of rows there is no noisy one to judge by.
@@ -217,19 +213,17 @@ def iterations(epsilon: float, needed: float) -> int:
     return int(min(MOST_ITERATIONS, max(FEWEST_ITERATIONS, min(epsilon / needed, 1e6))))
 
 
-def _for_iterations(ledger: Ledger, needed: float) -> float:
+def _for_iterations(left: Price, needed: float) -> float:
     """Return the ε that `iterations` is to divide: of ρ, what t iterations have together if each has 2√(ρ/t) like ε."""
-    left = float(ledger.remaining)
-    return left if ledger.unit == "epsilon" else 4 * left / needed
+    return left.shown if isinstance(left, Epsilon) else 4 * left.shown / needed
 
 
-def _gaussian(steps: int) -> Callable[[Domain, Exact, Fraction], bool]:
+def _gaussian(steps: int) -> Callable[[Domain, Epsilon, Rho], bool]:
     """Return what tells by public values whether Gaussian noise is better for that many iterations."""
 
-    def better(domain: Domain, pure: Exact, rho: Fraction) -> bool:
+    def better(domain: Domain, pure: Epsilon, rho: Rho) -> bool:
         d = len(domain)
-        joint = count_variance(pure / steps if isinstance(pure, Fraction) else pure, "epsilon", d, means=True)
-        return count_variance(rho / steps, "rho", d, means=True) < joint
+        return count_variance(rho / steps, d, means=True) < count_variance(pure / steps, d, means=True)
 
     return better
 
@@ -251,24 +245,30 @@ def count_share(n_axes: int, *, plain: bool) -> Fraction:
 
 
 def _iterate(
-    opening: OpenRelease, centers: FloatArray, units: FloatArray, price: Exact, share: Fraction | None, label: str
+    opening: OpenRelease, centers: FloatArray, units: FloatArray, price: Price, share: Fraction | None, label: str
 ) -> FloatArray:
-    """Run one private Lloyd step; all of ``price`` is spent before the rows are read."""
-    domain, stream = opening.domain, opening.stream
+    """Run one private Lloyd step.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row, which is in one cluster. In one draw: `publish`. Otherwise its count moves by 1,
+    and its d sums by at most S each, hence by d S in the l1 norm. Price: as given.
+    """
+    domain, gate = opening.domain, opening.gate
     cells = NearestMap(domain, centers, units)
     if share is None:
-        unit = opening.ledger.unit
-        pay(opening.ledger, label, price, unit)
+        line = gate.hold(label, price)
         counts, sums = opening.source.sums(cells, FIXED_POINT).dense()
-        out = publish(counts, sums, epsilon=price, stream=stream, typical_offset=_NO_SHRINKING, unit=unit)
+        out = publish(line, counts, sums, typical_offset=_NO_SHRINKING)
         weights, spread = out.weights.astype(np.float64), math.sqrt(out.variances[0])
         offsets: FloatArray = np.zeros(centers.shape) if out.offsets is None else out.offsets
     else:
-        for_count, for_sum = _split(opening.ledger.sequential(label), price, share, len(domain))
+        step = gate.sequential(label)
+        counting, adding = step.hold("counts", price * share), step.hold("sums", price * (1 - share))
         counts, sums = opening.source.sums(cells, FIXED_POINT).dense()
-        law = noise.DiscreteLaplace(noise_scale(1, for_count))
-        weights, spread = counts + noise.discrete_laplace(law.scale, counts.shape, stream), math.sqrt(law.variance)
-        sums = sums + noise.discrete_laplace(noise_scale(FIXED_POINT, for_sum), sums.shape, stream)
+        counted = counting.numbers(counts)
+        weights, spread = counted.values, math.sqrt(counted.variance)
+        sums = adding.numbers(sums, Moves(l1=len(domain) * FIXED_POINT)).values
         offsets = np.clip(sums / FIXED_POINT / np.maximum(weights, 1)[:, np.newaxis], -1.0, 1.0)
     # Public: a mean of fewer rows than the noise of their count says nothing.
     enough = (weights >= max(1.0, spread))[:, np.newaxis]
@@ -276,21 +276,10 @@ def _iterate(
     return np.where(enough, domain.low + half * (1 + offsets), centers)
 
 
-def _split(scope: Scope, price: Exact, share: Fraction, n_axes: int) -> tuple[Exact, Exact]:
-    """Charge the count and the sums separately; return ε_0 and ε_i."""
-    if not isinstance(price, Fraction):
-        scope.spend("counts and sums", price, "parallel")
-        return price, price
-    for_count = scope.spend("counts", price * share, "parallel")
-    for_sums = scope.spend("sums", price * (1 - share), "parallel")
-    return for_count, for_sums / n_axes
-
-
 def _synopsis_start(opening: OpenRelease, k: int, scale: str, share: Fraction) -> FloatArray:
     """Return the clusters of a grid synopsis bought with a share of what is left."""
-    rest = opening.ledger.remaining.exact
-    price = opening.ledger.spend("synopsis", rest * share if isinstance(rest, Fraction) else rest)
-    paid = dataclasses.replace(opening, ledger=Ledger(price), n_rows_variance=None)
-    released = estimator.build(paid, GridSettings.read(n_clusters=k))
-    seed = int(noise.below(2**31, rng=opening.stream))
+    with opening.gate.share("synopsis", opening.gate.left * share) as part:
+        paid = dataclasses.replace(opening, gate=part, n_rows_variance=None)
+        released = estimator.build(paid, GridSettings.read(n_clusters=k))
+    seed = opening.gate.free.seed()
     return cluster_synopsis(released, k, scale=scale, random_state=seed, columns=opening.domain.names).centers

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from discreet import noise
 from discreet.core.arrays import FloatArray
+from discreet.noise.public import PublicRandomness
 
 #: Failures in a row after which the spheres are made half as large.
 _PATIENCE = 100
 
 
-def pack(n_centers: int, n_axes: int, stream: noise.Generator) -> FloatArray:
+def pack(n_centers: int, n_axes: int, random: PublicRandomness) -> FloatArray:
     """Return random points in the unit box that keep a distance from each other and from the walls.
 
     Points are drawn one by one, at least ``radius`` from the walls and twice that from each other (Su et al. 2016). The
@@ -17,21 +17,21 @@ def pack(n_centers: int, n_axes: int, stream: noise.Generator) -> FloatArray:
 
     Examples
     --------
-    >>> pack(2, 1, noise.generator(1)).round(2).tolist()
+    >>> pack(2, 1, PublicRandomness(1)).round(2).tolist()
     [[0.13], [0.47]]
     """
     radius = 0.5
     while True:
-        found = _try(n_centers, n_axes, radius, stream)
+        found = _try(n_centers, n_axes, radius, random)
         if found is not None:
             return found
         radius /= 2
 
 
-def _try(n_centers: int, n_axes: int, radius: float, stream: noise.Generator) -> FloatArray | None:
+def _try(n_centers: int, n_axes: int, radius: float, random: PublicRandomness) -> FloatArray | None:
     centers = np.empty((n_centers, n_axes))
     for i in range(n_centers):
-        drawn = noise.below(2**53, (_PATIENCE, n_axes), stream) / 2.0**53
+        drawn = random.below(2**53, (_PATIENCE, n_axes)) / 2.0**53
         tries = radius + (1 - 2 * radius) * drawn
         gaps = np.sqrt(((tries[:, None] - centers[None, :i]) ** 2).sum(axis=2)).min(axis=1, initial=np.inf)
         good = np.flatnonzero(gaps >= 2 * radius)

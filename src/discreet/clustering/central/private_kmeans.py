@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from discreet import noise
 from discreet.clustering.central import auto, lift
 from discreet.clustering.central.columns import left_out, no_part, select_columns
 from discreet.clustering.central.estimator import Centers
 from discreet.clustering.central.how_many import check_clusters
 from discreet.clustering.central.of_synopsis import Refine, check_refine, cluster_synopsis
 from discreet.core import checks
-from discreet.core.checks import Exact
 from discreet.core.domain import Domain
+from discreet.core.prices import Wanted
 from discreet.engines import GridMap
 from discreet.engines.passes.lattice import REACH
 from discreet.errors import InvalidArgument, InvalidType
+from discreet.mechanisms import Price
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.synopsis import FIELDS
 from discreet.synopses.grid import estimator
@@ -27,7 +28,6 @@ from discreet.synopses.grid.estimator import GridSynopsis
 from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.grid.size import check_size
 from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
-from discreet.synopses.prices import Wanted
 from discreet.synopses.tree import estimator as tree
 from discreet.synopses.tree.estimator import TreeSynopsis
 from discreet.synopses.tree.settings import TreeSettings
@@ -174,7 +174,7 @@ class PrivateKMeans(Centers):
             refine=refine,
             n_init=self.n_init,
             scale=self.scale,
-            random_state=int(noise.below(2**31, rng=opening.stream)),
+            random_state=opening.gate.free.seed(),
             columns=opening.domain.names,
             max_clusters=self.max_clusters,
         )
@@ -239,26 +239,24 @@ def _named(released: Synopsis, opening: OpenRelease) -> Synopsis:
 
 
 def choice_for(opening: OpenRelease, n_clusters: int, scale: str = "none") -> auto.Choice:
-    """Choose a method; what that takes is bought from the opening's ledger."""
-    facts, ledger = (opening.n_rows, opening.domain, n_clusters), opening.ledger
-    unit = ledger.unit  # "rho" is opened for many axes only
-    price = ledger.remaining.exact
-    if auto.may_lift(opening.domain) and not auto.has_rows_to_lift(*facts, price, unit):
+    """Choose a method; what that takes of the rows is published first."""
+    facts, gate = (opening.n_rows, opening.domain, n_clusters), opening.gate
+    price = gate.left  # in ρ for many axes only
+    if auto.may_lift(opening.domain) and not auto.has_rows_to_lift(*facts, price):
         first = lift.first_radii(opening, scale)
         narrow = min(first) < auto.NARROW * REACH
-        choice = auto.choose(*facts, ledger.remaining.exact, unit=unit, narrow=narrow)
+        choice = auto.choose(*facts, gate.left, narrow=narrow)
         return dataclasses.replace(choice, settings={**choice.settings, "first": first}) if narrow else choice
-    left = float(price)
-    tight = unit == "epsilon" and auto.wants_probe(*facts, left) and auto.finds_tight(
-        opening.source, opening.domain, opening.n_rows, n_clusters, ledger, opening.stream
+    tight = gate.pure and auto.wants_probe(*facts, price.shown) and auto.finds_tight(
+        opening.source, opening.domain, opening.n_rows, n_clusters, gate
     )  # fmt: skip
-    return auto.choose(*facts, ledger.remaining.exact, tight, unit=unit)
+    return auto.choose(*facts, gate.left, tight)
 
 
 def planned(
-    n_rows: float, n_axes: int, n_clusters: int, epsilon: float, delta: float, size_share: Exact
-) -> tuple[auto.Choice, Exact, str]:
-    """Return what "auto" would choose by public values alone, what it would have left, and in which unit.
+    n_rows: float, n_axes: int, n_clusters: int, epsilon: float, delta: float, size_share: Fraction
+) -> tuple[auto.Choice, Price]:
+    """Return what "auto" would choose by public values alone, and what it would have left.
 
     With few rows on many columns rows are taken to fill the domain: where they lie is bought, and not yet known.
 
@@ -270,9 +268,9 @@ def planned(
     """
     domain, wanted = Domain.box([0.0] * n_axes, 1.0), Wanted.read(epsilon, None, delta or None)
     gaussian = wanted.rho is not None and _gaussian(None)(domain, wanted.pure, wanted.rho)
-    unit, whole = ("rho", wanted.rho) if gaussian and wanted.rho is not None else ("epsilon", wanted.pure)
+    whole: Price = wanted.rho if gaussian and wanted.rho is not None else wanted.pure
     left = whole * (1 - size_share)
-    return auto.choose(n_rows, domain, n_clusters, left, unit=unit), left, unit
+    return auto.choose(n_rows, domain, n_clusters, left), left
 
 
 def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:

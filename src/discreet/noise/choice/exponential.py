@@ -19,6 +19,7 @@ from discreet.core import checks
 from discreet.core.arrays import AnyArray, FloatArray, IntArray
 from discreet.errors import InvalidArgument
 from discreet.noise.choice import _scaled_kernels as _scaled
+from discreet.noise.stream import watch
 from discreet.noise.stream.generator import Generator, generator
 
 #: Scaled numbers, such as a heap of sums: mantissas and exponents.
@@ -109,6 +110,7 @@ def exponential(
 
 def rate(epsilon: checks.Exact, span: Fraction, eta: Fraction = ETA, *, fix: str = "epsilon=0.1") -> float:
     """Return the factor of the scores, (ε - 4η) / span rounded down, or infinity for ε = ∞."""
+    watch.drew("choice", Fraction(0) if isinstance(epsilon, float) else 1 / epsilon, 1, None)
     if isinstance(epsilon, float):
         return math.inf
     run = min(epsilon, LARGEST_EPSILON) - 4 * eta

@@ -24,6 +24,7 @@ from discreet.core.jit import jit
 from discreet.noise.integer.geometric import draw_geometric
 from discreet.noise.integer.laplace import check_scale
 from discreet.noise.reports.coins import toss
+from discreet.noise.stream import watch
 from discreet.noise.stream.generator import generator
 from discreet.noise.stream.thresholds import enclose_exp
 
@@ -70,6 +71,7 @@ def exceedances(scale: checks.Number, cutoff: int, size: int, rng: object = None
     cutoff = checks.whole("cutoff", cutoff)
     size = checks.whole("size", size, high=2**63 - 1)
     stream = generator(rng)
+    watch.drew("laplace", exact, size, rng)
     nothing = np.empty(0, np.int64)
     if exact == 0:
         return nothing, nothing

@@ -13,6 +13,7 @@ coins e^(-v_j 16^j/(2σ²)), all of which must come up heads. Everything is inte
 four, and c = 1 accepts nearly all when σ is small.
 """
 
+import math
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -22,7 +23,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.arrays import ByteArray
 from discreet.noise.integer.laplace import check_scale, coin_chances, laplace_table
-from discreet.noise.stream import kernels
+from discreet.noise.stream import kernels, watch
 from discreet.noise.stream.draw import draw
 from discreet.noise.stream.thresholds import digit_table, exponential_decay
 
@@ -54,6 +55,7 @@ def discrete_gaussian(sigma: checks.Number, size: int | tuple[int, ...] | None =
     """
     exact = check_scale("sigma", sigma)
     shape = checks.shape("size", size)
+    watch.drew("gaussian", exact, 1 if shape is None else math.prod(shape), rng)
     if exact == 0:
         return 0 if shape is None else np.zeros(shape, np.int64)
     c, scale = proposal(exact)

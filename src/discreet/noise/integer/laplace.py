@@ -13,6 +13,7 @@ All coins are exact (`thresholds.py`), hence so is Z, at every scale and for eve
 about log2(scale) + 5 bytes.
 """
 
+import math
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -22,7 +23,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.arrays import ByteArray
 from discreet.errors import InvalidArgument
-from discreet.noise.stream import kernels
+from discreet.noise.stream import kernels, watch
 from discreet.noise.stream.draw import draw
 from discreet.noise.stream.thresholds import Chance, digit_table, exponential_decay, logistic
 
@@ -65,6 +66,7 @@ def discrete_laplace(scale: checks.Number, size: int | tuple[int, ...] | None = 
     """
     exact = check_scale("scale", scale)
     shape = checks.shape("size", size)
+    watch.drew("laplace", exact, 1 if shape is None else math.prod(shape), rng)
     if exact == 0:
         return 0 if shape is None else np.zeros(shape, np.int64)
     bits = len(coin_chances(exact)) - 2

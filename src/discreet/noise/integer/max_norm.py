@@ -22,7 +22,7 @@ from discreet.core.arrays import IntArray
 from discreet.errors import InvalidArgument
 from discreet.noise.integer.geometric import geometric_table
 from discreet.noise.integer.laplace import check_scale, coin_chances
-from discreet.noise.stream import kernels
+from discreet.noise.stream import kernels, watch
 from discreet.noise.stream.draw import draw
 
 #: From this scale on the variance's closed form is right to five digits, and to all of them beyond dimension 1.
@@ -62,6 +62,7 @@ def max_norm_laplace(scale: checks.Number, dimension: int, size: int, rng: objec
     exact = check_scale("scale", scale)
     dimension = checks.whole("dimension", dimension, low=1, high=10_000)
     shape = (checks.whole("size", size), dimension)
+    watch.drew("max-norm", exact, shape[0], rng)
     if exact == 0:
         return np.zeros(shape, np.int64)
     if exact < smallest_scale(dimension):

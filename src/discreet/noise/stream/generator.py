@@ -20,6 +20,7 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.arrays import ByteArray, WordArray
 from discreet.errors import InvalidType
+from discreet.noise.stream.watch import watcher
 
 #: ``step(buffer, position)`` works from ``position`` and returns where it stopped and whether it finished.
 Step = Callable[[ByteArray, int], tuple[int, bool]]
@@ -78,13 +79,19 @@ class Generator:
         ``expected`` is a guess of the bytes needed; it sets how much is read at once, never what is drawn.
         """
         block = min(max(expected, _SMALLEST_BLOCK), _LARGEST_BLOCK)
+        taken = 0
         with self._lock:
             while True:
-                self._position, finished = step(self._buffer, self._position)
+                before = self._position
+                self._position, finished = step(self._buffer, before)
+                taken += self._position - before
                 if finished:
-                    return
+                    break
                 rest = self._buffer[self._position :]
                 self._buffer, self._position = np.concatenate([rest, self._read(block)]), 0
+        watching = watcher()
+        if watching is not None:
+            watching.took(self, taken)
 
     def __reduce__(self) -> Any:
         raise InvalidType("rng", self, "an integer or None when it crosses processes", "rng=0 or rng=None")

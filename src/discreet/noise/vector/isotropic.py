@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.core.arrays import IntArray, WordArray
+from discreet.noise.stream import watch
 from discreet.noise.stream.row_words import in_chunks, row_key, row_words, settle
 from discreet.noise.vector._isotropic_kernels import add_rows, words_of
 from discreet.noise.vector.decimals import cos_sin, pi
@@ -117,6 +118,7 @@ def isotropic_laplace(rows: int, dimension: int, scale: Fraction, rng: object = 
     np.float64(3.0)
     """
     places = np.zeros((rows, dimension), np.int64)
+    watch.drew("isotropic", scale, rows, rng)
     IsotropicNoise.draw(dimension, scale, rng).add(places)
     return places
 

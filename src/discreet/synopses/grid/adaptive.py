@@ -62,26 +62,26 @@ def two_levels(opening: OpenRelease, grid: GridMap, settings: GridSettings) -> G
     -------
     Neighbours: add or remove one row. Cells of a level are disjoint. The first level costs its share of ε and all its
     cells get noise; the second grid is a function of those noisy counts, so it costs the rest
-    (`discreet.synopses.publishing`), and all its cells get noise too. Price: everything the ledger has left.
+    (`discreet.synopses.publishing`), and all its cells get noise too. Price: everything that is left.
     """
-    source, ledger, stream = opening.source, opening.ledger, opening.stream
-    whole = ledger.remaining.exact
+    source, gate = opening.source, opening.gate
+    whole = gate.left.pure()
     first = Fraction(2, _divided(grid) + 2) if settings.rule == "rugnik-adaptive" else settings.adaptive.first_share
-    share = whole if whole == math.inf else whole * first
-    price = ledger.spend("first level", share, "parallel")
-    coarse = publish(source.count(grid).dense(), None, epsilon=price, stream=stream)
-    rest = ledger.spend("second level", ledger.remaining, "parallel")
+    line = gate.hold("first level", whole * first)
+    coarse = publish(line, source.count(grid).dense())
+    rest = whole - whole * first
+    line = gate.hold("second level", rest)
     most = min(settings.max_cells, settings.most_nested(len(grid.domain)) - grid.n_cells)
     if settings.rule == "rugnik-adaptive":
-        parts = _parts_for_clusters(grid, coarse, opening.n_rows, whole, settings.n_clusters, most)
+        parts = _parts_for_clusters(grid, coarse, opening.n_rows, whole.amount, settings.n_clusters, most)
     else:
-        parts = _inner_parts(grid, coarse.weights, rest, settings.adaptive.c2, most)
+        parts = _inner_parts(grid, coarse.weights, rest.amount, settings.adaptive.c2, most)
     nested = NestedMap(grid, parts)
-    if settings.wants_means(opening.n_rows, nested.n_cells, rest, len(grid.domain)):
+    if settings.wants_means(opening.n_rows, nested.n_cells, rest.amount, len(grid.domain)):
         counts, sums = source.sums(nested).dense()
     else:
         counts, sums = source.count(nested).dense(), None
-    fine = publish(counts, sums, epsilon=rest, stream=stream)
+    fine = publish(line, counts, sums)
     reconciled, total, spread = _reconcile(nested, coarse, fine)
     as_drawn = settings.rule == "dpkfm"
     boxes = nested.boxes(np.arange(nested.n_cells))

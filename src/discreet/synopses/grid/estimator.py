@@ -1,8 +1,10 @@
 """Grid synopses: one noisy count per cell of a uniform or a two-level grid.
 
-The size of the grid follows a published rule (`grid_rules.py`) from a noisy number of rows, never from the true one.
+The size of the grid follows a published rule (`rules.py`) from a noisy number of rows, never from the true one.
 A grid that is small enough is published whole. A larger one lists the cells whose noisy count exceeds a cutoff, empty
-ones among them (`lazy.py`).
+ones among them (`Gate.sparse_counts`). Noise makes some of the empty cells exceed the cutoff too: they are drawn from
+their exact law without touching the others, so nothing in the result tells which cells hold rows. The price is
+resolution: a cell with fewer rows than about the cutoff vanishes.
 """
 
 from __future__ import annotations
@@ -10,32 +12,30 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from inspect import signature
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discreet import noise
 from discreet.core.checks import Exact
 from discreet.core.domain import Categorical, Domain, Integer
 from discreet.core.guarantee import Guarantee
 from discreet.core.html import EstimatorHtml
+from discreet.core.prices import Epsilon, Rho
 from discreet.engines import GridMap
 from discreet.engines.passes.counts import DENSE_LIMIT
+from discreet.mechanisms import Price
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.artifact.tables import HiddenCells
-from discreet.synopses.grid import lazy
 from discreet.synopses.grid.adaptive import GridRelease, two_levels
 from discreet.synopses.grid.nested_rules import nested_first
 from discreet.synopses.grid.rules import THETA, axis_parts, eugkm, first_level, n_combinations, rugnik
 from discreet.synopses.grid.settings import GridSettings
-from discreet.synopses.grid.size import check_large, check_size
+from discreet.synopses.grid.size import check_large, check_size, survival_cutoff
 from discreet.synopses.memory import MOST_MEMORY
 from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
-from discreet.synopses.prices import like_epsilon, pay, pure_part
-from discreet.synopses.publishing import PublishedLeaves, count_variance, noise_scale, publish
+from discreet.synopses.publishing import PublishedLeaves, count_variance, publish
 
 #: What an estimator passes on; found out once, because reading a signature costs as much as counting a small table.
 _SETTINGS = tuple(signature(GridSettings.read).parameters)
@@ -184,33 +184,30 @@ class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # sciki
 
 
 def build(opening: OpenRelease, settings: GridSettings) -> Synopsis:
-    """Make a grid synopsis with everything that a ledger has left.
+    """Make a grid synopsis with everything that a gate has left.
 
     Examples
     --------
-    >>> from discreet import Ledger, engines
-    >>> domain = Domain.box([0, 0], [1, 1])
-    >>> source, ledger = engines.open(np.zeros((5, 2))), Ledger(epsilon=math.inf)
-    >>> opening = OpenRelease(source, domain, domain, ledger, noise.generator(), n_rows=5)
+    >>> from discreet import engines
+    >>> from discreet.core.prices import Wanted
+    >>> from discreet.mechanisms import Gate
+    >>> domain, gate = Domain.box([0, 0], [1, 1]), Gate.open(Wanted.read(math.inf, None, None))
+    >>> opening = OpenRelease(engines.open(np.zeros((5, 2))), domain, domain, gate, n_rows=5)
     >>> build(opening, GridSettings.read(rule=2)).weights.tolist()
     [5, 0, 0, 0]
     """
-    domain, n_rows = opening.domain, opening.n_rows
-    left, unit = opening.ledger.remaining.exact, opening.ledger.unit
-    epsilon = like_epsilon(left, unit)
+    domain, n_rows, left = opening.domain, opening.n_rows, opening.gate.left
+    epsilon = left.like_epsilon().amount  # for sizes
     rule, settings = settings.rule, _pays(domain, n_rows, epsilon, settings)
     grid = GridMap(domain, _parts(domain, n_rows, epsilon, settings))
     if settings.two_levels:
         release = two_levels(opening, grid, settings)
     else:
         if grid.n_cells > settings.most_listed(len(domain)):
-            epsilon = pure_part(left, unit)
-            check_large(grid, settings, epsilon, n_rows)
-            price = opening.ledger.spend("cells", epsilon, "parallel", law="laplace")
-            release = _large_cells(opening, grid, price, settings)
+            check_large(grid, settings, left.pure().amount, n_rows)
+            release = _large_cells(opening, grid, left.pure(), settings)
         else:
             means = settings.wants_means(n_rows, grid.n_cells, epsilon, len(domain))
-            pay(opening.ledger, "cells", left, unit, law="" if means else "laplace")
             release = _all_cells(opening, grid, left, means)
     total, total_variance = _total(release, n_rows, opening.n_rows_variance)
     lower, upper, offsets = release.lower, release.upper, release.leaves.offsets
@@ -289,39 +286,39 @@ def _parts(domain: Domain, n: float, epsilon: Exact, settings: GridSettings) -> 
     return axis_parts(parts, domain, n=n, epsilon=float(epsilon), k=k, max_cells=limit, units=units, most_cells=most)
 
 
-def gaussian_grid(settings: GridSettings) -> Callable[[Domain, Exact, Fraction], bool]:
+def gaussian_grid(settings: GridSettings) -> Callable[[Domain, Epsilon, Rho], bool]:
     """Return what tells by public values whether Gaussian noise is better for a grid: whether a count varies less."""
     means = settings.leaf_means is True
 
-    def better(domain: Domain, pure: Exact, rho: Fraction) -> bool:
+    def better(domain: Domain, pure: Epsilon, rho: Rho) -> bool:
         d = len(domain)
-        narrower = count_variance(rho, "rho", d, means=means) < count_variance(pure, "epsilon", d, means=means)
+        narrower = count_variance(rho, d, means=means) < count_variance(pure, d, means=means)
         return narrower and not settings.two_levels
 
     return better
 
 
-def _all_cells(opening: OpenRelease, grid: GridMap, price: Exact, means: bool) -> GridRelease:
+def _all_cells(opening: OpenRelease, grid: GridMap, price: Price, means: bool) -> GridRelease:
     """Publish every cell."""
     source, sums = opening.source, None
+    line = opening.gate.hold("cells", price)
     if means:
         rows, sums = source.sums(grid).dense()
     else:
         rows = (source.count(grid) if opening.counts is None else opening.counts).dense()
-    used = price * opening.cells_gain if isinstance(price, Fraction) else price
-    leaves = publish(rows, sums, epsilon=used, stream=opening.stream, unit=opening.ledger.unit)
+    leaves = publish(line, rows, sums, apart=opening.apart)
     total, spread = float(leaves.weights.sum()), float(leaves.variances.sum())
     return GridRelease(*grid.boxes(np.arange(grid.n_cells)), leaves, grid.n_cells, total, spread)
 
 
-def _large_cells(opening: OpenRelease, grid: GridMap, price: Exact, settings: GridSettings) -> GridRelease:
+def _large_cells(opening: OpenRelease, grid: GridMap, price: Epsilon, settings: GridSettings) -> GridRelease:
     """Publish the cells above a cutoff; their sum says little about the number of rows."""
-    found = opening.source.count(grid) if opening.counts is None else opening.counts
-    cutoff = lazy.cutoff(grid.n_cells, price, settings.expected_survivors)
-    cells, weights = lazy.survivors(found, epsilon=price, cutoff=cutoff, stream=opening.stream)
-    variance = noise.DiscreteLaplace(noise_scale(1, price)).variance
-    leaves = PublishedLeaves(weights, np.full(len(cells), variance), None)
-    hidden = HiddenCells(grid.n_cells, cutoff, variance)
+    cutoff = survival_cutoff(grid.n_cells, price.amount, settings.expected_survivors)
+    cells, weights, law = opening.gate.sparse_counts(
+        "cells", lambda: opening.source.count(grid) if opening.counts is None else opening.counts, price, cutoff
+    )
+    leaves = PublishedLeaves(weights, np.full(len(cells), law.variance), None)
+    hidden = HiddenCells(grid.n_cells, cutoff, law.variance)
     return GridRelease(*grid.boxes(cells), leaves, grid.n_cells, opening.n_rows, math.inf, hidden=hidden)
 
 

@@ -10,7 +10,6 @@ from discreet.core.domain import Categorical, Domain
 from discreet.engines import GridMap
 from discreet.engines.passes.counts import DENSE_LIMIT
 from discreet.errors import InvalidArgument
-from discreet.synopses.grid import lazy
 from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.memory import GIB, cell_bytes, listed_of_large, nested_bytes, shown
 
@@ -77,12 +76,29 @@ def _other_grid(domain: Domain, settings: GridSettings, epsilon: Any, n_rows: An
     return "TreeSynopsis, or fewer columns"
 
 
+def survival_cutoff(n_cells: int, epsilon: Exact, expected_survivors: float) -> int:
+    """Return the smallest cutoff τ >= 0 that that many empty cells, or fewer, are expected to exceed.
+
+    τ = ceil(ln(M/(σ (1+α)))/ε) - 1, a function of public values. ε = ∞: 0, which keeps the occupied cells.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> [survival_cutoff(m, Fraction(1), 1) for m in (10**6, 10**12)], survival_cutoff(10**12, Fraction(1, 10), 100)
+    ([13, 27], 223)
+    """
+    if epsilon == math.inf:
+        return 0
+    rate = float(epsilon)
+    return max(0, math.ceil(math.log(n_cells / (expected_survivors * (1 + math.exp(-rate)))) / rate) - 1)
+
+
 def check_large(grid: GridMap, settings: GridSettings, epsilon: Exact, n_rows: float) -> None:
     """Refuse a grid with a cutoff that may list more cells than fit the memory; ``n_rows`` is noisy or public."""
     most = settings.memory // cell_bytes(len(grid.domain))
 
     def listed(survivors: float) -> float:
-        cutoff = lazy.cutoff(grid.n_cells, epsilon, survivors)
+        cutoff = survival_cutoff(grid.n_cells, epsilon, survivors)
         return listed_of_large(grid.n_cells, n_rows, epsilon, cutoff, survivors)
 
     wanted = listed(settings.expected_survivors)

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.checks import Exact
-from discreet.core.ledger import Scope
+from discreet.core.prices import Epsilon
 from discreet.engines.passes.marginals import GroupedMarginal
-from discreet.synopses.marginals.purse import Purse
+from discreet.mechanisms import Gate, Price
 
 #: A group has at least this many rows per noise of the cells it is crossed with. Of 1, 2
 #: and 4 the best on generated tables (``benchmarks/tuning/marginals.py``); the others of this file were tried likewise.
@@ -121,9 +120,7 @@ def chance_distance(expected: FloatArray) -> float:
     return float(np.sqrt(np.maximum(expected, 0.5) * (2 / math.pi)).sum())
 
 
-def pick(
-    purse: Purse, candidates: Sequence[Candidate], worth: FloatArray, budget: Exact, most: int
-) -> tuple[list[int], list[Exact]]:
+def pick(candidates: Sequence[Candidate], worth: FloatArray, budget: Price, most: int) -> tuple[list[int], list[Price]]:
     """Choose what to measure by noisy worths, and divide a budget: post-processing.
 
     With c cells and weight w the error is w c times the mean size of the noise. For a given sum of prices the sum of
@@ -139,49 +136,72 @@ def pick(
     for i in order[: 4 * most]:
         tried = [*chosen, i]
         left = -(gained + max(float(worth[i]), 0.0) * weights[i])
-        added = _noise(purse, cells[tried], weights[tried], budget)
+        added = _noise(cells[tried], weights[tried], budget)
         if not chosen or left + added < best:
             chosen, best = tried, left + added
             gained += max(float(worth[i]), 0.0) * weights[i]
         if len(chosen) == most:
             break
-    return chosen, purse.divide(budget, _power(purse, weights[chosen] * cells[chosen]))
+    return chosen, [*budget.divide(_power(budget, weights[chosen] * cells[chosen]))]
 
 
 def pick_one_by_one(
-    purse: Purse,
-    scope: Scope,
+    gate: Gate,
     candidates: Sequence[Candidate],
     worth: IntArray,
-    looking: Exact,
-    budget: Exact,
+    looking: Price,
+    budget: Price,
     most: int,
-) -> tuple[list[int], list[Exact]]:
+) -> tuple[list[int], list[Price]]:
     """Choose what to measure by the exponential mechanism, one after the other, and divide a budget.
 
     Privacy
     -------
-    ``worth`` is a distance less public numbers: a row moves it by at most 1, and by its weight once that is multiplied
-    in. Every choice is charged; what was chosen before is an output.
+    Neighbours: add or remove one row. ``worth`` is a distance less public numbers: a row moves it by at most 1 up or
+    down, and by its weight once that is multiplied in. So all changes lie in an interval of twice the largest weight,
+    the span of the choice (`Gate.choose`). Every choice is charged; what was chosen before is an output.
     """
     weights = np.array([round(c.weight) for c in candidates], np.int64)
     cells = np.array([float(c.marginal.n_cells) for c in candidates])
     scores, left = worth * weights, np.arange(len(candidates))
     chosen: list[int] = []
-    for price in purse.divide(looking, np.ones(most)):
-        at = purse.choose(scope, f"choice {len(chosen) + 1}", scores[left], price, int(weights.max()))
+    for price in looking.divide(np.ones(most)):
+        at = gate.choose(f"choice {len(chosen) + 1}", scores[left], price, 2 * int(weights.max()))
         chosen.append(int(left[at]))
         left = np.delete(left, at)
-    return chosen, purse.divide(budget, _power(purse, weights[chosen] * cells[chosen]))
+    return chosen, [*budget.divide(_power(budget, weights[chosen] * cells[chosen]))]
 
 
-def _power(purse: Purse, sizes: FloatArray) -> FloatArray:
+def spread(price: Price, share: float = 1.0) -> float:
+    """Return the standard deviation of the noise of a count for a share of a price, about."""
+    amount = price.shown * share
+    if math.isinf(amount):
+        return 0.0
+    return math.sqrt(2) / amount if isinstance(price, Epsilon) else math.sqrt(0.5 / amount)
+
+
+def mean_size(price: Price, share: float = 1.0) -> float:
+    """Return the mean absolute value of that noise, about."""
+    return spread(price, share) * (math.sqrt(0.5) if isinstance(price, Epsilon) else math.sqrt(2 / math.pi))
+
+
+def better_one_by_one(scores: int, choices: int, price: Price) -> bool:
+    """Tell whether choices one after the other blur a ranking less than noisy scores of all, at the same price."""
+    if price.infinite:
+        return False
+    gumbel = 2 * 1.28
+    if isinstance(price, Epsilon):
+        return gumbel * choices < math.sqrt(2) * scores
+    return gumbel * math.sqrt(choices / 8) < math.sqrt(scores / 2) / 4  # scores tell more than a ranking
+
+
+def _power(price: Price, sizes: FloatArray) -> FloatArray:
     """Return shares of a budget; rounded to powers of √2, because every new width of noise has tables to be made."""
-    return np.exp2(np.rint(2 * np.log2(sizes) * (0.5 if purse.pure else 2 / 3)) / 2)
+    return np.exp2(np.rint(2 * np.log2(sizes) * (0.5 if isinstance(price, Epsilon) else 2 / 3)) / 2)
 
 
-def _noise(purse: Purse, cells: FloatArray, weights: FloatArray, budget: Exact) -> float:
-    shares = _power(purse, weights * cells)
+def _noise(cells: FloatArray, weights: FloatArray, budget: Price) -> float:
+    shares = _power(budget, weights * cells)
     shares = shares / shares.sum()
-    sizes = np.array([purse.mean_size(float(budget) * float(s)) for s in shares])
+    sizes = np.array([mean_size(budget, float(s)) for s in shares])
     return LEFT_OF_NOISE * float(weights @ (cells * sizes))

@@ -16,26 +16,29 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.core.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.checks import Exact
 from discreet.core.domain import Categorical
+from discreet.core.prices import Epsilon
 from discreet.engines.passes.marginals import AxisGrids, GroupedMarginal, MarginalsPass
 from discreet.engines.progress import stage
-from discreet.noise.stream.numpy_streams import numpy_stream, root_of
+from discreet.mechanisms import Moves, Price
+from discreet.noise.public import numpy_stream
 from discreet.synopses.marginals.bins import Bins, consistent, levels, make_bins, public_grid
 from discreet.synopses.marginals.choice import (
     FINE_PER_COLUMN,
     LEFT_OF_NOISE,
     MOST_PER_COLUMN,
     Candidate,
+    better_one_by_one,
     chance_distance,
     coarsen,
     distances,
+    mean_size,
     pick,
     pick_one_by_one,
+    spread,
 )
 from discreet.synopses.marginals.facts import Zero, as_factors, kept_apart, make_possible, no_rows, on_bins
 from discreet.synopses.marginals.field import Factor, Field, count_codes, even_rows, to_watch
-from discreet.synopses.marginals.purse import Purse
 from discreet.synopses.opening import OpenRelease
 
 #: Shares of the budget: for single columns; of the rest for scores; of what is left for each round.
@@ -128,32 +131,26 @@ class Findings:
 
 
 def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
-    """Buy marginals with all that a ledger has left, and fit the model.
+    """Publish marginals with all that is left, and fit the model.
 
     Privacy
     -------
     Neighbours: add or remove one row. Counts of single columns, scores and counts of chosen marginals are charged where
-    they are drawn (`Purse`); prices are fixed shares of the budget and functions of earlier outputs. Everything else is
+    they are drawn (`Gate`); prices are fixed shares of the budget and functions of earlier outputs. Everything else is
     a function of those and of public values.
     """
-    purse = Purse(opening.ledger, opening.stream)
-    whole = opening.ledger.remaining.exact
+    gate, whole = opening.gate, opening.gate.left
     grid = public_grid(opening.domain)
     alone = len(opening.domain) < 2
-    found = _single(
-        opening,
-        purse,
-        grid,
-        whole if alone or isinstance(whole, float) else whole * (PURE_SINGLE if purse.pure else SINGLE),
-    )
+    found = _single(opening, grid, whole if alone else whole * (PURE_SINGLE if gate.pure else SINGLE))
     rows = max(found.total, 1.0)
     found.known = [onto_simplex(b.counts, rows) for b in found.bins]
-    root = found.root = root_of(opening.stream)
+    root = found.root = gate.free.root()
     found.codes = even_rows(found.known, int(min(max(round(rows), FEWEST), MOST)), (root, 0))
     make_possible(found.codes, found.zeros, (root, len(ROUNDS) + 2))
     if alone:
         return found
-    rest = opening.ledger.remaining.exact
+    rest = gate.left
     factors = [_of_column(j, b, rows) for j, b in enumerate(found.bins)]
     for factor, known in zip(factors, found.known, strict=True):
         factor.rest = np.log(np.maximum(known, 0.02 * np.sqrt(factor.variances) + 1e-3) / rows)
@@ -164,8 +161,7 @@ def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
         schedule = SWEEPS[0]
         Field([b.size for b in found.bins], factors, rows, found.codes, (root, len(ROUNDS) + 3)).fit(*schedule)
     for number, (share, schedule) in enumerate(zip(ROUNDS, SWEEPS, strict=True)):
-        budget = rest * share if isinstance(rest, Fraction) else rest
-        new = _round(opening, purse, grid, found, settings, budget, number)
+        new = _round(opening, grid, found, settings, rest * share, number)
         factors += [Factor(m.marginal, m.counts.astype(np.float64), np.full(len(m.counts), m.variance)) for m in new]
         if number == 0:
             bound = _start(factors, found.known, rows)
@@ -197,40 +193,39 @@ def refined(found: Findings) -> AnyArray:
     return fine
 
 
-def _single(opening: OpenRelease, purse: Purse, grid: AxisGrids, price: Exact) -> Findings:
+def _single(opening: OpenRelease, grid: AxisGrids, price: Price) -> Findings:
     """Buy the counts of every column by itself: bins, and the number of rows unless it is public."""
     sizes = grid.sizes
     names = opening.domain.names
     asked = tuple(GroupedMarginal([j], [np.arange(size)]) for j, size in enumerate(sizes))
     job = MarginalsPass(grid, asked)
+    prices = price.divide(np.exp2(np.rint(np.log2([min(size, 64) for size in sizes]) * 4 / 3) / 2))
+    bins, sums, blur = [], np.zeros(len(sizes)), np.zeros(len(sizes))
     raw = opening.source.marginals(job)
-    prices = purse.divide(price, np.exp2(np.rint(np.log2([min(size, 64) for size in sizes]) * 4 / 3) / 2))
-    bins, sums, spread = [], np.zeros(len(sizes)), np.zeros(len(sizes))
-    with opening.ledger.sequential("columns") as scope:
+    with opening.gate.sequential("columns") as columns:
         for j, (column, counts, paid) in enumerate(zip(opening.domain, raw, prices, strict=True)):
             groups = levels(column, len(counts))
             # Half for the finest level, the rest for the wider ones.
-            parts = purse.divide(paid, [max(len(groups) - 1, 1), *[1] * (len(groups) - 1)])
+            parts: list[Price] = [*paid.divide([max(len(groups) - 1, 1), *[1] * (len(groups) - 1)])]
             told = [
-                purse.counts(
-                    scope,
+                columns.counts(
                     names[j] if of is groups[0] else f"{names[j]} in {int(of[-1]) + 1} parts",
                     np.bincount(of, weights=counts).astype(np.int64),
                     part,
                 )
                 for of, part in zip(groups, parts, strict=True)
             ]
-            y, v = told[0]
-            sums[j], spread[j] = y.sum(), max(len(y) * v, 1e-12)
+            y, v = told[0].values, told[0].variance
+            sums[j], blur[j] = y.sum(), max(len(y) * v, 1e-12)
             if len(groups) == 1 or v == 0:  # without noise the finest level says all
                 bins.append(make_bins(column, y, v, kept_apart(grid, j)))
                 continue
-            fine, covariance = consistent(groups, [y for y, _ in told], [v for _, v in told])
+            fine, covariance = consistent(groups, [t.values for t in told], [t.variance for t in told])
             typical = float(np.mean(np.diag(covariance)))
             bins.append(make_bins(column, fine, typical, kept_apart(grid, j), covariance))
-            sums[j], spread[j] = fine.sum(), max(float(covariance.sum()), 1e-12)
+            sums[j], blur[j] = fine.sum(), max(float(covariance.sum()), 1e-12)
     if math.isnan(opening.n_rows):
-        total, variance = float((sums / spread).sum() / (1 / spread).sum()), float(1 / (1 / spread).sum())
+        total, variance = float((sums / blur).sum() / (1 / blur).sum()), float(1 / (1 / blur).sum())
         variance = 0.0 if variance < 1e-9 else variance
     else:
         total, variance = opening.n_rows, 0.0
@@ -238,49 +233,42 @@ def _single(opening: OpenRelease, purse: Purse, grid: AxisGrids, price: Exact) -
 
 
 def _round(
-    opening: OpenRelease,
-    purse: Purse,
-    grid: AxisGrids,
-    found: Findings,
-    settings: MarginalSettings,
-    budget: Exact,
-    number: int,
+    opening: OpenRelease, grid: AxisGrids, found: Findings, settings: MarginalSettings, budget: Price, number: int
 ) -> list[Measured]:
     """Score all candidates and measure the best."""
     width = len(opening.domain)
-    share = PURE_SCORES if purse.pure else SCORES
-    looking = budget * share if isinstance(budget, Fraction) else budget
-    paying = budget - looking if isinstance(budget, Fraction) else budget
+    looking = budget * (PURE_SCORES if opening.gate.pure else SCORES)
+    paying = budget - looking
     sets = _candidates(found, settings, number)
-    guess = purse.spread(paying / max(6, math.ceil(1.5 * width)) if isinstance(paying, Fraction) else paying)
+    guess = spread(paying / max(6, math.ceil(1.5 * width)))
     candidates = _coarse(sets, found, settings, guess)
     job = MarginalsPass(grid, tuple(_on_cells(c.marginal, found.bins) for c in candidates))
     raw = opening.source.marginals(job)
     rows = max(found.total, 1.0)
     expected = _expected([c.marginal for c in candidates], found, rows, number)
     label = f"round {number + 1}"
-    scope = opening.ledger.sequential(label)
+    gate = opening.gate.sequential(label)
     far = distances(raw, expected)
     by_chance = (0.0 if _is_fine(found) else CHANCE) * np.array([chance_distance(e) for e in expected])
     most = min((FINE_PER_COLUMN if _is_fine(found) else MOST_PER_COLUMN) * width, len(candidates))
-    few = max(1, round(min(most, affordable(purse, paying, rows))))
-    if purse.better_one_by_one(len(candidates), few, looking):
-        each = paying / few if isinstance(paying, Fraction) else paying
-        dear = np.array([c.marginal.n_cells * purse.mean_size(each) for c in candidates])
+    few = max(1, round(min(most, affordable(paying, rows))))
+    if better_one_by_one(len(candidates), few, looking):
+        dear = np.array([c.marginal.n_cells * mean_size(paying / few) for c in candidates])
         worth = far - np.rint(by_chance + LEFT_OF_NOISE * dear).astype(np.int64)
-        chosen, prices = pick_one_by_one(purse, scope, candidates, worth, looking, paying, few)
+        chosen, prices = pick_one_by_one(gate, candidates, worth, looking, paying, few)
     else:
-        noisy, variance = purse.scores(scope, "scores", far, looking)
+        # A row moves each of P distances by at most 1: together by P in l1, and by √P in l2.
+        noisy, law = gate.numbers("scores", far, looking, Moves(l1=len(far), l2_squared=len(far)))
         looked = zip([c.marginal for c in candidates], noisy, strict=True)
-        found.scores = [Score(_told(m), float(y), variance, m.n_cells) for m, y in looked]
-        chosen, prices = pick(purse, candidates, noisy - by_chance, paying, most)
+        found.scores = [Score(_told(m), float(y), law.variance, m.n_cells) for m, y in looked]
+        chosen, prices = pick(candidates, noisy - by_chance, paying, most)
     measured = []
     for i, price in zip(chosen, prices, strict=True):
         marginal = candidates[i].marginal
         name = " by ".join(opening.domain.names[c] for c in marginal.columns)
-        counts, variance = purse.counts(scope, name, raw[i], price)
-        counts[no_rows(marginal, found.zeros)] = 0
-        measured.append(Measured(marginal, counts, variance))
+        made = gate.counts(name, raw[i], price)
+        made.values[no_rows(marginal, found.zeros)] = 0
+        measured.append(Measured(marginal, made.values, made.variance))
     found.measured += measured
     return measured
 
@@ -291,14 +279,15 @@ def _told(marginal: GroupedMarginal) -> tuple[int, ...]:
     return tuple(c for c, size, of in every if size > 1 or len(of) == 1)
 
 
-def affordable(purse: Purse, budget: Exact, rows: float) -> float:
+def affordable(budget: Price, rows: float) -> float:
     """Return how many pairs of a usual size a budget measures with noise that is tolerated in each."""
-    if isinstance(budget, float):
+    if budget.infinite:
         return math.inf
-    tolerated = PURE_TOLERATED if purse.pure else TOLERATED
+    pure = isinstance(budget, Epsilon)
+    tolerated = PURE_TOLERATED if pure else TOLERATED
     size = tolerated * rows / (LEFT_OF_NOISE * USUAL_CELLS)  # of the noise of a cell
-    alone = purse.mean_size(budget)
-    return size / alone if purse.pure else (size / alone) ** 2
+    alone = mean_size(budget)
+    return size / alone if pure else (size / alone) ** 2
 
 
 def _on_cells(marginal: GroupedMarginal, bins: Sequence[Bins]) -> GroupedMarginal:

@@ -2,20 +2,15 @@
 
 A public rule looks at boxes only. "widest" takes the axis on which a box is widest in units of the declared range;
 ties, which are the rule, go by a public hash of the column name, so that the order of columns never matters. Private
-spread (spec partition-synopsis 9.12) buys the axis whose halving lowers the quantisation error most.
+spread chooses the axis whose halving lowers the quantisation error most.
 """
-
-from fractions import Fraction
 
 import numpy as np
 
 from discreet import noise
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.checks import Exact
+from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.engines.passes.trees import SPREAD_UNITS
-from discreet.noise.choice.exponential import rate
-from discreet.noise.choice.many import choose_many, weights_of
 
 #: The key of the hash that breaks ties. Public and fixed, so that everyone gets the same tree.
 _TIE_KEY = 0x64697363726565742D74696573
@@ -49,20 +44,11 @@ def spread_scores(counts: IntArray, sums: IntArray, widths: IntArray, cells: Int
     return np.asarray(whole * (4 * sums - SPREAD_UNITS * counts[:, np.newaxis]))
 
 
-def spread_weights(scores: IntArray, can: BoolArray, epsilon: Exact) -> FloatArray:
-    """Return weights in proportion to exp(ε g_j) for the axes that can be cut, 0 for others.
+def spread_losses(counts: IntArray, sums: IntArray, widths: IntArray, cells: IntArray) -> FloatArray:
+    """Return how far the score of every axis is below the best of its box; 0 for axes that cannot be cut.
 
-    Privacy: a row adds (h_j/H)² (t - 1/4), t in [0, 1], to g_j: all changes lie in [-1/4, 3/4], an interval of width 1.
+    Every box needs an axis that can be cut.
     """
+    scores, can = spread_scores(counts, sums, widths, cells), widths > 1
     best = np.where(can, scores, np.iinfo(np.int64).min).max(axis=1, keepdims=True)
-    losses = np.where(can, best - scores, 0) / _SCORE_UNIT
-    return weights_of(losses, can.astype(np.int64), rate(epsilon, Fraction(1)))
-
-
-def spread_axis(
-    counts: IntArray, sums: IntArray, widths: IntArray, cells: IntArray, epsilon: Exact, stream: noise.Generator
-) -> IntArray:
-    """Choose an axis for every box. Price: ε, parallel over disjoint boxes. Every box needs an axis that can be cut."""
-    n, d = widths.shape
-    weights = spread_weights(spread_scores(counts, sums, widths, cells), widths > 1, epsilon)
-    return np.asarray(choose_many(weights.ravel(), np.arange(n + 1) * d, stream) - np.arange(n) * d)
+    return np.asarray(np.where(can, best - scores, 0) / _SCORE_UNIT)

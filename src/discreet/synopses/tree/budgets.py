@@ -1,6 +1,6 @@
 """How a tree divides its budget: shares for tests, splits and publication, and their portions per level.
 
-Every path from the root to a leaf spends exactly ε (spec partition-synopsis 9.5). A node at level i may pay for a
+Every path from the root to a leaf spends exactly ε. A node at level i may pay for a
 test and for a split; what a path has not spent when it ends goes to its leaf. Portions are exact: they are rounded
 down to multiples of ε / 2^32, because the geometric rule is irrational, and the remainder goes to publication.
 """
@@ -14,10 +14,9 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
-from discreet.core.checks import Exact
+from discreet.core.prices import Epsilon
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.noise import DiscreteLaplace
-from discreet.synopses.prices import count_law
+from discreet.mechanisms import Price, law_for
 
 BUDGETS = ("geometric", "uniform", "linear", "fibonacci")
 #: Portions are multiples of ε / GRAIN.
@@ -89,10 +88,10 @@ def _fibonacci(levels: int) -> list[float]:
     return numbers[:levels]
 
 
-def portions(share: Fraction, kind: str | OwnBudget, levels: int, fan_out: int, epsilon: Exact) -> list[Exact]:
+def portions(share: Fraction, kind: str | OwnBudget, levels: int, fan_out: int, price: Price) -> list[Price]:
     """Divide a share of ε between levels, rounded down to multiples of ε / 2^32 (but to one at least)."""
     units = [max(1, int(share * Fraction(f) * GRAIN)) for f in level_fractions(kind, levels, fan_out)]
-    return [epsilon if isinstance(epsilon, float) else epsilon * u / GRAIN for u in units]
+    return [price * Fraction(u, GRAIN) for u in units]
 
 
 @dataclass(frozen=True)
@@ -101,27 +100,28 @@ class LevelBudgets:
 
     Attributes
     ----------
-    epsilon : Fraction or inf
+    whole : Epsilon or Rho
         What a path spends.
-    tests, splits : tuple of Fraction or inf
+    tests, splits : tuple of Epsilon or Rho
         Price of the test and of the split of each level that may be cut, 0 where there is none.
 
     Examples
     --------
     >>> shares = (0.15, 0.25, 0.6)
-    >>> plan = LevelBudgets.make(Fraction(1, 10), depth=8, first_test=0, shares=shares, kind="geometric", fan_out=2)
-    >>> sum(plan.tests) + sum(plan.splits) + plan.left(8) == Fraction(1, 10)
-    True
+    >>> rule = {"depth": 8, "first_test": 0, "shares": shares, "kind": "geometric", "fan_out": 2}
+    >>> plan = LevelBudgets.make(Epsilon(Fraction(1, 10)), **rule)
+    >>> sum([*plan.tests, *plan.splits], plan.left(8))
+    Epsilon(1/10)
     """
 
-    epsilon: Exact
-    tests: tuple[Exact, ...]
-    splits: tuple[Exact, ...]
+    whole: Price
+    tests: tuple[Price, ...]
+    splits: tuple[Price, ...]
 
     @classmethod
     def make(
         cls,
-        epsilon: Exact,
+        whole: Price,
         *,
         depth: int,
         first_test: int,
@@ -130,7 +130,7 @@ class LevelBudgets:
         fan_out: int,
         paid_splits: bool | Sequence[bool] = True,
     ) -> LevelBudgets:
-        """Divide ε: levels ``first_test .. depth - 1`` test, all levels split (for free unless ``paid_splits``).
+        """Divide a price: levels ``first_test .. depth - 1`` test, all levels split (for free unless ``paid_splits``).
 
         A share without use is divided between the others in proportion. Where some levels pay for their splits and
         others do not, those that pay divide the share.
@@ -139,33 +139,28 @@ class LevelBudgets:
         test, split, publish = read_shares(shares)
         test = test if first_test < depth else Fraction(0)
         split = split if any(pays) else Fraction(0)
-        whole = test + split + publish
-        none: list[Exact] = [Fraction(0)]
-        tests = (
-            portions(test / whole, kind, depth - first_test, fan_out, epsilon) if test else none * (depth - first_test)
-        )
-        bought = iter(portions(split / whole, kind, sum(pays), fan_out, epsilon) if split else none * depth)
-        splits = [next(bought) if pay else Fraction(0) for pay in pays]
-        plan = cls(epsilon, tuple(none * first_test + tests), tuple(splits))
-        if plan.left(depth) <= 0:
+        together = test + split + publish
+        nothing = type(whole)(Fraction(0))
+        tested = depth - first_test
+        tests: list[Price] = portions(test / together, kind, tested, fan_out, whole) if test else [nothing] * tested
+        bought = iter(portions(split / together, kind, sum(pays), fan_out, whole) if split else [nothing] * depth)
+        splits: list[Price] = [next(bought) if pay else nothing for pay in pays]
+        if not whole.infinite and sum([*tests, *splits], nothing) >= whole:
             raise InvalidArgument("shares", list(shares), "large enough for publication", "shares=(0.15, 0.25, 0.6)")
-        return plan
+        return cls(whole, tuple([nothing] * first_test + tests), tuple(splits))
 
     @property
     def depth(self) -> int:
         """Number of levels that may be cut."""
         return len(self.tests)
 
-    def left(self, level: int, *, tested: bool = False, split: bool = False) -> Exact:
+    def left(self, level: int, *, tested: bool = False, split: bool = False) -> Price:
         """Return what a path that ends at a level has left: its leaf is published with it.
 
         Above, all levels have paid test and split; at the level itself only what is stated.
         """
-        if isinstance(self.epsilon, float):
-            return math.inf
-        spent: Exact = sum(self.tests[:level], Fraction(0)) + sum(self.splits[:level], Fraction(0))
-        here = (self.tests[level] if tested else 0) + (self.splits[level] if split else 0)
-        return self.epsilon - spent - here
+        here: list[Price] = [*self.tests[level : level + 1]] * tested + [*self.splits[level : level + 1]] * split
+        return self.whole - sum([*self.tests[:level], *self.splits[:level], *here], type(self.whole)(Fraction(0)))
 
 
 def read_shares(shares: object) -> tuple[Fraction, Fraction, Fraction]:
@@ -179,7 +174,7 @@ def read_shares(shares: object) -> tuple[Fraction, Fraction, Fraction]:
     return exact[0], exact[1], exact[2]
 
 
-def auto_threshold(price: Exact, fan_out: int, unit: str = "epsilon") -> int:
+def auto_threshold(price: Price, fan_out: int) -> int:
     """Return the smallest whole T at which an empty node is cut with probability 1/(2F) at most.
 
     In ε: T = ceil(ln(2F / (1 + α)) / ε) - 1, α = e^-ε. A node is cut iff count + noise > T. An empty region then
@@ -187,17 +182,12 @@ def auto_threshold(price: Exact, fan_out: int, unit: str = "epsilon") -> int:
 
     Examples
     --------
-    >>> [auto_threshold(Fraction(1, 18), f) for f in (2, 4)]
+    >>> [auto_threshold(Epsilon(Fraction(1, 18)), f) for f in (2, 4)]
     [12, 25]
     """
-    return count_law(price, unit).threshold(Fraction(1, 2 * fan_out))
+    return law_for(price).one.threshold(Fraction(1, 2 * fan_out))
 
 
-def split_chance(count: int, threshold: float, epsilon: Exact) -> float:
+def split_chance(count: int, threshold: float, price: Epsilon) -> float:
     """Return the probability that a node with that many rows passes its test: Pr[count + Z > T]."""
-    return float(DiscreteLaplace(scale_of(epsilon)).sf(math.floor(threshold) + 1 - count))
-
-
-def scale_of(epsilon: Exact) -> Fraction:
-    """Return the scale of the noise on a count: 1/ε, 0 for ε = ∞."""
-    return Fraction(0) if isinstance(epsilon, float) else 1 / epsilon
+    return float(law_for(price).one.sf(math.floor(threshold) + 1 - count))

@@ -15,7 +15,6 @@ points, boxes read off the data, counts paid twice, axes by column order) are no
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from inspect import signature
 from typing import Any
 
@@ -23,14 +22,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from discreet.core.arrays import IntArray
-from discreet.core.checks import Exact
 from discreet.core.domain import Domain
 from discreet.core.html import EstimatorHtml
+from discreet.core.prices import Epsilon, Rho
 from discreet.engines.passes.trees import RowCells
+from discreet.mechanisms import Gate
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.memory import MOST_MEMORY
 from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
-from discreet.synopses.prices import like_epsilon, pure_part
 from discreet.synopses.publishing import count_variance
 from discreet.synopses.tree.budgets import OwnBudget
 from discreet.synopses.tree.growth import GrowingTree
@@ -45,7 +44,6 @@ from discreet.synopses.tree.partitioners import (
     SpreadMidpoints,
     TreePartitioner,
 )
-from discreet.synopses.tree.privtree import PrivTreeRule
 from discreet.synopses.tree.settings import TreeSettings
 
 #: What an estimator passes on; found out once, because reading a signature costs as much as counting a small table.
@@ -209,19 +207,16 @@ def build(opening: OpenRelease, settings: TreeSettings) -> Synopsis:
     -------
     As `TreeSynopsis`. Price: all that is left.
     """
-    source, domain, ledger, stream = opening.source, opening.domain, opening.ledger, opening.stream
-    left, unit = ledger.remaining.exact, ledger.unit
-    ledger.check("tree", **{unit: left})  # that there is something left, before any row is read
-    epsilon = like_epsilon(left, unit)
-    settings = settings.deepened(pure_part(left, unit), opening.n_rows, len(domain))
+    source, domain, left = opening.source, opening.domain, opening.gate.left
+    settings = settings.deepened(left.pure(), opening.n_rows, len(domain))
     settings.check_size(len(domain))
-    settings.check_prices(len(domain), pure_part(left, unit))
+    settings.check_prices(len(domain), left.pure())
     tree = GrowingTree(domain, settings.bits)
     rule = settings.axis_rule(len(domain))
-    first_test = settings.first_test(epsilon, opening.n_rows, len(domain), rule)
+    first_test = settings.first_test(left.like_epsilon(), opening.n_rows, len(domain), rule)
     partitioner, leaves = _grow(tree, opening, settings, rule, first_test)
     weights, variances, offsets = publish_leaves(
-        source, partitioner, leaves, means=settings.leaf_means, n_rows=opening.n_rows, stream=stream, unit=unit
+        source, partitioner, leaves, means=settings.leaf_means, n_rows=opening.n_rows
     )
     stopped = {} if leaves.stopped_at is None else {"stopped_at": leaves.stopped_at}
     del partitioner, leaves  # and with them the cells of all rows, half as large as the table
@@ -247,24 +242,22 @@ def _grow(
     tree: GrowingTree, opening: OpenRelease, settings: TreeSettings, axis: str, first_test: int
 ) -> tuple[TreePartitioner, Leaves]:
     """Make the partitioner and its plan, and grow the tree."""
-    source, ledger, stream = opening.source, opening.ledger, opening.stream
-    epsilon = ledger.remaining.exact
+    gate, left = opening.gate, opening.gate.left
     kind, depth, shares = settings.partitioner, settings.max_depth, settings.shares
-    parts = tree, RowCells(source, tree.domain, tree.bits), stream, axis
+    parts = tree, RowCells(opening.source, tree.domain, tree.bits), axis
     most = settings.most_nodes(len(tree.domain))
     if settings.own is None and kind == "privtree":
         tree_of = Midpoints(*parts, depth, most)
-        structure = epsilon * (shares[0] + shares[1]) / sum(shares) if isinstance(epsilon, Fraction) else epsilon
-        rest = epsilon - structure if isinstance(epsilon, Fraction) else epsilon
-        rule = PrivTreeRule.for_budget(structure, tree_of.fan_out)
-        return tree_of, grow_privtree(tree_of, rule, depth, structure, rest, ledger, stream, most)
+        whole = left.pure()
+        structure = whole * ((shares[0] + shares[1]) / sum(shares))
+        return tree_of, grow_privtree(tree_of, depth, structure, whole - structure, gate, most)
     threshold = settings.limit(opening.n_rows)
     partitioner: TreePartitioner
     if settings.roots_at is not None:
         return _grow_mixed(parts, opening, settings, most)
-    plan = settings.plan(epsilon, first_test, axis)
+    plan = settings.plan(left, first_test, axis)
     if settings.own is not None:
-        partitioner = OwnCuts(*parts[:3], settings.own)
+        partitioner = OwnCuts(*parts[:2], settings.own)
     elif kind == "uniform":
         partitioner = Grids(*parts, plan.left(depth))
         threshold = 0.0 if threshold is None else threshold
@@ -272,15 +265,15 @@ def _grow(
         partitioner = Mixed([_of_kind(name, parts, settings, most) for name in settings.levels])
     else:
         partitioner = _of_kind(kind, parts, settings, most)
-    return partitioner, grow(partitioner, plan, threshold, ledger, stream, most, ledger.unit)
+    return partitioner, grow(partitioner, plan, threshold, gate, most)
 
 
-_Parts = tuple[GrowingTree, RowCells, Any, str]
+_Parts = tuple[GrowingTree, RowCells, str]
 
 
 def _of_kind(kind: str, parts: _Parts, settings: TreeSettings, most: int) -> TreePartitioner:
     """Make one of the partitioners that can take turns."""
-    axis = parts[3]
+    axis = parts[2]
     if kind == "binary" and axis == "spread":
         return SpreadMidpoints(*parts)
     if kind in ("binary", "privtree"):
@@ -300,38 +293,35 @@ def _grow_mixed(
     Along a path: its splits, then the structure of the PrivTree it enters, then its leaf with what is left. The
     PrivTrees hold disjoint rows and their roots were released before, so they cost what one does.
     """
-    ledger, stream, top = opening.ledger, opening.stream, settings.roots_at or 0
-    epsilon, depth = ledger.remaining.exact, settings.max_depth
+    top, left, depth = settings.roots_at or 0, opening.gate.left.pure(), settings.max_depth
     partitioner = Mixed([_of_kind(name, parts, settings, most) for name in settings.levels])
     above = settings.above()
-    plan = above.plan(epsilon, top, parts[3])
+    plan = above.plan(left, top, parts[2])
     tests, splits, counts = settings.shares
-    whole = tests + counts + (splits if above.pays_splits(parts[3]) else 0)
-    structure = epsilon * tests / whole if isinstance(epsilon, Fraction) else epsilon
-    rest = plan.left(top) - structure if isinstance(epsilon, Fraction) else epsilon
+    whole = tests + counts + (splits if above.pays_splits(parts[2]) else 0)
+    structure = left * (tests / whole)
+    rest = plan.left(top).pure() - structure
 
-    def deeper(leaves: Leaves, scope: Any, nodes: IntArray) -> None:
-        rule = PrivTreeRule.for_budget(structure, 2)
-        below = grow_privtree(partitioner, rule, depth, structure, rest, scope, stream, most, nodes)
+    def deeper(leaves: Leaves, gate: Gate, nodes: IntArray) -> None:
+        below = grow_privtree(partitioner, depth, structure, rest, gate, most, nodes)
         leaves.groups += below.groups
         leaves.stopped_at = below.stopped_at
 
-    return partitioner, grow(partitioner, plan, None, ledger, stream, most, ledger.unit, deeper)
+    return partitioner, grow(partitioner, plan, None, opening.gate, most, deeper)
 
 
-def gaussian_tree(settings: TreeSettings) -> Callable[[Domain, Exact, Fraction], bool]:
+def gaussian_tree(settings: TreeSettings) -> Callable[[Domain, Epsilon, Rho], bool]:
     """Return what tells by public values whether Gaussian noise is better for a tree: whether its leaves vary less.
 
     A leaf has the same share of either budget. Tests have smaller shares, for which Gaussian noise does even better:
     its variance goes with the inverse of a share, that of Laplace noise with the square.
     """
 
-    def better(domain: Domain, pure: Exact, rho: Fraction) -> bool:
+    def better(domain: Domain, pure: Epsilon, rho: Rho) -> bool:
         if settings.own is not None or settings.partitioner == "uniform" or settings.privtree:
             return False  # their rules are written for Laplace noise
         whole = settings.shares[2] + settings.shares[0] + settings.shares[1]
         share, d, means = settings.shares[2] / whole, len(domain), settings.leaf_means
-        laplace = count_variance(pure * share if isinstance(pure, Fraction) else pure, "epsilon", d, means=means)
-        return count_variance(rho * share, "rho", d, means=means) < laplace
+        return count_variance(rho * share, d, means=means) < count_variance(pure * share, d, means=means)
 
     return better

@@ -2,7 +2,7 @@
 
 Accounting. Nodes of one level hold disjoint rows, so a level costs its price once; levels add up. A leaf is published
 with what its path has left, so every path spends exactly ε. In the ledger a level at which paths end is a parallel
-group: the leaves there, and the deeper nodes (spec partition-synopsis 9.5). The same in ρ: that every path, whichever
+group: the leaves there, and the deeper nodes. The same in ρ: that every path, whichever
 noisy values choose, spends at most ρ is enough for ρ-zCDP (a Rényi filter; Feldman and Zrnic 2021).
 
 Memory. A level whose children would make more nodes than fit is not cut, and its nodes are leaves. How many nodes there
@@ -16,17 +16,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from discreet import noise
 from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.checks import Exact
-from discreet.core.guarantee import Scope
+from discreet.core.prices import Epsilon
 from discreet.engines import Source
-from discreet.synopses.prices import count_law, draw, like_epsilon, pay, pure_part
-from discreet.synopses.publishing import TYPICAL_OFFSET, publish
+from discreet.mechanisms import Gate, Hold, Price, PrivTreeTests
+from discreet.synopses.publishing import TYPICAL_OFFSET, means_law, publish
 from discreet.synopses.tree.budgets import LevelBudgets, auto_threshold
 from discreet.synopses.tree.growth import GrowingTree
 from discreet.synopses.tree.partitioners import TreePartitioner
-from discreet.synopses.tree.privtree import PrivTreeRule
 
 #: A tree that keeps no count on its way has most of its rows in about one in so many of its leaves
 #: (``benchmarks/tuning/places.py --trees``).
@@ -35,70 +32,57 @@ CROWDED = 4.0
 
 @dataclass
 class Leaves:
-    """Groups of leaves with the budget each is published with, in the order in which they ended."""
+    """Groups of leaves with the line that each is published with, in the order in which they ended."""
 
-    groups: list[tuple[IntArray, Exact]] = field(default_factory=list)
+    groups: list[tuple[IntArray, Hold]] = field(default_factory=list)
     #: The depth at which growth ended for want of memory, if it did.
     stopped_at: int | None = None
-    #: What prices are in: "epsilon" or "rho".
-    unit: str = "epsilon"
 
-    def add(self, scope: Scope, nodes: IntArray, depth: int, epsilon: Exact, *, last: bool) -> Scope:
+    def add(self, gate: Gate, nodes: IntArray, depth: int, price: Price, *, last: bool) -> Gate:
         """Take in leaves and charge their publication; return where deeper nodes are charged."""
         if not len(nodes):
-            return scope
-        self.groups.append((nodes, epsilon))
-        label = f"counts of the leaves at depth {depth}"
-        if last:
-            pay(scope, label, epsilon, self.unit)
-            return scope
-        ends = scope.parallel(f"leaves at depth {depth}, and deeper nodes")
-        pay(ends, label, epsilon, self.unit)
-        return ends.sequential("deeper nodes")
+            return gate
+        ends = gate if last else gate.parallel(f"leaves at depth {depth}, and deeper nodes")
+        self.groups.append((nodes, ends.hold(f"counts of the leaves at depth {depth}", price)))
+        return gate if last else ends.sequential("deeper nodes")
 
 
 def grow(
     partitioner: TreePartitioner,
     plan: LevelBudgets,
     threshold: float | None,
-    scope: Scope,
-    stream: noise.Generator,
+    gate: Gate,
     most_nodes: int,
-    unit: str = "epsilon",
-    deeper: Callable[[Leaves, Scope, IntArray], None] | None = None,
+    deeper: Callable[[Leaves, Gate, IntArray], None] | None = None,
 ) -> Leaves:
-    """Grow a tree with noisy stop tests. ``threshold`` None is tied to the noise; prices of the plan are in a unit.
+    """Grow a tree with noisy stop tests. ``threshold`` None is tied to the noise.
 
     ``deeper`` grows on from the nodes of the last level, with what their paths have left.
     """
-    tree, leaves, nodes = partitioner.tree, Leaves(unit=unit), np.array([0])
+    tree, leaves, nodes = partitioner.tree, Leaves(), np.array([0])
     for level in range(plan.depth):
         wide = (tree.widths(nodes) > 1).any(axis=1)
-        scope = leaves.add(scope, nodes[~wide], level, plan.left(level), last=not wide.any())
+        gate = leaves.add(gate, nodes[~wide], level, plan.left(level), last=not wide.any())
         nodes = nodes[wide]
         if not len(nodes):
             return leaves
         price = plan.tests[level]
-        if price:
-            pay(scope, f"tests at depth {level}", price, unit)
+        line = gate.hold(f"tests at depth {level}", price) if price else None
         counts = partitioner.look(nodes)
         kept = np.ones(len(nodes), bool)
-        if price:
+        if line is not None:
             least = partitioner.least_count()
-            kept = _test(tree, nodes, counts, price, partitioner.fan_out, threshold, least, stream, unit)
+            kept = _test(tree, nodes, counts, line, partitioner.fan_out, threshold, least)
             if len(tree.axis) + partitioner.most_children(int(kept.sum())) > most_nodes:
                 leaves.stopped_at, kept = level, np.zeros_like(kept)
-            scope = leaves.add(scope, nodes[~kept], level, plan.left(level, tested=True), last=not kept.any())
+            gate = leaves.add(gate, nodes[~kept], level, plan.left(level, tested=True), last=not kept.any())
             if not kept.any():
                 return leaves
-        paid = pure_part(plan.splits[level], unit)
-        if paid:
-            scope.spend(f"splits at depth {level}", paid, "parallel")
-        nodes = partitioner.split(kept, paid)
+        nodes = partitioner.split(kept, gate, f"splits at depth {level}", plan.splits[level].pure())
     if deeper is None:
-        leaves.add(scope, nodes, plan.depth, plan.left(plan.depth), last=True)
+        leaves.add(gate, nodes, plan.depth, plan.left(plan.depth), last=True)
     else:
-        deeper(leaves, scope, nodes)
+        deeper(leaves, gate, nodes)
     return leaves
 
 
@@ -106,29 +90,24 @@ def _test(
     tree: GrowingTree,
     nodes: IntArray,
     counts: IntArray,
-    price: Exact,
+    line: Hold,
     fan_out: int,
     threshold: float | None,
     least: float,
-    stream: noise.Generator,
-    unit: str = "epsilon",
 ) -> BoolArray:
-    """Draw the stop counts of a level and note them in the tree; return who goes on: count + Z > T."""
-    law = count_law(price, unit)
-    limit = max(auto_threshold(price, fan_out, unit) if threshold is None else threshold, least - 1)
-    noisy = counts + draw(law, len(nodes), stream)
-    tree.estimate[nodes], tree.variance[nodes], tree.threshold[nodes] = noisy, law.variance, limit
-    return np.asarray(noisy > limit)
+    """Publish the stop counts of a level and note them in the tree; return who goes on: count + Z > T."""
+    limit = max(auto_threshold(line.price, fan_out) if threshold is None else threshold, least - 1)
+    noisy = line.numbers(counts)
+    tree.estimate[nodes], tree.variance[nodes], tree.threshold[nodes] = noisy.values, noisy.variance, limit
+    return np.asarray(noisy.values > limit)
 
 
 def grow_privtree(
     partitioner: TreePartitioner,
-    rule: PrivTreeRule,
     max_depth: int,
-    structure: Exact,
-    rest: Exact,
-    scope: Scope,
-    stream: noise.Generator,
+    structure: Epsilon,
+    rest: Epsilon,
+    gate: Gate,
     most_nodes: int,
     roots: IntArray | None = None,
 ) -> Leaves:
@@ -137,7 +116,7 @@ def grow_privtree(
     With ``roots`` one below each of these nodes, which lie at one depth: their rows are disjoint, and the nodes were
     released before, so together they cost what one does.
     """
-    scope.spend("structure of the tree", structure, "parallel")
+    tests = PrivTreeTests(gate, "structure of the tree", structure, 2)
     tree, nodes, ends = partitioner.tree, np.array([0]) if roots is None else roots, []
     stopped_at: int | None = None
     first = int(tree.depth[nodes[0]])
@@ -147,31 +126,23 @@ def grow_privtree(
         nodes = nodes[wide]
         if not len(nodes):
             break
-        biased = rule.biased(partitioner.look(nodes), depth - first)
-        kept = biased + noise.discrete_laplace(rule.scale, len(nodes), stream) > 0
+        kept = tests.keep(partitioner.look(nodes), depth - first)
         if len(tree.axis) + partitioner.most_children(int(kept.sum())) > most_nodes:
             stopped_at, kept = depth, np.zeros_like(kept)
         ends.append(nodes[~kept])
-        nodes = partitioner.split(kept, math.inf) if kept.any() else nodes[:0]
-    scope.spend("counts of the leaves", rest, "parallel")
-    return Leaves([(np.sort(np.concatenate([*ends, nodes])), rest)], stopped_at)
+        nodes = partitioner.split(kept, gate, "free", Epsilon(math.inf)) if kept.any() else nodes[:0]
+    line = gate.hold("counts of the leaves", rest)
+    return Leaves([(np.sort(np.concatenate([*ends, nodes])), line)], stopped_at)
 
 
 def publish_leaves(
-    source: Source,
-    partitioner: TreePartitioner,
-    leaves: Leaves,
-    *,
-    means: bool,
-    n_rows: float,
-    stream: noise.Generator,
-    unit: str = "epsilon",
+    source: Source, partitioner: TreePartitioner, leaves: Leaves, *, means: bool, n_rows: float
 ) -> tuple[AnyArray, FloatArray, FloatArray | None]:
     """Return weights, variances and offsets (in half widths) of all leaves, in the order of the tree.
 
     Which leaves get means is decided by noisy values alone, before their noise is drawn: by the leaf's stop count, its
     parent's shared among the children, or the number of rows shared among one in `CROWDED` of the leaves. A mean pays
-    if that many rows are worth sqrt((d + 2)(d + 3)/3) / (β ε) (spec 9.9).
+    if that many rows are worth sqrt((d + 2)(d + 3)/3) / (β ε), and if its noise can be drawn.
     """
     tree = partitioner.tree
     order = tree.leaves()
@@ -188,15 +159,14 @@ def publish_leaves(
     else:
         counts, sums, expected = partitioner.counts(order), None, np.zeros(len(order))
     whole = True
-    for nodes, epsilon in leaves.groups:
+    for nodes, line in leaves.groups:
         places = np.sort(rank[nodes])
-        enough = math.sqrt((d + 2) * (d + 3) / 3) / (TYPICAL_OFFSET * float(like_epsilon(epsilon, unit)))
-        rich = (expected[places] >= enough) & means
+        enough = math.sqrt((d + 2) * (d + 3) / 3) / (TYPICAL_OFFSET * line.price.like_epsilon().shown)
+        rich = (expected[places] >= enough) & means & means_law(line.price, d)[1].drawable
         for chosen, vectors in ((places[~rich], None), (places[rich], sums)):
             if not len(chosen):
                 continue
-            held = None if vectors is None else vectors[chosen]
-            out = publish(counts[chosen], held, epsilon=epsilon, stream=stream, unit=unit)
+            out = publish(line, counts[chosen], None if vectors is None else vectors[chosen])
             weights[chosen], variances[chosen] = out.weights, out.variances
             whole &= out.offsets is None
             if offsets is not None and out.offsets is not None:

@@ -1,8 +1,8 @@
 """Partitioners and budget rules of your own: what they may look at, what they may buy, and how it is charged.
 
 A partitioner of your own never meets a row. It gets `Boxes`, which hold public and released values only, and `Offers`,
-which sells private answers about the rows in these boxes. Its level's share of the budget is charged to the release's
-ledger before, whole; `Offers` keeps a ledger of that share and raises `BudgetExceeded` *before* rows are read for more.
+which sells private answers about the rows in these boxes. Its level's share of the budget is set aside before, whole:
+`Offers` raises `BudgetExceeded` *before* rows are read for more, and what it leaves unspent stays spent.
 So whatever the class does, the promise of the tree holds, as long as it keeps to the contract:
 
 - it decides by what `Boxes` and `Offers` tell it, by public constants, and by nothing else (no table of its own);
@@ -13,18 +13,19 @@ The tree tests nodes, stops, publishes leaves and counts memory as for its own p
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet import noise
+from discreet.core import checks
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import Exact
-from discreet.core.guarantee import Ledger
+from discreet.core.prices import Epsilon
 from discreet.errors import BudgetExceeded, InvalidArgument
-from discreet.synopses.tree.budgets import scale_of
-from discreet.synopses.tree.partitioners import Quantiles, TreePartitioner, choose_lines
+from discreet.mechanisms import Gate
+from discreet.synopses.tree.partitioners import Quantiles, TreePartitioner
 
 if TYPE_CHECKING:
     from discreet.engines.passes.trees import RowCells
@@ -136,14 +137,13 @@ class Offers:
         What is left of the level's share.
     """
 
-    def __init__(self, own: OwnCuts, nodes: IntArray, epsilon: Exact) -> None:
-        self._own, self._nodes = own, nodes
-        self._ledger = Ledger(epsilon) if epsilon else None
+    def __init__(self, own: OwnCuts, nodes: IntArray, gate: Gate | None) -> None:
+        self._own, self._nodes, self._gate, self._step = own, nodes, gate, 0
 
     @property
     def epsilon(self) -> Exact:
         """What is left of the level's share of the budget."""
-        return 0 if self._ledger is None else self._ledger.remaining.exact
+        return 0 if self._gate is None else self._gate.left.amount
 
     def middles(self, axis: Any) -> Cuts:
         """Cut every box in the middle of an axis. Free: boxes are public."""
@@ -156,8 +156,10 @@ class Offers:
 
         Privacy: the exponential mechanism on ranks, in parallel over disjoint boxes; see `discreet.noise.quantiles`.
         """
-        price, axis = self._pay("quantiles", epsilon), np.asarray(axis)
-        return self._own.quantiles(self._nodes, axis, n_cuts, price)
+        (gate, label), axis = self._next("quantiles"), np.asarray(axis)
+        price = Epsilon(checks.budget("epsilon", epsilon))
+        gate.check_price(label, price)
+        return self._own.quantiles(self._nodes, axis, n_cuts, gate, label, price)
 
     def counts(self, axis: Any, parts: int, epsilon: Any) -> IntArray:
         """Buy the noisy numbers of rows in equal parts of every box along an axis: an array, boxes by parts.
@@ -165,48 +167,53 @@ class Offers:
         Privacy: a row is in one part of one box, so one count changes by 1: discrete Laplace noise of scale 1/ε. A box
         of fewer cells has fewer parts; the others hold noise alone.
         """
-        price = self._pay("counts", epsilon)
-        return self._own.noisy_counts(self._nodes, np.asarray(axis), parts, price)
+        gate, label = self._next("counts")
+        price = Epsilon(checks.budget("epsilon", epsilon))
+        read = functools.partial(self._own.raw_counts, self._nodes, np.asarray(axis), parts)
+        return np.asarray(gate.counts(label, read, price).values.reshape(len(self._nodes), parts))
 
-    def _pay(self, label: str, epsilon: Any) -> Exact:
-        if self._ledger is None:
+    def _next(self, label: str) -> tuple[Gate, str]:
+        if self._gate is None:
             raise BudgetExceeded(
                 f"{label!r} is bought by a partitioner that says paid = False: nothing was set aside; say paid = True"
             )
-        step = len(self._ledger.lines) + 1
-        return self._ledger.spend(f"{label} {step}", epsilon)
+        self._step += 1
+        return self._gate, f"{label} {self._step}"
 
 
 class OwnCuts(TreePartitioner):
     """The tree's side of a partitioner of one's own."""
 
-    def __init__(self, tree: GrowingTree, rows: RowCells, stream: noise.Generator, own: OwnPartitioner) -> None:
-        super().__init__(tree, rows, stream, "own")
+    def __init__(self, tree: GrowingTree, rows: RowCells, own: OwnPartitioner) -> None:
+        super().__init__(tree, rows, "own")
         self._own, self.fan_out = own, own.fan_out
 
-    def split(self, kept: BoolArray, epsilon: Exact) -> IntArray:
+    def split(self, kept: BoolArray, gate: Gate, label: str, price: Epsilon) -> IntArray:
         nodes, tree = self._nodes[kept], self.tree
         lower, upper = tree.lower[nodes].astype(np.int64), tree.upper[nodes].astype(np.int64)
         boxes = Boxes(tree.domain.names, tree.cells, lower, upper, tree.depth[nodes], tree.estimate[nodes].copy())
-        cuts = self._own.cut(boxes, Offers(self, nodes, epsilon))
+        if price:
+            with gate.pure_share(label, price) as part:
+                cuts = self._own.cut(boxes, Offers(self, nodes, part))
+        else:
+            cuts = self._own.cut(boxes, Offers(self, nodes, None))
         checked = _checked(cuts, boxes, self.fan_out)
         return tree.cut(nodes, checked.axis, checked.places, checked.numbers)
 
-    def quantiles(self, nodes: IntArray, axis: IntArray, n_cuts: int, epsilon: Exact) -> Cuts:
+    def quantiles(self, nodes: IntArray, axis: IntArray, n_cuts: int, gate: Gate, label: str, price: Epsilon) -> Cuts:
         """Buy quantiles: among as many lines as the tree's own partitioner has at a level of that many nodes."""
-        runs = Quantiles(self.tree, self.rows, self.stream, "own", n_cuts).read_runs(nodes, axis, len(self._nodes))
-        lines, numbers = choose_lines(runs, n_cuts, epsilon, self.stream)
+        runs = Quantiles(self.tree, self.rows, "own", n_cuts).read_runs(nodes, axis, len(self._nodes))
+        lines, numbers = gate.cuts(label, runs, n_cuts, price)
         which = np.repeat(np.arange(len(nodes)), numbers)
         start, width = self.tree.lower[nodes, axis], self.tree.width(nodes, axis)
         return Cuts(axis, start[which] + lines * width[which] // runs.n_lines[which], numbers)
 
-    def noisy_counts(self, nodes: IntArray, axis: IntArray, parts: int, epsilon: Exact) -> IntArray:
-        """Buy counts of parts."""
+    def raw_counts(self, nodes: IntArray, axis: IntArray, parts: int) -> IntArray:
+        """Count the rows of parts of boxes."""
         found = self.rows.count(self.tree.map(nodes, axis, parts))
         counts = np.zeros(len(nodes) * parts, np.int64)
         counts[found.cells] = found.counts
-        noisy = counts + noise.discrete_laplace(scale_of(epsilon), counts.size, self.stream)
-        return np.asarray(noisy.reshape(len(nodes), parts))
+        return counts
 
 
 def _checked(cuts: Cuts, boxes: Boxes, fan_out: int) -> Cuts:

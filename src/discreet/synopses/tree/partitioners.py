@@ -2,8 +2,8 @@
 
 All nodes of a level are cut at once. A partitioner `look`s at the nodes of a level (one pass over the rows, raw
 numbers that go no further), the tree tests them, and the partitioner `split`s those that go on. It never asks whether
-a node is empty, and whatever it chooses among is a function of the node's public box. Budgets are charged by the
-caller.
+a node is empty, and whatever it chooses among is a function of the node's public box. What it chooses by rows it
+publishes through the gate.
 """
 
 import copy
@@ -12,13 +12,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet import noise
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.checks import Exact
+from discreet.core.prices import Epsilon, Rho
 from discreet.engines.passes.trees import RowCells
-from discreet.noise.choice.exponential import rate
-from discreet.noise.choice.many import ManyRuns, choose_many, joint_cuts, weights_of
-from discreet.synopses.tree.axes import spread_axis, tie_order, widest_axis
+from discreet.mechanisms import Gate, ManyRuns
+from discreet.synopses.tree.axes import spread_losses, tie_order, widest_axis
 from discreet.synopses.tree.growth import GrowingTree
 
 #: Candidate cuts of all nodes of a level together, at most; but each node has `FEWEST_LINES` (if it is so wide).
@@ -38,12 +36,12 @@ ROWS_PER_PART = 10
 
 
 class TreePartitioner:
-    """What all have in common: the tree, the rows, the random numbers and the rule for the axis."""
+    """What all have in common: the tree, the rows and the rule for the axis."""
 
     fan_out = 2
 
-    def __init__(self, tree: GrowingTree, rows: RowCells, stream: noise.Generator, axis: str) -> None:
-        self.tree, self.rows, self.stream, self.axis = tree, rows, stream, axis
+    def __init__(self, tree: GrowingTree, rows: RowCells, axis: str) -> None:
+        self.tree, self.rows, self.axis = tree, rows, axis
         self._order = tie_order(tree.domain)
         self._nodes = np.empty(0, np.int64)
 
@@ -60,8 +58,8 @@ class TreePartitioner:
         """Return how many nodes cutting that many may add to the tree at most."""
         return self.fan_out * n_nodes
 
-    def split(self, kept: BoolArray, epsilon: Exact) -> IntArray:
-        """Cut those of the nodes looked at that are kept; return their children."""
+    def split(self, kept: BoolArray, gate: Gate, label: str, price: Epsilon) -> IntArray:
+        """Cut those of the nodes looked at that are kept, for a price if that takes rows; return their children."""
         raise NotImplementedError
 
     def counts(self, nodes: IntArray) -> IntArray:
@@ -84,10 +82,8 @@ class Midpoints(TreePartitioner):
     One pass counts the nodes of many levels: those that would come if every node were cut. Splits cost nothing.
     """
 
-    def __init__(
-        self, tree: GrowingTree, rows: RowCells, stream: noise.Generator, axis: str, max_depth: int, most_nodes: int
-    ) -> None:
-        super().__init__(tree, rows, stream, axis)
+    def __init__(self, tree: GrowingTree, rows: RowCells, axis: str, max_depth: int, most_nodes: int) -> None:
+        super().__init__(tree, rows, axis)
         self._max_depth, self._most_nodes = max_depth, most_nodes
         self._ahead, self._ahead_rows = tree, np.empty(0, np.int64)
         self._place = np.array([-1])  # of a node of the tree, in the tree ahead; -1 if it is not there
@@ -105,7 +101,7 @@ class Midpoints(TreePartitioner):
     def counts(self, nodes: IntArray) -> IntArray:
         return self._rows[nodes] if (self._place[nodes] >= 0).all() else super().counts(nodes)
 
-    def split(self, kept: BoolArray, epsilon: Exact) -> IntArray:
+    def split(self, kept: BoolArray, gate: Gate, label: str, price: Epsilon) -> IntArray:
         nodes = self._nodes[kept]
         children = _midpoints(self.tree, nodes, self.public_axis(self.tree, nodes))
         first = self._ahead.first[self._place[nodes], np.newaxis]
@@ -140,7 +136,7 @@ class Mixed(TreePartitioner):
 
     def __init__(self, parts: Sequence[TreePartitioner]) -> None:
         first = parts[0]
-        super().__init__(first.tree, first.rows, first.stream, first.axis)
+        super().__init__(first.tree, first.rows, first.axis)
         self._parts, self._now = parts, first
 
     def look(self, nodes: IntArray) -> IntArray:
@@ -148,8 +144,8 @@ class Mixed(TreePartitioner):
         self.fan_out = self._now.fan_out
         return self._now.look(nodes)
 
-    def split(self, kept: BoolArray, epsilon: Exact) -> IntArray:
-        return self._now.split(kept, epsilon)
+    def split(self, kept: BoolArray, gate: Gate, label: str, price: Epsilon) -> IntArray:
+        return self._now.split(kept, gate, label, price)
 
 
 class SpreadMidpoints(TreePartitioner):
@@ -160,13 +156,18 @@ class SpreadMidpoints(TreePartitioner):
         self._rows, self._sums = self.rows.spreads(self.tree.map(nodes))
         return self._rows
 
-    def split(self, kept: BoolArray, epsilon: Exact) -> IntArray:
-        return _midpoints(self.tree, self._nodes[kept], self.spread(kept, epsilon))
+    def split(self, kept: BoolArray, gate: Gate, label: str, price: Epsilon) -> IntArray:
+        return _midpoints(self.tree, self._nodes[kept], self.spread(kept, gate, label, price))
 
-    def spread(self, kept: BoolArray, epsilon: Exact) -> IntArray:
-        """Buy the axes."""
+    def spread(self, kept: BoolArray, gate: Gate, label: str, price: Epsilon) -> IntArray:
+        """Choose the axes privately.
+
+        Privacy: a row adds (h_j/H)² (t - 1/4), t in [0, 1], to the score g_j: all changes lie in [-1/4, 3/4], an
+        interval of width 1. Price: ε, parallel over disjoint boxes.
+        """
         widths = self.tree.widths(self._nodes[kept])
-        return spread_axis(self._rows[kept], self._sums[kept], widths, self.tree.cells, epsilon, self.stream)
+        losses = spread_losses(self._rows[kept], self._sums[kept], widths, self.tree.cells)
+        return gate.choose_each(label, losses, (widths > 1).astype(np.int64), price, Fraction(1))
 
 
 class Quantiles(SpreadMidpoints):
@@ -176,8 +177,8 @@ class Quantiles(SpreadMidpoints):
     part a node's box evenly. With no more lines than cuts all lines become cuts and no row is asked.
     """
 
-    def __init__(self, tree: GrowingTree, rows: RowCells, stream: noise.Generator, axis: str, n_cuts: int) -> None:
-        super().__init__(tree, rows, stream, axis)
+    def __init__(self, tree: GrowingTree, rows: RowCells, axis: str, n_cuts: int) -> None:
+        super().__init__(tree, rows, axis)
         self.n_cuts, self.fan_out = n_cuts, n_cuts + 1
 
     def look(self, nodes: IntArray) -> IntArray:
@@ -187,15 +188,16 @@ class Quantiles(SpreadMidpoints):
         self._runs = self.read_runs(nodes, self.public_axis(self.tree, nodes), len(nodes))
         return self._runs.rows
 
-    def split(self, kept: BoolArray, epsilon: Exact) -> IntArray:
+    def split(self, kept: BoolArray, gate: Gate, label: str, price: Epsilon) -> IntArray:
         nodes = self._nodes[kept]
         if self.axis == "spread":
-            epsilon = epsilon / 2
-            axis = self.spread(kept, epsilon)
-            runs = self.read_runs(nodes, axis, len(nodes))
+            with gate.pure_share(label, price) as both:
+                axis = self.spread(kept, both, "axes", price / 2)
+                runs = self.read_runs(nodes, axis, len(nodes))
+                lines, n_cuts = both.cuts("places", runs, self.n_cuts, price / 2)
         else:
             axis, runs = self.public_axis(self.tree, nodes), self._runs.only(kept)
-        lines, n_cuts = choose_lines(runs, self.n_cuts, epsilon, self.stream)
+            lines, n_cuts = gate.cuts(label, runs, self.n_cuts, price)
         which = np.repeat(np.arange(len(nodes)), n_cuts)
         start, width = self.tree.lower[nodes, axis], self.tree.width(nodes, axis)
         cuts = start[which] + lines * width[which] // runs.n_lines[which]
@@ -215,17 +217,8 @@ def most_lines(n_cuts: int) -> int:
     return MOST_LINES >> (n_cuts - 1).bit_length()
 
 
-def choose_lines(runs: ManyRuns, n_cuts: int, epsilon: Exact, stream: noise.Generator) -> tuple[IntArray, IntArray]:
-    """Choose the lines to cut each box at: all of them one after the other, and how many a box has."""
-    numbers = np.minimum(n_cuts, runs.n_lines - 1)
-    free = runs.n_lines - 1 > n_cuts
-    lines = np.tile(np.arange(1, n_cuts + 1), (len(free), 1))
-    lines[free] = joint_cuts(runs.only(free), n_cuts, epsilon, stream)
-    return lines[np.arange(n_cuts) < numbers[:, np.newaxis]], numbers
-
-
 class Density(TreePartitioner):
-    """A private density tree: the cut whose sides differ most in density, by |c_L - r c| (spec density-trees 9.9)."""
+    """A private density tree: the cut whose sides differ most in density, by |c_L - r c|."""
 
     def look(self, nodes: IntArray) -> IntArray:
         self._nodes = nodes
@@ -233,14 +226,14 @@ class Density(TreePartitioner):
         rows: IntArray = self._histograms[:, 0].sum(axis=1)
         return rows
 
-    def split(self, kept: BoolArray, epsilon: Exact) -> IntArray:
+    def split(self, kept: BoolArray, gate: Gate, label: str, price: Epsilon) -> IntArray:
         nodes = self._nodes[kept]
-        scores, spans, can, offsets = density_scores(self._histograms[kept], self.tree.widths(nodes))
-        weights = density_weights(scores, spans, can, epsilon)
-        size = weights[0].size if len(nodes) else 0
-        chosen = (
-            choose_many(weights.ravel(), np.arange(len(nodes) + 1) * size, self.stream) - np.arange(len(nodes)) * size
-        )
+        scores, sensitivities, can, offsets = density_scores(self._histograms[kept], self.tree.widths(nodes))
+        best = np.where(can, scores, 0).max(axis=(1, 2), keepdims=True)
+        losses = (np.where(can, best - scores, 0) / RATIOS).reshape(len(nodes), -1)
+        # A score |c_L - r c| moves by Δ up or down: the changes of all scores lie in an interval of width 2Δ.
+        spans = [Fraction(2 * s, RATIOS) for s in sensitivities.tolist()]
+        chosen = gate.choose_each(label, losses, can.astype(np.int64).reshape(losses.shape), price, spans)
         axis, part = np.divmod(chosen, DENSITY_PARTS - 1)
         cuts = self.tree.lower[nodes, axis] + offsets[np.arange(len(nodes)), axis, part]
         return self.tree.cut(nodes, axis, cuts, np.ones_like(nodes))
@@ -266,14 +259,6 @@ def density_scores(histograms: IntArray, widths: IntArray) -> tuple[IntArray, In
     return scores, spans, can, offsets
 
 
-def density_weights(scores: IntArray, spans: IntArray, can: BoolArray, epsilon: Exact) -> FloatArray:
-    """Return weights in proportion to exp(ε u / (2Δ)), 0 for candidates that do not exist."""
-    known = {s: rate(epsilon, Fraction(2 * s, RATIOS)) for s in np.unique(spans).tolist()}
-    factors = np.array([known[s] for s in spans.tolist()])[:, np.newaxis, np.newaxis]
-    best = np.where(can, scores, 0).max(axis=(1, 2), keepdims=True)
-    return weights_of(np.where(can, best - scores, 0) / RATIOS, can.astype(np.int64), factors)
-
-
 class Grids(TreePartitioner):
     """A grid in every node, sized by the noisy count that also decided whether to stop.
 
@@ -281,11 +266,9 @@ class Grids(TreePartitioner):
     3.8). Where the grid had too many cells for the level, only the widest axes are cut.
     """
 
-    def __init__(
-        self, tree: GrowingTree, rows: RowCells, stream: noise.Generator, axis: str, publication: Exact
-    ) -> None:
-        super().__init__(tree, rows, stream, axis)
-        self._publication = float(publication)
+    def __init__(self, tree: GrowingTree, rows: RowCells, axis: str, publication: Epsilon | Rho) -> None:
+        super().__init__(tree, rows, axis)
+        self._publication = publication.shown
 
     def parts(self, noisy: FloatArray) -> IntArray:
         """Return AD for noisy counts; 1 means that a grid does not pay."""
@@ -315,7 +298,7 @@ class Grids(TreePartitioner):
         # Axis by axis, with hidden nodes between: no more in all than the last ones and half as many before each.
         return 2 * max(MOST_CHILDREN, 2 * n_nodes) if n_nodes else 0
 
-    def split(self, kept: BoolArray, epsilon: Exact) -> IntArray:
+    def split(self, kept: BoolArray, gate: Gate, label: str, price: Epsilon) -> IntArray:
         nodes = self._nodes[kept]
         parts = self.parts(self.tree.estimate[nodes])
         widths = self.tree.widths(nodes)

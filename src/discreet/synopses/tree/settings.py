@@ -10,12 +10,12 @@ from typing import Any
 
 from discreet.core import checks
 from discreet.core.checks import Exact
+from discreet.core.prices import Epsilon
 from discreet.errors import InvalidArgument
-from discreet.noise.choice.many import least_price
-from discreet.noise.integer.laplace import LARGEST_SCALE
+from discreet.mechanisms import Price, law_for, least_price
 from discreet.synopses.grid.rules import rugnik
 from discreet.synopses.memory import GIB, MOST_MEMORY, node_bytes, read_memory
-from discreet.synopses.tree.budgets import BUDGETS, LevelBudgets, OwnBudget, read_shares, scale_of
+from discreet.synopses.tree.budgets import BUDGETS, LevelBudgets, OwnBudget, read_shares
 from discreet.synopses.tree.own import OwnPartitioner
 from discreet.synopses.tree.partitioners import ROWS_PER_PART, most_lines
 
@@ -174,7 +174,7 @@ class TreeSettings:
         shares = (Fraction(0), splits, tests + counts)
         return replace(self, levels=self.levels[:-1], max_depth=depth, test_from=depth, shares=shares)
 
-    def deepened(self, epsilon: Exact, n_rows: float, n_axes: int) -> TreeSettings:
+    def deepened(self, epsilon: Epsilon, n_rows: float, n_axes: int) -> TreeSettings:
         """Return the settings with the depth that "auto" stands for: as many levels as the rows can fill, and can pay.
 
         Some levels more than the first that is tested has, whose nodes are as many as the cells of a grid for that
@@ -203,13 +203,11 @@ class TreeSettings:
     def check_fit(self, n_axes: int, epsilon: Any, n_rows: Any, size_share: Any) -> None:
         """Refuse by what the user declared, before rows are read: a tree too large, or cuts that cannot be paid."""
         self.check_size(n_axes)
-        whole = checks.budget("epsilon", epsilon)
-        bought = n_rows is None and isinstance(whole, Fraction)
-        self.check_prices(
-            n_axes, whole * (1 - checks.probability("size_share", size_share)) if bought else whole, whole
-        )
+        whole = Epsilon(checks.budget("epsilon", epsilon))
+        left = whole * (1 - checks.probability("size_share", size_share)) if n_rows is None else whole
+        self.check_prices(n_axes, left, whole)
 
-    def check_prices(self, n_axes: int, epsilon: Exact, whole: Exact | None = None) -> None:
+    def check_prices(self, n_axes: int, epsilon: Epsilon, whole: Epsilon | None = None) -> None:
         """Refuse a tree with a level that cannot pay: noise too wide to be drawn, or cuts for less than rounding costs.
 
         ``whole`` is what the user gave, if some of it is for the number of rows. Which levels test may depend on that
@@ -222,42 +220,42 @@ class TreeSettings:
         fits = next((other for other in shallow if other._pays(n_axes, epsilon)), None)
         if fits is not None:
             also = f", test_from={fits.test_from}" if fits.test_from != self.test_from else ""
-            expected = f"small enough that every level can pay for its tests and cuts from epsilon={float(given):g}"
+            expected = f"small enough that every level can pay for its tests and cuts from epsilon={given.shown:g}"
             raise InvalidArgument("max_depth", self.max_depth, expected, f"max_depth={fits.max_depth}{also}")
         enough = given
-        while not self._pays(n_axes, enough * epsilon / given):
-            enough *= 2
+        while not self._pays(n_axes, enough * (Fraction(epsilon.amount) / Fraction(given.amount))):
+            enough = enough * 2
         expected = "large enough that every level can pay for its tests and cuts"
-        raise InvalidArgument("epsilon", float(given), expected, f"epsilon={_rounded_up(enough)}")
+        raise InvalidArgument("epsilon", given.shown, expected, f"epsilon={_rounded_up(enough.amount)}")
 
     def _first_until(self, depth: int) -> int | None:
         return None if self.test_from is None else min(self.test_from, depth)
 
-    def _pays(self, n_axes: int, epsilon: Exact) -> bool:
+    def _pays(self, n_axes: int, epsilon: Epsilon) -> bool:
         """Return whether every level can pay for its tests and cuts, and every path for its leaf."""
-        if (self.own is None and self.partitioner == "privtree") or isinstance(epsilon, float):
+        if (self.own is None and self.partitioner == "privtree") or epsilon.infinite:
             return True
         if self.roots_at is not None:
             return self.above()._pays(n_axes, epsilon)
         axis = self.axis_rule(n_axes)
         plan = self.plan(epsilon, self.test_from or 0, axis)  # refuses shares that leave nothing for the leaves
         counts = [price for price in (*plan.tests, plan.left(self.max_depth)) if price]
-        paid = all(scale_of(price) <= LARGEST_SCALE for price in counts)
+        paid = all(law_for(price).drawable for price in counts)
         if self.own is not None or not self.pays_splits(axis):
             return paid  # a rule of one's own says for each purchase what it pays
         for kind, price in zip(self.kinds, plan.splits, strict=True):
             n_cuts = self.n_quantiles if kind == "quantile" else 1
-            half = Fraction(price) / (2 if axis == "spread" and kind in ("median", "quantile") else 1)
+            half = Fraction(price.amount) / (2 if axis == "spread" and kind in ("median", "quantile") else 1)
             paid = paid and (not price or half > least_price(n_cuts, most_lines(n_cuts), half))
         return paid
 
-    def plan(self, epsilon: Exact, first_test: int, axis: str) -> LevelBudgets:
+    def plan(self, price: Price, first_test: int, axis: str) -> LevelBudgets:
         """Return what every level may spend."""
         shares = self.shares
         if self.own is None and self.partitioner == "uniform":
             shares = (shares[0] + shares[1], Fraction(0), shares[2])
         return LevelBudgets.make(
-            epsilon,
+            price,
             depth=self.max_depth,
             first_test=first_test,
             shares=shares,
@@ -315,7 +313,7 @@ class TreeSettings:
             return self.own.paid
         return kind in _BOUGHT or (kind, axis) == ("binary", "spread")
 
-    def first_test(self, epsilon: Exact, n_rows: float, n_axes: int, axis: str) -> int:
+    def first_test(self, epsilon: Epsilon, n_rows: float, n_axes: int, axis: str) -> int:
         """Return the first tested level: the largest s with F^s no more than the cells of a grid for these data.
 
         The grid is the one for the budget that leaves would have without any test.
@@ -328,12 +326,12 @@ class TreeSettings:
             return self.test_from
         return min(self.max_depth, self._grid_levels(epsilon, n_rows, n_axes, axis))
 
-    def _grid_levels(self, epsilon: Exact, n_rows: float, n_axes: int, axis: str = "widest") -> int:
+    def _grid_levels(self, epsilon: Epsilon, n_rows: float, n_axes: int, axis: str = "widest") -> int:
         most = self.most_leaves(n_axes)
-        if isinstance(epsilon, float):
+        if epsilon.infinite:
             return _levels_within(most, self.fan_out)
         whole = self.shares[2] + (self.shares[1] if self.pays_splits(axis) else 0)
-        share = float(epsilon * self.shares[2] / whole)
+        share = (epsilon * (self.shares[2] / whole)).shown
         if self.n_clusters is None:
             cells = (share * max(1.0, n_rows) / ROWS_PER_PART) ** (2 * n_axes / (2 + n_axes))
         else:

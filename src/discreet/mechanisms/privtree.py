@@ -1,8 +1,8 @@
 """PrivTree with integer noise: one noise scale for all depths, and a bias that grows with the depth.
 
-Zhang, Xiao and Xie, "PrivTree" (2016), in the discrete form of spec partition-synopsis 9.6. A node at depth i with n
-rows is cut iff ``max(n - i δ, -δ) + Z > 0``, Z discrete Laplace of scale λ. The bias δ must be a *whole* number: with
-the published real-valued δ = λ ln b rounding lets several nodes of a path share one threshold, and the promise fails.
+Zhang, Xiao and Xie, "PrivTree" (2016), in a discrete form. A node at depth i with n rows is cut iff
+``max(n - i δ, -δ) + Z > 0``, Z discrete Laplace of scale λ. The bias δ must be a *whole* number: with the published
+real-valued δ = λ ln b rounding lets several nodes of a path share one threshold, and the promise fails.
 
 Privacy. Neighbours: add or remove one row. Along the path of that row let y be a node's biased count with the row in, a
 whole number >= -δ; nodes off the path do not change. One row more raises the log-probability of a cut by ρ(y): 1/λ for
@@ -16,26 +16,27 @@ and the one stop that ends a path moves by 1/λ at most, the other way. Price: L
 
 Which λ. The published λ = (2b-1)/((b-1) ε) rests on the coarser bound L <= (2 + 1/(b-1))/λ (as α^δ <= 1/b). With b = 2
 it loses 0.87 of ε at most, and 0.67 of a large one. `PrivTreeRule.for_budget` looks for the smallest λ, on a lattice of
-rates, for which L itself is at most ε. It believes no rounded number: see `loss_bound`. δ is at least λ ln b as before,
-so that an empty region grows two nodes in expectation at most.
+rates, for which L itself is at most ε. It believes no rounded number: see `discreet.core.draws.privtree_loss`. δ is at
+least λ ln b as before, so that an empty region grows two nodes in expectation at most.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from discreet.core.arrays import IntArray
-from discreet.core.checks import Exact
-from discreet.noise import DiscreteLaplace
+from discreet import noise
+from discreet.core.arrays import BoolArray, IntArray
+from discreet.core.draws import Draw, privtree_loss, privtree_terms
+from discreet.core.prices import Epsilon
+from discreet.mechanisms.gate import Gate
+from discreet.noise.stream import watch
 
 #: Rates 1/λ are looked for among multiples of ε / RATE_STEPS.
 RATE_STEPS = 2**16
-#: What the floating-point terms of the loss may be off by, relative to their sum; see `PrivTreeRule.loss_bound`.
-ROUNDING = Fraction(1, 2**36)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class PrivTreeRule:
 
     Examples
     --------
-    >>> rule = PrivTreeRule.for_budget(Fraction(1), fan_out=2)
+    >>> rule = PrivTreeRule.for_budget(Epsilon(1), fan_out=2)
     >>> round(float(rule.scale), 3), rule.bias, round(rule.loss(), 4)
     (2.473, 2, 1.0)
     """
@@ -53,7 +54,7 @@ class PrivTreeRule:
     bias: int
 
     @classmethod
-    def for_budget(cls, epsilon: Exact, fan_out: int) -> PrivTreeRule:
+    def for_budget(cls, price: Epsilon, fan_out: int) -> PrivTreeRule:
         """Return the smallest noise whose loss is at most ε; without noise every node with rows is cut.
 
         Between the published rate, which holds by the argument above, and ε/2, which no rate can exceed, an interval of
@@ -61,8 +62,9 @@ class PrivTreeRule:
         end is always a rate that was proven, so what is returned is, whatever L looks like between; as L grows with
         the rate, no larger rate of the lattice is lost.
         """
-        if isinstance(epsilon, float):
+        if price.infinite:
             return cls(Fraction(0), 0)
+        epsilon = Fraction(price.amount)
         scale = Fraction(2 * fan_out - 1, fan_out - 1) / epsilon
         best = cls(scale, _bias(scale, fan_out))
         low = RATE_STEPS * (fan_out - 1) // (2 * fan_out - 1)
@@ -73,6 +75,10 @@ class PrivTreeRule:
                 scale = RATE_STEPS / (middle * epsilon)
                 rule = cls(scale, best.bias if fixed else _bias(scale, fan_out))
                 low, high, best = (middle, high, rule) if rule.loss_bound() <= epsilon else (low, middle, best)
+        # The published rate is proven by the coarser bound; what a line states is checked by the sharper one.
+        while best.loss_bound() > epsilon:
+            scale = best.scale * (1 + Fraction(1, RATE_STEPS))
+            best = cls(scale, _bias(scale, fan_out))
         return best
 
     def biased(self, counts: IntArray, depth: int) -> IntArray:
@@ -81,35 +87,52 @@ class PrivTreeRule:
 
     def split_chance(self, biased: int) -> float:
         """Return the probability of a cut, Pr[biased + Z > 0]."""
-        return float(DiscreteLaplace(self.scale).sf(1 - biased))
+        return float(noise.DiscreteLaplace(self.scale).sf(1 - biased))
 
     def loss(self) -> float:
         """Return the worst loss over all paths, 2/λ + Σ_j ρ(1 + j δ), as a float that may be rounded either way."""
-        return 2 / float(self.scale) + math.fsum(self._terms())
+        return 2 / float(self.scale) + math.fsum(privtree_terms(self.scale, self.bias))
 
     def loss_bound(self) -> Fraction:
-        """Return a number that the worst loss does not exceed, rounding included.
+        """Return a number that the worst loss does not exceed, rounding included."""
+        return privtree_loss(self.scale, self.bias)
 
-        2/λ is exact. With q_j = α^(jδ), ρ(1 + jδ) = ln(1 + q_j (1-α)/(1+α-q_j)). The exponent of q_j is off by a
-        relative 2^-51 and below 745 (where q_j is 0), so q_j is off by a relative 2^-41; 1-α comes from ``expm1``,
-        1+α-q_j lies in [1, 2], and the logarithm is steeper nowhere than at 0. So every term, and their sum, is off by
-        less than `ROUNDING` in relation to itself. What is left out after the last term J is at most
-        (1-α) Σ_{j>J} q_j <= (1-α) q_J <= 4 ρ(1 + Jδ), as α^δ <= 1/b <= 1/2, 1+α-q_J <= 2 and ln(1+z) >= z/2 up to
-        z = 1; an exponential that underflows is below 2^-1000.
-        """
-        terms = self._terms()
-        tail = 4 * terms[-1] + 2.0**-1000
-        return 2 / self.scale + Fraction(math.fsum([*terms, tail])) * (1 + ROUNDING)
 
-    def _terms(self) -> list[float]:
-        """Return ρ(1 + jδ) for j = 1, 2, ... as far as they count."""
-        rate = float(1 / self.scale)
-        alpha, gap = math.exp(-rate), -math.expm1(-rate)
-        terms: list[float] = []
-        while not terms or terms[-1] > 2.0**-60 * rate:
-            q = math.exp(-(len(terms) + 1) * self.bias * rate)
-            terms.append(math.log1p(q * gap / (1 + alpha - q)))
-        return terms
+class PrivTreeTests:
+    """The stop tests of a PrivTree: one line of the ledger, whatever the depth.
+
+    Parameters
+    ----------
+    gate : Gate
+        What pays.
+    label : str
+        For the ledger.
+    price : Epsilon
+        For all tests of a tree together, or of several trees below disjoint nodes that were released before.
+    fan_out : int
+        Children of a node.
+
+    Privacy
+    -------
+    See the module. Price: ε, once.
+    """
+
+    def __init__(self, gate: Gate, label: str, price: Epsilon, fan_out: int) -> None:
+        self.rule = PrivTreeRule.for_budget(price, fan_out)
+        self._entry, self._stream = gate.hold(label, price)._entry, gate._book.stream
+        self._draw = Draw("privtree", self.rule.scale, rows=gate._rows(Epsilon), number=0, bias=self.rule.bias)
+        self._entry.draws.append(self._draw)
+
+    def keep(self, counts: IntArray, depth: int) -> BoolArray:
+        """Return which nodes at a depth below the root are cut."""
+        assert self._draw.number is not None
+        with watch.reason(self._stream, self._draw):
+            kept = (
+                self.rule.biased(counts, depth) + noise.discrete_laplace(self.rule.scale, len(counts), self._stream) > 0
+            )
+        self._draw = replace(self._draw, number=self._draw.number + len(counts))
+        self._entry.draws[:] = [self._draw]
+        return np.asarray(kept)
 
 
 def _bias(scale: Fraction, fan_out: int) -> int:

@@ -1,0 +1,279 @@
+"""Prices of releases: pure ε, ρ of zero-concentrated privacy, and an (ε, δ) step. Each is a type of its own.
+
+Amounts are exact rationals. Prices of one type can be added, subtracted and compared; whole numbers and fractions
+multiply and divide them. Everything else raises `TypeError`: a float, a bare number, or two prices of different types.
+The only ways from one type to the other are the named conversions below. So a decision about noise never rests on a
+rounded number or on a unit that is kept in a string.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+
+from discreet.core import checks
+from discreet.core.checks import Exact
+from discreet.core.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
+from discreet.errors import InvalidArgument
+
+#: Shares are multiples of this part of a price, so that prices stay short rationals.
+_STEPS = 2**32
+#: Roots are rounded to this share of themselves, to the safe side.
+_GRAIN = 2**40
+
+
+def root(square: Fraction, *, up: bool = False) -> Fraction:
+    """Return a rational near the root, no larger than it is, or (``up``) no smaller.
+
+    Examples
+    --------
+    >>> root(Fraction(2)) ** 2 <= 2 <= root(Fraction(2), up=True) ** 2, root(Fraction(9, 4))
+    (True, Fraction(3, 2))
+    """
+    # √(p/q) = √(pq)/q, and whole roots are exact.
+    under = square.numerator * square.denominator * _GRAIN**2
+    found = math.isqrt(under)
+    return Fraction(found + (up and found * found != under), square.denominator * _GRAIN)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Price:
+    """What `Epsilon` and `Rho` share."""
+
+    amount: Exact
+
+    def __add__(self, other: object) -> Self:
+        return type(self)(self.amount + self._same(other))
+
+    def __sub__(self, other: object) -> Self:
+        taken = self._same(other)
+        # Without a limit nothing is used up; inf - inf is undefined.
+        return self if self.amount == math.inf else type(self)(self.amount - taken)
+
+    def __mul__(self, factor: object) -> Self:
+        return type(self)(self.amount * _factor(factor))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, factor: object) -> Self:
+        return type(self)(self.amount / _factor(factor))
+
+    def __eq__(self, other: object) -> bool:
+        return self.amount == self._same(other)
+
+    def __lt__(self, other: object) -> bool:
+        return self.amount < self._same(other)
+
+    def __le__(self, other: object) -> bool:
+        return self.amount <= self._same(other)
+
+    def __gt__(self, other: object) -> bool:
+        return self.amount > self._same(other)
+
+    def __ge__(self, other: object) -> bool:
+        return self.amount >= self._same(other)
+
+    def __bool__(self) -> bool:
+        return self.amount != 0
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.amount))
+
+    def _same(self, other: object) -> Exact:
+        if type(other) is not type(self):
+            raise TypeError(f"{type(self).__name__} cannot be combined with {type(other).__name__}")
+        return other.amount
+
+    @property
+    def shown(self) -> float:
+        """The amount as a float: for sizes of grids and for display, never for noise."""
+        return float(self.amount)
+
+    @property
+    def infinite(self) -> bool:
+        """Whether this buys no noise, and no privacy."""
+        return self.amount == math.inf
+
+    def divide(self, weights: Any) -> list[Self]:
+        """Return shares in proportion to weights, rounded to 2^-32 of the price; they add up to all of it.
+
+        Examples
+        --------
+        >>> Epsilon(1).divide([1, 3])
+        [Epsilon(1/4), Epsilon(3/4)]
+        """
+        if self.infinite:
+            return [self for _ in weights]
+        total = float(np.sum(weights))
+        parts = [max(1, int(w / total * _STEPS)) for w in weights]
+        parts[int(np.argmax(weights))] += _STEPS - sum(parts)
+        return [self * Fraction(part, _STEPS) for part in parts]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.amount})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Epsilon(_Price):
+    """A price in pure ε; infinite for a run without privacy.
+
+    Examples
+    --------
+    >>> Epsilon(1) / 4 + Epsilon(Fraction(1, 4)), Epsilon(1) > Epsilon(2)
+    (Epsilon(1/2), False)
+    >>> Epsilon(1) + 0.5
+    Traceback (most recent call last):
+    ...
+    TypeError: Epsilon cannot be combined with float
+    """
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.amount, float) and self.amount == math.inf):
+            object.__setattr__(self, "amount", _exact(self.amount))
+
+    def as_rho(self) -> Rho:
+        """Return the ρ that a pure ε step costs in zCDP: ε²/2 (Bun and Steinke 2016, proposition 1.4)."""
+        return Rho(Fraction(self.amount) ** 2 / 2)
+
+    def like_epsilon(self) -> Epsilon:
+        """Return the price itself: see `Rho.like_epsilon`."""
+        return self
+
+    def pure(self) -> Epsilon:
+        """Return the price itself: see `Rho.pure`."""
+        return self
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rho(_Price):
+    """A price in ρ of zero-concentrated differential privacy (zCDP).
+
+    Examples
+    --------
+    >>> Rho(Fraction(1, 8)).pure(), Rho(Fraction(1, 8)).choice(), Epsilon(Fraction(1, 2)).as_rho()
+    (Epsilon(1/2), Epsilon(1), Rho(1/8))
+    """
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "amount", _exact(self.amount))
+
+    def pure(self) -> Epsilon:
+        """Return the ε of a pure step that this pays for: √(2ρ), rounded down."""
+        return Epsilon(root(2 * Fraction(self.amount)))
+
+    def choice(self) -> Epsilon:
+        """Return the ε of one choice by the exponential mechanism that this pays for: √(8ρ), rounded down.
+
+        The privacy loss of the exponential mechanism ranges over an interval of width ε, and such a loss costs ε²/8 in
+        zCDP (Cesar and Rogers 2021). Other pure steps cost ε²/2.
+        """
+        return Epsilon(root(8 * Fraction(self.amount)))
+
+    def like_epsilon(self) -> Epsilon:
+        """Return the ε at which Laplace noise on a count is about as wide as what this buys: for sizes only.
+
+        2/ε² = 1/(2ρ), so ε = 2√ρ.
+        """
+        return Epsilon(root(4 * Fraction(self.amount)))
+
+    def at(self, delta: Fraction) -> float:
+        """Return the ε that this amounts to at a δ."""
+        return zcdp_to_epsilon(self.amount, delta)
+
+    @classmethod
+    def within(cls, epsilon: Epsilon, delta: Fraction) -> Rho:
+        """Return the largest ρ found that implies (ε, δ)-differential privacy, rounded down to 15 digits.
+
+        Examples
+        --------
+        >>> price = Rho.within(Epsilon(1), Fraction(1, 10**6))
+        >>> round(price.shown, 5), price.at(Fraction(1, 10**6)) <= 1
+        (0.02436, True)
+        """
+        found = Fraction(epsilon_to_zcdp(Fraction(epsilon.amount), delta))
+        digits = 10 ** (15 - math.floor(math.log10(found)))
+        return cls(Fraction(math.floor(found * digits), digits))
+
+
+@dataclass(frozen=True)
+class Approx:
+    """The price of an (ε, δ) step."""
+
+    epsilon: Epsilon
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.epsilon, Epsilon) or not isinstance(self.delta, Fraction) or not 0 < self.delta < 1:
+            raise TypeError("Approx takes an Epsilon and a Fraction between 0 and 1")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A budget as its user gave it: ε alone, (ε, δ), or ρ with the δ at which its ε is stated.
+
+    The latter two buy either kind of noise. For (ε, δ): pure ε, or the largest ρ that implies (ε, δ). For ρ: pure
+    ε = √(2ρ), or ρ itself. Laplace noise on one count has about twice the variance at the same ρ and far less at the
+    same (ε, δ). Gaussian noise grows with the *Euclidean* length of what one row changes. So it wins where a row
+    changes many numbers. Each method decides by variances, from public values, before a row is read.
+
+    Attributes
+    ----------
+    pure : Epsilon
+        What a pure release may spend.
+    rho : Rho or None
+        What a zCDP release may spend; None where only pure ones are wanted.
+    delta : Fraction or None
+        The δ of such a release.
+
+    Examples
+    --------
+    >>> Wanted.read(1.0, None, None)
+    Wanted(pure=Epsilon(1), rho=None, delta=None)
+    >>> wanted = Wanted.read(None, 0.5, 1e-6)
+    >>> wanted.pure, wanted.rho
+    (Epsilon(1), Rho(1/2))
+    """
+
+    pure: Epsilon
+    rho: Rho | None = None
+    delta: Fraction | None = None
+
+    @classmethod
+    def read(cls, epsilon: Any, rho: Any, delta: Any) -> Wanted:
+        """Check the three arguments; ``epsilon`` left at its default of 1 does not contradict ``rho``."""
+        delta = None if not isinstance(delta, str) and delta == 0 else delta  # a pure release has a δ of 0
+        if rho is None and delta is None:
+            return cls(Epsilon(checks.budget("epsilon", epsilon)))
+        if delta is None:
+            raise InvalidArgument("delta", delta, "given with rho: where its epsilon is stated", "delta=1e-6")
+        share = checks.probability("delta", delta)
+        if rho is None:
+            pure = Epsilon(checks.positive("epsilon", epsilon))
+            return cls(pure, Rho.within(pure, share), share)
+        if epsilon is not None and epsilon != 1:
+            raise InvalidArgument("epsilon", epsilon, "left out with rho", "epsilon=None")
+        price = Rho(checks.positive("rho", rho))
+        return cls(price.pure(), price, share)
+
+
+def wanted_of(model: Any) -> Wanted:
+    """Return the budget of an estimator."""
+    return Wanted.read(model.epsilon, getattr(model, "rho", None), getattr(model, "delta", None))
+
+
+def _exact(amount: object) -> Fraction:
+    if isinstance(amount, bool) or not isinstance(amount, (int, Fraction)):
+        raise TypeError(f"a price is a whole number or a Fraction, got {type(amount).__name__}")
+    if amount < 0:
+        raise ValueError(f"a price is not negative, got {amount}")
+    return Fraction(amount)
+
+
+def _factor(factor: object) -> Fraction:
+    if isinstance(factor, bool) or not isinstance(factor, (int, Fraction)):
+        raise TypeError(f"prices are multiplied by whole numbers and Fractions, got {type(factor).__name__}")
+    return Fraction(factor)

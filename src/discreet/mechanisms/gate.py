@@ -1,0 +1,545 @@
+"""The gate: the one place where central noise is drawn, and where it is paid.
+
+A `Gate` holds the budget of a release, its ledger and its stream of random bytes; the last two are private to it. A
+publishing call takes values, how far one row moves them, a price and a label. It writes the ledger line, reads the
+values, computes the scale from that price and that sensitivity, and draws. So there is no line without a draw and no
+draw without a line.
+
+Prices are *per row* of the table that is read. Where the unit is a person with at most r rows, the gate alone
+multiplies: a line states the person's price, r times the row's in ε and r² times in ρ. For r rows change the bounded
+table one after the other, and privacy loss obeys the triangle inequality (for zCDP: Bun and Steinke 2016, proposition
+1.9). So methods plan with the price of a row and cannot forget the factor.
+
+A whole budget is reserved before any row is read (`open`), durably where an account pays. Lines use the reservation up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discreet import noise
+from discreet.accounts import Reservation, check_ledger, reserve
+from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.draws import Draw
+from discreet.core.guarantee import Guarantee
+from discreet.core.ledger import Entry, Kind, Ledger, Scope
+from discreet.core.prices import Approx, Epsilon, Rho, Wanted
+from discreet.core.unit import PERSON_NEIGHBOURS, Person
+from discreet.mechanisms.laws import COUNT, Law, Moves, Price, law_for
+from discreet.noise.choice.exponential import rate
+from discreet.noise.choice.many import ManyRuns, choose_many, joint_cuts, weights_of
+from discreet.noise.public import PublicRandomness
+from discreet.noise.stream import watch
+from discreet.noise.vector import isotropic
+
+
+class Noisy(NamedTuple):
+    """What was published.
+
+    Attributes
+    ----------
+    values : array or int
+        The values with noise.
+    law : Law
+        The law of the noise.
+    """
+
+    values: Any
+    law: Law
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise on every number."""
+        return self.law.variance
+
+
+@dataclass
+class _Book:
+    """What a gate shares with its shares: ledger, stream, unit, reservation."""
+
+    ledger: Ledger
+    stream: noise.Generator
+    person: Person | None = None
+    reserved: Reservation | None = None
+    charged: Entry | None = None
+    held: list[Entry] = field(default_factory=list)
+
+
+class Gate:
+    """A budget, and the only way to spend it on data. Make one with `Gate.open`.
+
+    Examples
+    --------
+    >>> gate = Gate.open(Wanted.read(1.0, None, None), random_state=3)
+    >>> noisy = gate.counts("age", np.array([10, 0, 7]), gate.left / 2)
+    >>> noisy.values.tolist(), gate.left
+    ([10, -2, 3], Epsilon(1/2))
+    >>> gate.counts("town", np.array([10]), Epsilon(1))
+    Traceback (most recent call last):
+    ...
+    discreet.errors.BudgetExceeded: 'town' needs epsilon 1 but only 0.5 of 1 is left; spend less or open a larger ledger
+    """
+
+    def __init__(self, book: _Book, scope: Scope, limited: Scope) -> None:
+        self._book, self._scope, self._limited = book, scope, limited
+
+    @classmethod
+    def open(
+        cls,
+        wanted: Wanted | Approx,
+        *,
+        gaussian: bool = False,
+        unit: Any = None,
+        random_state: Any = None,
+        ledger: Any = None,
+        job: str = "release",
+        asked: Mapping[str, Any] | None = None,
+    ) -> Gate:
+        """Reserve a whole budget, before any row is read.
+
+        Parameters
+        ----------
+        wanted : Wanted or Approx
+            The budget, for one unit.
+        gaussian : bool, default False
+            Whether to spend it in ρ.
+        unit : "row" or Person
+            The unit of privacy. A person whose number of rows is still to be found must be `bound` before any row is
+            paid for.
+        random_state : None, int or Generator
+            Where noise comes from: None is secure.
+        ledger : Ledger or Account, optional
+            Charged with the whole budget.
+        job, asked : str, mapping
+            What an account writes about it.
+
+        Raises
+        ------
+        BudgetExceeded
+            If ``ledger`` does not hold the budget.
+        """
+        own, stream = cls._ledger(wanted, gaussian=gaussian), noise.generator(random_state)
+        charged = reserve(ledger, job, own, unit=unit, asked=asked)
+        book = _Book(own, stream, unit if isinstance(unit, Person) else None)
+        if isinstance(charged, Entry):
+            book.charged = charged
+        else:
+            book.reserved = charged
+        watching = watch.watcher()
+        if watching is not None:
+            watching.opened(stream)
+        return cls(book, own, own)
+
+    @classmethod
+    def check(cls, wanted: Wanted | Approx, *, ledger: Any, unit: Any, job: str) -> None:
+        """Raise what `open` would, and write nothing."""
+        check_ledger(ledger, cls._ledger(wanted), unit, job)
+
+    @staticmethod
+    def _ledger(wanted: Wanted | Approx, *, gaussian: bool = False) -> Ledger:
+        if isinstance(wanted, Approx):
+            return Ledger(wanted.epsilon.amount, delta=wanted.delta)
+        if gaussian and wanted.rho is not None:
+            return Ledger(rho=wanted.rho.amount, delta=wanted.delta)
+        return Ledger(wanted.pure.amount)
+
+    # ---- what there is to spend
+
+    @property
+    def pure(self) -> bool:
+        """Whether prices are in ε; in ρ otherwise."""
+        return self._scope.unit == "epsilon"
+
+    @property
+    def left(self) -> Epsilon | Rho:
+        """What may still be spent, per row."""
+        spare = self._limited.left
+        if self.pure:
+            return Epsilon(spare if isinstance(spare, float) else spare / self._rows(Epsilon))
+        return Rho(Fraction(spare) / self._rows(Rho))
+
+    @property
+    def whole(self) -> Epsilon | Rho:
+        """What may still be spent, per unit."""
+        spare = self._limited.left
+        return Epsilon(spare) if self.pure else Rho(Fraction(spare))
+
+    @property
+    def person(self) -> Person | None:
+        """The unit, if it is a person."""
+        return self._book.person
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the noise can be repeated."""
+        return self._book.stream.seeded
+
+    @property
+    def free(self) -> PublicRandomness:
+        """Randomness of the release's stream that touches no data."""
+        return PublicRandomness(self._book.stream)
+
+    def bound(self, person: Person) -> None:
+        """State how many rows of a person are used, once that is known."""
+        known = self._book.person
+        if known is None or known.rows != "auto" or person.rows == "auto":
+            raise TypeError("the rows of a person are bounded once, where the schema leaves them open")
+        self._book.person = person
+
+    def _rows(self, unit: type, *, apart: bool = False) -> int:
+        """Return how often a unit counts: its rows in ε; in ρ the largest sum of squares of its rows per cell."""
+        person = self._book.person
+        if person is None:
+            return 1
+        return person.l1 if unit is Epsilon else person.l2_squared(grouped=apart)
+
+    def share(self, label: str, price: Price) -> Gate:
+        """Set a share of what is left aside: a gate with its own limit, whose lines stand in a group of this one.
+
+        Use it in a ``with`` statement. What is not spent when it closes stays spent, as a line *unused*.
+        """
+        amount = self._amount(price)
+        self._scope.check_amount(label, amount)
+        scope = self._scope.sequential(label, amount)
+        return Gate(self._book, scope, scope)
+
+    def pure_share(self, label: str, price: Price) -> Gate:
+        """Set a share aside for pure ε steps. In ρ their sum is at most √(2ρ), and the group costs (Σε)²/2."""
+        if isinstance(price, Epsilon) and self.pure:
+            return self.share(label, price)
+        scope = self._scope.pure(label, self._unit_amount(price.pure(), Epsilon))
+        return Gate(self._book, scope, scope)
+
+    def sequential(self, label: str) -> Gate:
+        """Open a group of lines that add up."""
+        return Gate(self._book, self._scope.sequential(label), self._limited)
+
+    def parallel(self, label: str) -> Gate:
+        """Open a group whose members work on disjoint rows: it costs as much as its dearest member.
+
+        Which rows belong to which member must be fixed in advance or by earlier lines.
+        """
+        return Gate(self._book, self._scope.parallel(label), self._limited)
+
+    def __enter__(self) -> Gate:
+        return self
+
+    def __exit__(self, failed: Any, *_: object) -> None:
+        spare = self._scope.left
+        if self._scope is self._limited and not isinstance(spare, float) and spare > 0 and failed is None:
+            self._scope.charge("unused", spare, unused=True)
+
+    # ---- charging
+
+    def _amount(self, price: Price) -> Any:
+        """Return what a price per row is for one unit, in the unit of the ledger."""
+        if isinstance(price, Rho):
+            if self.pure:
+                raise TypeError("a budget in epsilon cannot pay a price in rho")
+            return self._unit_amount(price, Rho)
+        if not isinstance(price, Epsilon):
+            raise TypeError(f"a price is an Epsilon or a Rho, got {type(price).__name__}")
+        amount = self._unit_amount(price, Epsilon)
+        return amount if self.pure else Epsilon(amount).as_rho().amount
+
+    def _unit_amount(self, price: Price, unit: type) -> Any:
+        return price.amount if price.infinite else price.amount * self._rows(unit)
+
+    def check_price(self, label: str, price: Price) -> None:
+        """Raise what a charge of this price would, and charge nothing."""
+        self._scope.check_amount(label, self._amount(price))
+
+    def hold(self, label: str, price: Price, kind: Kind = "parallel", *, per: str = "row") -> Hold:
+        """Charge a line whose noise is drawn later: no promise is made before it is."""
+        if per == "unit":
+            amount = price.amount if self.pure or isinstance(price, Rho) else price.as_rho().amount
+        else:
+            amount = self._amount(price)
+        entry = self._scope.charge(label, amount, kind)
+        self._book.held.append(entry)
+        return Hold(self, entry, price, per)
+
+    # ---- publishing
+
+    def counts(self, label: str, values: Any, price: Price, *, apart: bool = False) -> Noisy:
+        """Publish the counts of disjoint cells, or one count.
+
+        Parameters
+        ----------
+        label : str
+            For the ledger.
+        values : array of int, int, or callable
+            The counts, or what reads them: called after the charge.
+        price : Epsilon or Rho
+            For one row. In a ρ budget a price in ε is a pure step, charged ε²/2.
+        apart : bool, default False
+            Whether no cell holds rows of two of a person's groups: then a person moves a cell by ``per_group`` at
+            most, and Gaussian noise is narrower.
+
+        Privacy
+        -------
+        Neighbours: add or remove one row, or one person. A row changes one count by 1: `law_for`. Price: as given.
+        """
+        kind: Kind = "parallel" if callable(values) or np.ndim(values) else "sequential"
+        return self.hold(label, price, kind).numbers(values, COUNT, apart=apart)
+
+    def numbers(self, label: str, values: Any, price: Price, moves: Moves, kind: Kind = "sequential") -> Noisy:
+        """Publish whole numbers, each with noise of its own; ``moves`` bounds what a row changes in all of them."""
+        return self.hold(label, price, kind).numbers(values, moves)
+
+    def vectors(self, label: str, table: Any, price: Price, moves: Moves) -> Noisy:
+        """Publish vectors of disjoint cells, a joint draw for each; ``moves`` bounds what a row changes in its cell."""
+        return self.hold(label, price).vectors(table, moves)
+
+    def sparse_counts(self, label: str, cells: Any, price: Epsilon, cutoff: int) -> tuple[IntArray, IntArray, Law]:
+        """Publish the counts above a cutoff among more cells than can be listed.
+
+        Parameters
+        ----------
+        label, price
+            As in `counts`; always Laplace noise.
+        cells : CellCounts or callable
+            The raw counts of the occupied cells.
+        cutoff : int
+            At least 0; must not depend on the rows.
+
+        Returns
+        -------
+        cells, weights : array of int
+            The cells whose noisy count exceeds the cutoff, ascending, and those counts.
+        law : Law
+            The law of the noise.
+
+        Privacy
+        -------
+        Neighbours: add or remove one row. The result has the law of discrete Laplace noise of scale 1/ε on all cells
+        followed by a cutoff, which is post-processing. Occupied cells get their noise one by one. Empty ones are
+        drawn from the exact law of those that exceed the cutoff; hits on occupied cells are discarded, so each empty
+        cell is listed independently with its right chance. Sorting hides where a cell came from. Price: ε.
+        """
+        hold, law, stream = self.hold(label, price), law_for(price), self._book.stream
+        found = cells() if callable(cells) else cells
+        with hold.drawing(law.draw(self._rows(Epsilon), found.n_cells)):
+            noisy = found.counts + noise.discrete_laplace(law.scale, len(found.counts), stream)
+            hits, weights = noise.exceedances(law.scale, cutoff, found.n_cells, stream)
+        place = np.searchsorted(found.cells, hits)
+        empty = np.append(found.cells, -1)[place] != hits
+        kept = noisy > cutoff
+        listed = np.concatenate([found.cells[kept], hits[empty]])
+        order = np.argsort(listed)
+        return listed[order], np.concatenate([noisy[kept], weights[empty]])[order], law
+
+    def choose(self, label: str, scores: Any, price: Price, span: int, sizes: Any = None, *, per: str = "row") -> int:
+        """Choose one of several outcomes by its score: the exponential mechanism.
+
+        Parameters
+        ----------
+        label, price
+            As in `counts`. A price in ρ buys ε = √(8ρ): the loss of one choice ranges over an interval of width ε.
+        scores : array of int, or callable
+            Higher is better.
+        span : int
+            When one row is added, the changes of all scores lie in an interval of this width.
+        sizes : array of int, optional
+            How many outcomes each score stands for.
+        per : {"row", "unit"}
+            "unit" where ``span`` is already what one whole unit changes.
+
+        Privacy
+        -------
+        `discreet.noise.exponential`. Price: as given.
+        """
+        return self.hold(label, price, "sequential", per=per).choose(scores, span, sizes)
+
+    def choose_each(self, label: str, losses: FloatArray, sizes: IntArray, price: Epsilon, spans: Any) -> IntArray:
+        """Choose one outcome in each of several disjoint boxes by the exponential mechanism.
+
+        Parameters
+        ----------
+        label, price
+            As in `counts`.
+        losses : array of float, shape (boxes, outcomes)
+            How far each score is below the best of its box: at least 0, the best 0.
+        sizes : array of int, shape (boxes, outcomes)
+            0 for outcomes that do not exist.
+        spans : Fraction or sequence of Fraction
+            For each box, the width of the interval that the changes of its scores lie in.
+
+        Returns
+        -------
+        array of int, shape (boxes,)
+            The chosen outcome of each box.
+
+        Privacy
+        -------
+        Neighbours: add or remove one row, which is in one box. `discreet.noise.exponential` in each. Price: ε, once.
+        """
+        hold, (n, width) = self.hold(label, price), losses.shape
+        with hold.drawing(_choice(price, self._rows(Epsilon), n)):
+            if isinstance(spans, Fraction):
+                factors: Any = rate(price.amount, spans)
+            else:
+                known = {span: rate(price.amount, span) for span in set(spans)}
+                factors = np.array([known[span] for span in spans]).reshape(n, 1)
+            weights = weights_of(losses, sizes, factors)
+            return np.asarray(
+                choose_many(weights.ravel(), np.arange(n + 1) * width, self._book.stream) - np.arange(n) * width
+            )
+
+    def cuts(self, label: str, runs: ManyRuns, n_cuts: int, price: Epsilon) -> tuple[IntArray, IntArray]:
+        """Choose lines that cut each of several disjoint boxes at equally spaced quantiles.
+
+        Returns
+        -------
+        lines : array of int
+            The lines of all boxes, one after the other.
+        numbers : array of int
+            How many lines each box has. A box with no more lines than cuts is cut at all of them; no row is asked.
+
+        Privacy
+        -------
+        As `discreet.noise.quantiles`, in each box; a row is in one box. Price: ε, once.
+        """
+        hold = self.hold(label, price)
+        numbers = np.minimum(n_cuts, runs.n_lines - 1)
+        chosen = runs.n_lines - 1 > n_cuts
+        lines = np.tile(np.arange(1, n_cuts + 1), (len(chosen), 1))
+        with hold.drawing(_choice(price, self._rows(Epsilon), int(chosen.sum()))):
+            lines[chosen] = joint_cuts(runs.only(chosen), n_cuts, price.amount, self._book.stream)
+        return lines[np.arange(n_cuts) < numbers[:, np.newaxis]], numbers
+
+    def quantile(
+        self, label: str, counts: Any, q: Any, price: Epsilon, *, low: float, high: float, n_cells: int
+    ) -> float:
+        """Choose a quantile on a public grid.
+
+        Parameters
+        ----------
+        label, price
+            As in `counts`.
+        counts : callable
+            Returns cells and their counts.
+        q : float or Fraction
+            Which quantile.
+        low, high, n_cells
+            The grid.
+
+        Privacy
+        -------
+        `discreet.noise.quantiles_from_counts`. Price: ε.
+        """
+        hold = self.hold(label, price, "sequential")
+        cells, found = counts()
+        with hold.drawing(_choice(price, self._rows(Epsilon), 1)):
+            made = noise.quantiles_from_counts(
+                found, [q], epsilon=price.amount, low=low, high=high,  # type: ignore[arg-type]
+                cells=cells, n_cells=n_cells, rng=self._book.stream,
+            )  # fmt: skip
+        return float(made[0])
+
+    # ---- the promise
+
+    def promise(self, parameters: Mapping[str, Any], **facts: Any) -> Guarantee:
+        """State what the lines so far add up to; ``facts`` are fields of a `Guarantee`."""
+        book = self._book
+        if any(not entry.draws for entry in book.held):
+            raise RuntimeError("a promise is made while a line waits for its noise")
+        if not self.pure:
+            parameters = {**parameters, "noise": "gaussian"}
+        if book.reserved is not None:
+            parameters = {**parameters, "account": book.reserved.facts}
+        if book.person is not None:
+            facts |= {"unit": book.person.describe(), "neighbours": PERSON_NEIGHBOURS}
+        made = Guarantee(
+            "central", ledger=self._scope.lines, accounting=self._scope.unit, parameters=parameters,
+            delta=0.0 if self._scope.unit != book.ledger.unit else book.ledger.delta,
+            seeded=book.stream.seeded, **facts,
+        )  # fmt: skip
+        watching = watch.watcher()
+        if watching is not None and self._scope is book.ledger:
+            watching.promised(book.ledger, made)
+        return made
+
+    def book(self, promise: Guarantee) -> Guarantee:
+        """Write into the account or ledger that paid, if there is one, that this is published."""
+        if self._book.reserved is not None:
+            self._book.reserved.book(promise)
+        elif self._book.charged is not None:
+            self._book.charged.detail(promise.ledger)
+        return promise
+
+
+class Hold:
+    """A line that was charged, and its noise still to be drawn."""
+
+    def __init__(self, gate: Gate, entry: Entry, price: Price, per: str = "row") -> None:
+        self._gate, self._entry, self.price, self._per = gate, entry, price, per
+
+    def law(self, moves: Moves, dimension: int = 1) -> Law:
+        """Return the law of the noise for what one row moves."""
+        return law_for(self.price, moves, dimension)
+
+    def drawing(self, draw: Draw) -> Any:
+        """State the draw in the line; draw within the ``with`` statement that takes it."""
+        if any((draw.law, draw.moves) == (known.law, known.moves) for known in self._entry.draws):
+            raise RuntimeError(f"the noise of {self._entry.label!r} was drawn already")
+        self._entry.draws.append(draw)
+        return watch.reason(self._gate._book.stream, draw)
+
+    def numbers(self, values: Any, moves: Moves = COUNT, *, apart: bool = False) -> Noisy:
+        """Draw noise for whole numbers: see `Gate.numbers` and `Gate.counts`."""
+        gate, price = self._gate, self.price
+        found = values() if callable(values) else values
+        unit = Rho if isinstance(price, Rho) else Epsilon
+        rows = gate._rows(unit, apart=apart)
+        if apart and isinstance(price, Rho):
+            price = price * Fraction(gate._rows(Rho), rows)
+        law = law_for(price, moves)
+        size = found.shape if isinstance(found, np.ndarray) else None
+        with self.drawing(law.draw(rows, 1 if size is None else math.prod(size))):
+            return Noisy(found + _drawn(law, size, gate._book.stream), law)
+
+    def choose(self, scores: Any, span: int, sizes: Any = None) -> int:
+        """Draw a choice: see `Gate.choose`."""
+        gate, price = self._gate, self.price
+        epsilon = price.choice() if isinstance(price, Rho) else price
+        found = scores() if callable(scores) else scores
+        rows = 1 if self._per == "unit" else gate._rows(Epsilon)
+        with self.drawing(_choice(epsilon, rows, 1, span=span)):
+            amount: Any = epsilon.amount
+            return noise.exponential(found, epsilon=amount, span=span, counts=sizes, rng=gate._book.stream)
+
+    def vectors(self, table: Any, moves: Moves) -> Noisy:
+        """Draw noise for vectors: see `Gate.vectors`."""
+        gate, found = self._gate, table() if callable(table) else table
+        law = self.law(moves, found.shape[1])
+        unit = Rho if isinstance(self.price, Rho) else Epsilon
+        with self.drawing(law.draw(gate._rows(unit), len(found))):
+            drawn = _drawn(law, found.shape, gate._book.stream)
+        drawn += found
+        return Noisy(drawn, law)
+
+
+def _drawn(law: Law, size: tuple[int, ...] | None, stream: noise.Generator) -> Any:
+    if law.name == "gaussian":
+        return noise.discrete_gaussian(law.scale, size, stream)
+    if law.name == "laplace":
+        return noise.discrete_laplace(law.scale, size, stream)
+    assert size is not None
+    if law.name == "max-norm":
+        return noise.max_norm_laplace(law.scale, size[1], size[0], stream)
+    if law.scale == 0:
+        return np.zeros(size, np.int64)
+    return isotropic.isotropic_laplace(size[0], size[1], law.scale, stream)
+
+
+def _choice(epsilon: Epsilon, rows: int, number: int, span: int = 1) -> Draw:
+    """Return what a line states of choices: scores that move by a span get the rate ε/span."""
+    scale = Fraction(0) if epsilon.infinite else Fraction(span) / Fraction(epsilon.amount)
+    return Draw("choice", scale, Fraction(span), rows, number)

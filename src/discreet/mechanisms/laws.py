@@ -1,0 +1,154 @@
+"""Which noise a price buys, and how wide it is. Plans and draws use the same `Law`.
+
+====================  ==============================  =================================
+what one row moves    price in ε                      price in ρ
+====================  ==============================  =================================
+l1                    discrete Laplace, l1/ε          discrete Gaussian, σ² >= l2²/(2ρ)
+linf (a vector)       max-norm Laplace, linf/ε        the same
+l2 only (a vector)    isotropic Laplace, l2/ε         the same
+====================  ==============================  =================================
+
+Roots are rounded to the safe side, so the noise is never narrower than the price requires.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from discreet import noise
+from discreet.core.draws import Draw
+from discreet.core.prices import Epsilon, Rho, root
+from discreet.noise.integer.laplace import LARGEST_SCALE
+from discreet.noise.integer.max_norm import max_norm_variance, smallest_scale
+
+Price = Epsilon | Rho
+
+
+@dataclass(frozen=True)
+class Moves:
+    """How far adding or removing one row moves what is published. True bounds, in whole numbers.
+
+    Attributes
+    ----------
+    l1 : int, optional
+        Sum of absolute changes; given where every number gets noise of its own.
+    linf : int, optional
+        Largest change of an entry; given where a whole vector gets one joint draw.
+    l2_squared : int, optional
+        Sum of squared changes; needed for prices in ρ. Alone, it asks for isotropic noise in ε.
+
+    Examples
+    --------
+    >>> Moves(l1=1, l2_squared=1) == COUNT
+    True
+    """
+
+    l1: int | None = None
+    linf: int | None = None
+    l2_squared: int | None = None
+
+
+#: A row moves one of many disjoint counts by 1.
+COUNT = Moves(l1=1, l2_squared=1)
+
+
+@dataclass(frozen=True)
+class Law:
+    """The law of the noise that a price buys.
+
+    Attributes
+    ----------
+    name : {"laplace", "gaussian", "max-norm", "isotropic"}
+        As in `discreet.core.draws.Draw`.
+    scale : Fraction
+        Its scale; σ for "gaussian"; 0 without noise.
+    moves : Fraction
+        What one row moves, in the norm of the law.
+    dimension : int
+        Entries of a vector.
+    """
+
+    name: Literal["laplace", "gaussian", "max-norm", "isotropic"]
+    scale: Fraction
+    moves: Fraction
+    dimension: int = 1
+
+    @property
+    def one(self) -> noise.DiscreteLaplace | noise.DiscreteGaussian:
+        """The law of a single number, with its chances and thresholds."""
+        return noise.DiscreteGaussian(self.scale) if self.name == "gaussian" else noise.DiscreteLaplace(self.scale)
+
+    @property
+    def variance(self) -> float:
+        """The variance of every number, or of every entry of a vector."""
+        if self.name == "max-norm":
+            return max_norm_variance(self.scale, self.dimension)
+        if self.name == "isotropic":
+            # A direction is uniform, so every entry has the same share of E‖y‖² = D (D + 1) s².
+            return float(self.scale) ** 2 * (self.dimension + 1)
+        return self.one.variance
+
+    @property
+    def drawable(self) -> bool:
+        """Whether the samplers can draw it, by public values."""
+        narrow = self.name == "max-norm" and 0 < self.scale < smallest_scale(self.dimension)
+        return self.scale <= LARGEST_SCALE and not narrow
+
+    def draw(self, rows: int, number: int) -> Draw:
+        """Return what a ledger line states of it, for units that count ``rows`` times."""
+        return Draw(self.name, self.scale, self.moves, rows, number)
+
+
+def law_for(price: Price, moves: Moves = COUNT, dimension: int = 1) -> Law:
+    """Return the law that a price per row buys for what one row moves.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row. In ε: discrete Laplace noise of scale l1/ε on every number, max-norm noise of
+    scale linf/ε on a vector, or isotropic noise of scale l2/ε on it, is ε-differentially private
+    (`discreet.noise.discrete_laplace`, `max_norm_laplace`, `discreet.noise.vector.isotropic`). In ρ: discrete Gaussian
+    noise with σ² >= l2²/(2ρ) on every number is ρ-zCDP (Canonne, Kamath, Steinke 2020, theorem 4).
+
+    Examples
+    --------
+    >>> law_for(Epsilon(Fraction(1, 2)), Moves(l1=3)).scale, law_for(Rho(Fraction(1, 8))).scale
+    (Fraction(6, 1), Fraction(2, 1))
+    >>> law_for(Epsilon(math.inf)).variance
+    0.0
+    """
+    if isinstance(price, Rho):
+        if moves.l2_squared is None:
+            raise TypeError("a price in rho needs the squared l2 norm of what one row moves")
+        square = Fraction(moves.l2_squared)
+        return Law("gaussian", root(square / (2 * Fraction(price.amount)), up=True), square, dimension)
+    name: Literal["laplace", "max-norm", "isotropic"]
+    if moves.l1 is not None:
+        name, far, length = "laplace", Fraction(moves.l1), Fraction(moves.l1)
+    elif moves.linf is not None:
+        name, far, length = "max-norm", Fraction(moves.linf), Fraction(moves.linf)
+    elif moves.l2_squared is not None:
+        name, far = "isotropic", Fraction(moves.l2_squared)
+        length = root(far, up=True)
+    else:
+        raise TypeError("nothing is said of what one row moves")
+    scale = Fraction(0) if price.infinite else length / Fraction(price.amount)
+    return Law(name, scale, far, dimension)
+
+
+def reach(law: Law, level: float) -> int:
+    """Return the smallest whole number t with P(|noise| <= t) >= level, for discrete Laplace noise.
+
+    P(|Z| > t) = 2 a^(t+1)/(1 + a) with a = e^(-1/scale).
+
+    Examples
+    --------
+    >>> reach(law_for(Epsilon(Fraction(1, 2))), 0.95)
+    6
+    """
+    if not law.scale:
+        return 0
+    alpha = noise.DiscreteLaplace(law.scale).alpha
+    return max(math.ceil(math.log((1 - level) * (1 + alpha) / 2) / math.log(alpha)) - 1, 0)

@@ -1,0 +1,64 @@
+"""A place to watch from: which noise is drawn, and how many random bytes a stream gave away.
+
+Nothing watches in ordinary use. The test suite sets a watcher and compares every draw of a release with its ledger.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any, Protocol
+
+
+class Watcher(Protocol):
+    """What a watcher is told."""
+
+    def opened(self, stream: Any) -> None:
+        """Note that a release draws from this stream: every byte of it needs a reason."""
+
+    def began(self, stream: Any, reason: Any) -> None:
+        """Note why bytes are about to be taken: a `discreet.core.draws.Draw`, or None where no data are touched."""
+
+    def ended(self, stream: Any) -> None:
+        """Note that the reason is used up."""
+
+    def drew(self, law: str, scale: Fraction, number: int, rng: Any) -> None:
+        """Note a draw of a sampler."""
+
+    def took(self, stream: Any, number: int) -> None:
+        """Note bytes taken from a stream."""
+
+    def promised(self, ledger: Any, promise: Any) -> None:
+        """Note that a release is finished: what its ledger holds, and what is promised."""
+
+
+#: The watcher of this process, if there is one.
+_watcher: list[Watcher] = []
+
+
+def watch(watcher: Watcher | None) -> None:
+    """Set or remove the watcher."""
+    _watcher[:] = [] if watcher is None else [watcher]
+
+
+def watcher() -> Watcher | None:
+    """Return the watcher."""
+    return _watcher[0] if _watcher else None
+
+
+def drew(law: str, scale: Any, number: int, rng: Any) -> None:
+    """Tell the watcher of a draw."""
+    if _watcher:
+        _watcher[0].drew(law, scale, number, rng)
+
+
+@contextmanager
+def reason(stream: Any, why: Any) -> Iterator[None]:
+    """State why a stream's bytes are taken: a draw that a ledger line states, or None for public randomness."""
+    if not _watcher:
+        yield
+        return
+    _watcher[0].began(stream, why)
+    try:
+        yield
+    finally:
+        _watcher[0].ended(stream)
