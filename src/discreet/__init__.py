@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         errors,
         evaluation,
         local,
+        mechanisms,
         metric,
         noise,
         planning,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from discreet.core.schema.dialect import Dialect
     from discreet.core.unit import Person
     from discreet.jobs.job import Job
+    from discreet.mechanisms import private_bounds, private_categories
     from discreet.synopses import GridSynopsis, MarginalSynopsis, QuerySession, Synopsis, TreeSynopsis
 
 __all__ = [
@@ -77,9 +79,12 @@ __all__ = [
     "errors",
     "evaluation",
     "local",
+    "mechanisms",
     "metric",
     "noise",
     "planning",
+    "private_bounds",
+    "private_categories",
     "private_pipeline",
     "reporting",
     "studies",
@@ -104,6 +109,8 @@ _HOME = {
     "DomainScaler": "discreet.clustering.pipelines",
     "private_pipeline": "discreet.clustering.pipelines",
     "DPLloyd": "discreet.clustering",
+    "private_bounds": "discreet.mechanisms",
+    "private_categories": "discreet.mechanisms",
     "PrivateKMeans": "discreet.clustering",
     "GridSynopsis": "discreet.synopses",
     "MarginalSynopsis": "discreet.synopses",
@@ -120,6 +127,7 @@ _ROOMS = {
     "errors",
     "evaluation",
     "local",
+    "mechanisms",
     "metric",
     "noise",
     "planning",

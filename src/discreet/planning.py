@@ -32,11 +32,10 @@ from discreet.errors import InvalidArgument
 from discreet.mechanisms import Price
 from discreet.metric.points.law import IsotropicLaw
 from discreet.noise import DiscreteLaplace
-from discreet.noise.integer.max_norm import max_norm_variance
 from discreet.synopses.grid import rules
 from discreet.synopses.marginals.release import PURE_SCORES, PURE_SINGLE, SCORES, SINGLE
 from discreet.synopses.opening import AUTO_ROWS
-from discreet.synopses.publishing import FIXED_POINT
+from discreet.synopses.publishing import count_variance
 from discreet.synopses.tree.budgets import LevelBudgets as Division
 from discreet.synopses.tree.settings import TreeSettings
 
@@ -425,7 +424,7 @@ def _excess(n: int, d: int, clusters: int, epsilon: float, delta: float) -> floa
     choice, left = _chosen(n, d, clusters, epsilon, delta)
     if choice.method == "lift":
         return lift.added_noise(left, n / clusters, d)
-    variance = max_norm_variance(FIXED_POINT / Fraction(repr(_left(epsilon))), d + 1) / FIXED_POINT**2
+    variance = count_variance(Epsilon(Fraction(repr(_left(epsilon)))), d, means=True)
     std = math.sqrt(variance) / (2 * n / clusters)  # in declared widths
     return float(12 * clusters ** (2 / d) * std * std)
 

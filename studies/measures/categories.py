@@ -10,7 +10,7 @@ ways are (ε, δ)-private for a person of whom at most ``rows`` words are looked
   best (Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin 2020);
 * *policy*: the same noise; a person moves the weights of their words straight towards a target above the threshold, by
   a step of length 1 (the ℓ2 descent of the same paper, target three standard deviations above);
-* *ours*: `noise.private_categories`; and without a bound on the words, which it does not need.
+* *ours*: `private_categories`; and without a bound on the words, which it does not need.
 
 The rivals run in floating point, which is not exact and flatters them if anything. "Covered" is the share of all pairs
 of a person and a word whose word was found. Intervals are 95 % of the mean over seeds.
@@ -28,8 +28,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from discreet import noise
 from discreet.datasets.loaders import read_file
+from discreet.mechanisms import private_categories
 from studies.measures._measure import RESULTS, save, show
 
 FILES = {
@@ -116,7 +116,7 @@ def _descend(starts: np.ndarray, ends: np.ndarray, words: np.ndarray, target: fl
 
 
 def ours(people: People, epsilon: float, rows: int | None, seed: int) -> np.ndarray:
-    found = noise.private_categories(people.word, people.person, epsilon=epsilon, delta=DELTA, rows=rows, rng=seed)
+    found = private_categories(people.word, people.person, epsilon=epsilon, delta=DELTA, rows=rows, rng=seed)
     return np.isin(np.arange(people.n_words), np.array(found, np.int64))
 
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from discreet.synopses.marginals.purse import Purse
 
 import discreet as dc
 from discreet import noise
 from discreet.engines.passes.marginals import AxisGrids
 from discreet.synopses.marginals import estimator, field, release
 from discreet.synopses.marginals import purse as purse_file
-from discreet.synopses.marginals.purse import Purse
 from enumeration import worst_loss
 
 DOMAIN = dc.Domain({"a": [0, 1], "b": [7]})

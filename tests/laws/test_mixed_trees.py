@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from discreet.synopses.tree.privtree import PrivTreeRule
 
 import discreet as dc
 from discreet import noise
 from discreet.noise.choice._scaled_kernels import heap_of
 from discreet.noise.choice.exponential import law
 from discreet.synopses.tree import partitioners
-from discreet.synopses.tree.privtree import PrivTreeRule
 from scripted_noise import Script, law_of
 
 SHAPE: dict[str, Any] = {"axis": "widest", "bits": 2, "n_rows": 4, "random_state": 0}

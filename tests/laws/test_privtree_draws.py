@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from discreet.synopses.tree.privtree import PrivTreeRule
 
 import discreet as dc
 from discreet import noise
-from discreet.synopses.tree.privtree import PrivTreeRule
 from discreet.synopses.tree.settings import TreeSettings
 
 

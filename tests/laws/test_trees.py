@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from discreet.synopses.tree.privtree import PrivTreeRule
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +23,6 @@ from discreet.noise.choice.runs import Runs
 from discreet.synopses.tree.axes import _SCORE_UNIT, spread_scores, spread_weights
 from discreet.synopses.tree.budgets import LevelBudgets, auto_threshold, scale_of
 from discreet.synopses.tree.partitioners import RATIOS, density_scores, density_weights
-from discreet.synopses.tree.privtree import PrivTreeRule
 
 BUDGETS = [Fraction(1, 2), Fraction(1), Fraction(4)]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from discreet.synopses.prices import Wanted, count_law, like_epsilon, pure_part, root
 
 import discreet as dc
 from discreet import noise
@@ -17,7 +18,6 @@ from discreet.core.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.errors import BudgetExceeded, InvalidArgument, SchemaError
 from discreet.synopses import prices
 from discreet.synopses.consistency import least_squares
-from discreet.synopses.prices import Wanted, count_law, like_epsilon, pure_part, root
 from discreet.synopses.publishing import FIXED_POINT, count_variance, publish
 
 ROWS = np.random.default_rng(0).beta(2, 5, (400, 2))

@@ -11,7 +11,13 @@ from discreet.errors import InvalidType
 
 
 def reserve(
-    ledger: Any, job: str, own: Ledger, *, unit: Any = "row", asked: Mapping[str, Any] | None = None
+    ledger: Any,
+    job: str,
+    own: Ledger,
+    *,
+    unit: Any = "row",
+    asked: Mapping[str, Any] | None = None,
+    artifact: bool = True,
 ) -> Reservation | Entry | None:
     """Charge a release to the ledger or account that its user named, before any row is read.
 
@@ -27,6 +33,8 @@ def reserve(
         Its unit of privacy.
     asked : mapping, optional
         What is asked for.
+    artifact : bool, default True
+        Whether a sealed release will be booked. Otherwise an account notes a spent price at once.
 
     Examples
     --------
@@ -40,7 +48,10 @@ def reserve(
         return None
     price = _price(ledger, own)
     if isinstance(ledger, Account):
-        return ledger.reserve(job, **price, unit=unit, asked=asked)
+        if artifact:
+            return ledger.reserve(job, **price, unit=unit, asked=asked)
+        ledger.spend(job, **price, unit=unit)
+        return None
     assert isinstance(ledger, Ledger)
     _, amount = ledger.priced(job, price.get("epsilon"), price.get("rho"))
     return ledger.charge(job, amount, delta=price.get("delta", 0))

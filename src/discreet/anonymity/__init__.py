@@ -18,12 +18,12 @@ from discreet.anonymity.methods.density_tree import DensityTree
 from discreet.anonymity.methods.generalization import Generalization
 from discreet.anonymity.methods.mondrian import Mondrian
 from discreet.anonymity.methods.sampled import SampledGeneralization
-from discreet.anonymity.methods.sampled_law import sampling_delta, sampling_epsilon
 from discreet.anonymity.release.house import House
 from discreet.anonymity.release.release import Release
 from discreet.anonymity.risk.disclosure import interval_disclosure, record_linkage
 from discreet.anonymity.risk.report import RiskReport, risk
 from discreet.anonymity.risk.rules import Rules
+from discreet.mechanisms import sampling_delta, sampling_epsilon
 
 __all__ = [
     "DensityTree",

@@ -43,7 +43,7 @@ def buy(
     from discreet.engines.first_line import MISSING
     from discreet.engines.passes.texts import texts
     from discreet.engines.tables.same import person_key
-    from discreet.noise import private_categories
+    from discreet.mechanisms import private_categories
 
     for column in purchase.columns:
         if column not in names:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from discreet.core.checks import Exact
 from discreet.core.prices import Approx, Epsilon, Rho, root
 from discreet.errors import FormatError
 
@@ -51,7 +52,7 @@ class Draw:
         How many numbers or vectors were drawn; None where that is not public.
     bias : int
         PrivTree's bias per level.
-    epsilon, delta : Fraction
+    epsilon, delta : Fraction; inf for an epsilon without privacy
         The stated price of laws that have no scale.
 
     Examples
@@ -68,7 +69,7 @@ class Draw:
     rows: int = 1
     number: int | None = None
     bias: int = 0
-    epsilon: Fraction = Fraction(0)
+    epsilon: Exact = Fraction(0)
     delta: Fraction = Fraction(0)
 
     @property
@@ -132,7 +133,11 @@ class Draw:
         whole = [facts.get("rows", 1), facts.get("bias", 0), 0 if number is None else number]
         if set(facts) - known - {"bias"} or any(type(x) is not int or x < 0 for x in whole) or whole[0] < 1:
             raise FormatError(f"a ledger line has a damaged draw of the law {law!r}")
-        exact = {name: Fraction(facts[name]) for name in ("scale", "epsilon", "delta") if name in facts}
+        exact: dict[str, Any] = {
+            name: math.inf if (name, facts[name]) == ("epsilon", "inf") else Fraction(facts[name])
+            for name in ("scale", "epsilon", "delta")
+            if name in facts
+        }
         if any(value < 0 for value in exact.values()):
             raise FormatError(f"a ledger line has a damaged draw of the law {law!r}")
         return cls(law, moves=Fraction(facts.get(moves, 1)), rows=whole[0], number=number, bias=whole[1], **exact)

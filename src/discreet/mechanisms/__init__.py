@@ -1,8 +1,12 @@
 """The gate: publish counts, sums, choices and quantiles. One call draws the noise and charges the ledger."""
 
+from discreet.mechanisms.bits import flip_draw, flipped_bits
+from discreet.mechanisms.bounds import private_bounds
+from discreet.mechanisms.categories import private_categories
 from discreet.mechanisms.gate import Gate, Hold, Noisy
 from discreet.mechanisms.laws import COUNT, Law, Moves, Price, law_for, reach
 from discreet.mechanisms.privtree import PrivTreeRule, PrivTreeTests
+from discreet.mechanisms.sampled import drawn_classes, sampling_delta, sampling_epsilon, sampling_price
 from discreet.noise.choice.many import ManyRuns, least_price
 from discreet.noise.integer.laplace import LARGEST_SCALE
 from discreet.noise.integer.max_norm import smallest_scale
@@ -19,8 +23,16 @@ __all__ = [
     "Price",
     "PrivTreeRule",
     "PrivTreeTests",
+    "drawn_classes",
+    "flip_draw",
+    "flipped_bits",
     "law_for",
     "least_price",
+    "private_bounds",
+    "private_categories",
     "reach",
+    "sampling_delta",
+    "sampling_epsilon",
+    "sampling_price",
     "smallest_scale",
 ]

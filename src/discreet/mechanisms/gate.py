@@ -16,7 +16,8 @@ A whole budget is reserved before any row is read (`open`), durably where an acc
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -100,6 +101,7 @@ class Gate:
         ledger: Any = None,
         job: str = "release",
         asked: Mapping[str, Any] | None = None,
+        artifact: bool = True,
     ) -> Gate:
         """Reserve a whole budget, before any row is read.
 
@@ -118,6 +120,8 @@ class Gate:
             Charged with the whole budget.
         job, asked : str, mapping
             What an account writes about it.
+        artifact : bool, default True
+            Whether the release is sealed and booked; else an account notes an answer that leaves no file.
 
         Raises
         ------
@@ -125,7 +129,7 @@ class Gate:
             If ``ledger`` does not hold the budget.
         """
         own, stream = cls._ledger(wanted, gaussian=gaussian), noise.generator(random_state)
-        charged = reserve(ledger, job, own, unit=unit, asked=asked)
+        charged = reserve(ledger, job, own, unit=unit, asked=asked, artifact=artifact)
         book = _Book(own, stream, unit if isinstance(unit, Person) else None)
         if isinstance(charged, Entry):
             book.charged = charged
@@ -443,6 +447,18 @@ class Gate:
             )  # fmt: skip
         return float(made[0])
 
+    @contextmanager
+    def stated(self, label: str, price: Approx, law: str) -> Iterator[noise.Generator]:
+        """Charge an (ε, δ) step whose law has no scale, for mechanisms of this room; draw from the stream within.
+
+        The price is one unit's: such a step has no factor for the rows of a person.
+        """
+        entry = self._scope.charge(label, price.epsilon.amount, "parallel", delta=price.delta)
+        draw = Draw(law, epsilon=price.epsilon.amount, delta=price.delta)
+        entry.draws.append(draw)
+        with watch.reason(self._book.stream, draw):
+            yield self._book.stream
+
     # ---- the promise
 
     def promise(self, parameters: Mapping[str, Any], **facts: Any) -> Guarantee:
@@ -473,6 +489,10 @@ class Gate:
         elif self._book.charged is not None:
             self._book.charged.detail(promise.ledger)
         return promise
+
+    def settle(self) -> None:
+        """Finish a release that leaves no artifact."""
+        self.book(self.promise({}))
 
 
 class Hold:

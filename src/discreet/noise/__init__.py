@@ -5,8 +5,6 @@
 [1, 1, 5]
 """
 
-from discreet.noise.choice.bounds import private_bounds
-from discreet.noise.choice.categories import private_categories
 from discreet.noise.choice.exponential import exponential
 from discreet.noise.choice.quantiles import choose_cuts, quantiles, quantiles_from_counts
 from discreet.noise.hashing.families import HashFamily, fingerprint
@@ -42,8 +40,6 @@ __all__ = [
     "max_norm_laplace",
     "order_key",
     "permutation",
-    "private_bounds",
-    "private_categories",
     "quantiles",
     "quantiles_from_counts",
     "randomized_response",

@@ -12,14 +12,12 @@ import numpy as np
 import pyarrow as pa
 from sklearn.base import BaseEstimator
 
-from discreet import engines, noise
-from discreet.accounts import check_ledger, reserve
+from discreet import engines
 from discreet.anonymity.growth.grid import make_grid
 from discreet.anonymity.growth.hierarchy import Hierarchy
 from discreet.anonymity.methods.datafly import Ladder
 from discreet.anonymity.methods.generalization import ClassesOf, _given, _ladder, _runs, _widths
 from discreet.anonymity.methods.partitioner import _read_hierarchies
-from discreet.anonymity.methods.sampled_law import sampling_epsilon
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.printed import with_legend
 from discreet.anonymity.release.release import Release, _bounds, _intervals
@@ -29,21 +27,19 @@ from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.core.domain import as_domain, dialect_of
-from discreet.core.guarantee import Guarantee, Ledger
 from discreet.core.html import EstimatorHtml
 from discreet.core.output import promise_place, write_whole
 from discreet.core.unit import Person
 from discreet.engines.writer import check_target
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.mechanisms import Gate, drawn_classes, sampling_epsilon, sampling_price
+from discreet.noise.stream.generator import generator
 
 _FIXED = (
     "levels, hierarchies, widths, thresholds and grid were fixed without looking at the rows",
     "nothing else about these rows leaves: not how many there are, who was drawn, or what was left out",
     "the declared columns, bounds and categories are public and were not chosen by looking at the data",
 )
-
-#: Coins that are tossed at once.
-_COINS = 2**20
 
 
 class SampledRelease(Release):
@@ -103,8 +99,9 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
     Unit: one row. Neighbours: add or remove one row. A row changes the number n of rows of one class, which is fixed
     without the data, from n to n + 1 or changes nothing (a row with a missing value in a column that drops it). The
     class shows a Binomial(n, sample) number of equal rows if that is at least k, else nothing; classes are independent,
-    and the table is a function of these numbers. δ(ε) of this law is computed exactly in `sampled_law`, with its proof;
-    it is never above the bound of Li, Qardaji and Su (2012, theorem 1) and also holds below ε = -ln(1 - sample).
+    and the table is a function of these numbers. `discreet.mechanisms.sampled` computes δ(ε) of this law exactly, with
+    its proof. It is never above the bound of Li, Qardaji and Su (2012, theorem 1) and also holds below
+    ε = -ln(1 - sample).
     Nothing else is released: not n, not how many rows were left out, and no table is refused for its rows. Several
     rows of one person would move several counts, so a schema with persons is refused.
 
@@ -173,23 +170,22 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
 
     def _release(self, data: Any, suffix: str, form: str) -> bytes:
         """Charge, draw, and book what was drawn; return the bytes of the file that is sealed."""
-        stream = noise.generator(self.random_state)
+        stream = generator(self.random_state)  # refused before the table is opened
         plan, ladders = self._settings(lambda: engines.open(data, dialect=dialect_of(self.domain)).names)
-        own = self._own()
+        price = sampling_price(self.k, self.sample, self.delta)
         source = engines.open(data, plan.domain)
         asked = {"k": int(self.k), "sample": float(self.sample), "columns": list(plan.quasi)}
-        reserved = reserve(self.ledger, type(self).__name__, own, unit=plan.domain.unit, asked=asked)
+        job = {"ledger": self.ledger, "job": type(self).__name__, "unit": plan.domain.unit, "asked": asked}
+        gate = Gate.open(price, random_state=stream, **job)
         groups = [ladder[self.levels_[name]] for name, ladder in zip(plan.quasi, ladders, strict=True)]
         classes, counts = _count(source, plan, groups)
-        drawn = _draw(counts, self.sample, stream)
-        shown = drawn >= self.k
+        drawn = drawn_classes(gate, "drawn classes", counts, self.k, self.sample, self.delta)
+        shown = drawn > 0
         first, last = _runs(groups, list(classes[shown].T))
         cells = Cells(plan.grids, first, last, np.repeat(np.arange(int(shown.sum())), drawn[shown]))
         table = pa.table(_intervals(cells, cells.of))
-        promise = Guarantee.from_ledger(
-            own,
-            model="central",
-            parameters={
+        promise = gate.promise(
+            {
                 "method": type(self).__name__,
                 "k": int(self.k),
                 "sample": float(self.sample),
@@ -197,18 +193,15 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
                 "output": "interval",
                 "quasi_identifiers": list(plan.quasi),
                 **cells.legend(),
-                **({} if reserved is None else {"account": reserved.facts}),
             },
             domain=plan.domain,
             assumptions=_FIXED,
-            seeded=stream.seeded,
         )
         untold: Any = None
         made = SampledRelease(table, promise, cells, np.empty(0, np.int64), untold, untold)
         payload = made._payload(suffix, form)
         self.guarantee_ = promise.seal(payload)
-        if reserved is not None:
-            reserved.book(self.guarantee_)
+        gate.book(self.guarantee_)
         self.release_ = replace(made, table=with_legend(table, self.guarantee_), guarantee=self.guarantee_)
         self.n_features_in_ = len(plan.quasi)
         return payload
@@ -222,13 +215,8 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         """Refuse what no table could be released with, by the declared columns: what `fit` refuses first."""
         if not isinstance(self.domain, tuple):
             self._settings(list)
-            check_ledger(self.ledger, self._own(), getattr(self.domain, "unit", None), type(self).__name__)
-
-    def _own(self) -> Ledger:
-        epsilon, delta = sampling_epsilon(self.k, self.sample, self.delta), checks.probability("delta", self.delta)
-        own = Ledger(epsilon=epsilon, delta=delta)
-        own.spend("drawn classes", epsilon, "parallel", delta=delta)
-        return own
+            unit, job = getattr(self.domain, "unit", None), type(self).__name__
+            Gate.check(sampling_price(self.k, self.sample, self.delta), ledger=self.ledger, unit=unit, job=job)
 
     def _settings(self, names: Any) -> tuple[TablePlan, list[Ladder]]:
         sampling_epsilon(self.k, self.sample, self.delta)
@@ -274,18 +262,6 @@ def _laddered(
         grids.append(grid)
         ladders.append(_ladder(grid, tiers, widths.get(grid.name)))
     return replace(plan, grids=tuple(grids)), ladders
-
-
-def _draw(counts: IntArray, chance: Any, stream: noise.Generator) -> IntArray:
-    """Toss a coin for each row, class by class; return how many of each class were drawn."""
-    ends = np.cumsum(counts)
-    drawn = np.zeros(len(counts), np.int64)
-    total = int(ends[-1]) if len(ends) else 0
-    for start in range(0, total, _COINS):
-        coins = noise.bernoulli(chance, size=min(_COINS, total - start), rng=stream)
-        of = np.searchsorted(ends, start + np.flatnonzero(coins), side="right")
-        drawn += np.bincount(of, minlength=len(counts))
-    return drawn
 
 
 def _count(source: engines.Source, plan: TablePlan, groups: Sequence[IntArray]) -> tuple[IntArray, IntArray]:

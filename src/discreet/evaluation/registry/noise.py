@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet import noise
+from discreet import mechanisms, noise
 from discreet.core.arrays import FloatArray
 from discreet.core.guarantee import zcdp_to_epsilon
 from discreet.evaluation.audits.bit_patterns import BitPatterns
@@ -58,7 +58,7 @@ def _choices() -> Iterator[AuditedMechanism]:
         NeighbourPair("equal rows, one far out", np.full(6, 0.75), np.append(np.full(6, 0.75), -1e9)),
         NeighbourPair("equal rows, one missing", np.full(6, 0.75), np.append(np.full(6, 0.75), np.nan)),
     )
-    yield AuditedMechanism("noise.private_bounds", _bounds, pairs, 2.0, **few)
+    yield AuditedMechanism("private_bounds", _bounds, pairs, 2.0, **few)
     none = (np.empty(0, np.int64), np.empty(0, np.int64))
     several = (np.array([0, 0, 1, 0, 1]), np.array([0, 1, 1, 2, 2]))
     more = tuple(np.append(part, new) for part, new in zip(several, ([0, 1, 2], [3, 3, 3]), strict=True))
@@ -66,7 +66,7 @@ def _choices() -> Iterator[AuditedMechanism]:
         NeighbourPair("nobody against one person", none, (np.array([0, 1]), np.array([0, 0]))),
         NeighbourPair("three persons, one more with three words", several, more),
     )
-    yield AuditedMechanism("noise.private_categories", _categories, people, 1.0, _DELTA * 10, batch=False, trials=1000)
+    yield AuditedMechanism("private_categories", _categories, people, 1.0, _DELTA * 10, batch=False, trials=1000)
 
 
 def _columns(spread: FloatArray) -> tuple[NeighbourPair, ...]:
@@ -132,12 +132,12 @@ def _cuts(cells: Any, rng: Any) -> Any:
 
 
 def _bounds(values: Any, rng: Any) -> Any:
-    low, high = noise.private_bounds(values, epsilon=2, exponents=(-2, 3), beta=0.3, rng=rng)
+    low, high = mechanisms.private_bounds(values, epsilon=2, exponents=(-2, 3), beta=0.3, rng=rng)
     return [_finite(low), _finite(high)]
 
 
 def _categories(rows: Any, rng: Any) -> Any:
-    found = noise.private_categories(*rows, epsilon=1, delta=_DELTA * 10, rng=rng)
+    found = mechanisms.private_categories(*rows, epsilon=1, delta=_DELTA * 10, rng=rng)
     return [float(str(word) in found) for word in range(3)]
 
 

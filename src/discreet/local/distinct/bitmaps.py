@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -33,11 +33,12 @@ from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import ByteArray
 from discreet.core.figures import at_most
-from discreet.core.guarantee import Guarantee, Ledger
+from discreet.core.guarantee import Guarantee, Line
 from discreet.core.output import check_name, write_whole
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.distinct.likelihood import PatternLaw
 from discreet.local.wire import binary
+from discreet.mechanisms import flip_draw
 from discreet.noise.reports.coin_bytes import coin_bytes
 from discreet.noise.stream.thresholds import Chance
 
@@ -283,11 +284,12 @@ def promise(bitmaps: Iterable[FlippedBitmap]) -> Guarantee:
     parameters = used[0].parameters
     spent = Counter(e for bitmap in used for e in bitmap.epsilons)
     parts = sum(spent.values())
-    ledger = Ledger(epsilon=sum(e * times for e, times in spent.items()))
+    lines = []
     for epsilon, times in sorted(spent.items()):
         label = "one bitmap" if parts == 1 else f"{times} of {parts} bitmaps"
         price = f" at epsilon {at_most(float(epsilon))}" if len(spent) > 1 else ""
-        ledger.spend(f"{label}, every bit flipped{price}", epsilon * times)
+        draw = flip_draw(epsilon, parameters.items or 1, bitmaps=times)
+        lines.append(Line(f"{label}, every bit flipped{price}", epsilon * times, "parallel", draws=(draw,)))
     assumes = ["no privacy rests on the hash key, which is public"]
     if parts > 1:
         assumes.append(
@@ -298,9 +300,12 @@ def promise(bitmaps: Iterable[FlippedBitmap]) -> Guarantee:
             # An item sets one bit whoever holds it; of a person every holder may use other items.
             alone = -math.log(used[0].odds) * (1 if parameters.items is None else parameters.items * parts)
             assumes.append(f"who sees only the merged bitmap learns at most what epsilon {at_most(alone)} allows")
-    return replace(
-        Guarantee.from_ledger(ledger, model="central", seeded=any(b.seeded for b in used), assumptions=assumes),
+    return Guarantee(
+        "central",
         unit=parameters.unit,
         neighbours=parameters.neighbours,
+        ledger=tuple(lines),
         parameters={**parameters.to_dict(), "bitmaps": parts},
+        seeded=any(b.seeded for b in used),
+        assumptions=tuple(assumes),
     )

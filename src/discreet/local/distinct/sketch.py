@@ -24,7 +24,8 @@ import pyarrow as pa
 from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, FloatArray, WordArray
-from discreet.core.unit import PERSON, PERSON_NEIGHBOURS
+from discreet.core.prices import Epsilon, Wanted
+from discreet.core.unit import PERSON, PERSON_NEIGHBOURS, Person
 from discreet.engines.tables.same import person_key
 from discreet.errors import DiscreetError, FormatError, InvalidArgument
 from discreet.local.distinct.bitmaps import FlippedBitmap
@@ -32,9 +33,8 @@ from discreet.local.distinct.items import item_column, item_words
 from discreet.local.distinct.likelihood import PatternLaw
 from discreet.local.mechanism import MOST_REPORTS, SMALLEST_EPSILON, local_budget, public_key, written_budget
 from discreet.local.wire.bits import Rows
-from discreet.noise.choice.persons import unit_of
-from discreet.noise.reports.coin_bytes import coin_bytes
-from discreet.noise.stream.thresholds import logistic
+from discreet.mechanisms import Gate, flipped_bits
+from discreet.noise.public import PublicRandomness
 
 _MOST_BUCKETS, _MOST_LEVELS, _MOST_ITEMS = 2**24, 40, 2**20
 
@@ -213,18 +213,21 @@ class DistinctSketch:
             expected = "given: one per item" if persons is None else "None, as the unit is an item"
             fix = "persons=users" if persons is None else "DistinctSketch(epsilon, items=8)"
             raise InvalidArgument("persons", "None" if persons is None else "given", expected, fix)
-        stream = noise.generator(rng)
-        if ledger is not None:
-            ledger.spend("distinct items", self.exact, **unit_of(ledger, persons))
+        unit: Any = "row"
+        if self.items is not None:  # an account of rows refuses a promise to persons, and the other way round
+            unit = Person(getattr(ledger, "person", None) or "persons", rows=self.items)
+        wanted, job = Wanted(Epsilon(self.exact)), "distinct items"
+        gate = Gate.open(wanted, unit=unit, random_state=rng, ledger=ledger, job=job, artifact=False)
         bits = np.zeros(self.levels * self.buckets, bool)
         if persons is not None:
-            self._set(bits, self._used(items, persons, stream))
+            self._set(bits, self._used(items, persons, gate.free))
         else:
             for part in items if isinstance(items, Iterator) else (items,):
                 self._set(bits, self._words(part))
         rows = np.packbits(bits.reshape(self.levels, -1), axis=1, bitorder="little")
-        rows ^= coin_bytes(logistic(self.exact / (self.items or 1)), rows.shape, stream)
-        return FlippedBitmap(self, rows, seeded=stream.seeded)
+        rows = flipped_bits(gate, job, rows, gate.left.pure())
+        gate.settle()
+        return FlippedBitmap(self, rows, seeded=gate.seeded)
 
     def _words(self, items: Any) -> WordArray:
         words, missing = item_words(items, self.key)
@@ -238,7 +241,7 @@ class DistinctSketch:
         level = np.bitwise_count((rest & (~rest + np.uint64(1))) - np.uint64(1))
         bits[np.minimum(level.astype(np.int64), self.levels - 1) * self.buckets + bucket] = True
 
-    def _used(self, items: Any, persons: Any, stream: noise.Generator) -> WordArray:
+    def _used(self, items: Any, persons: Any, random: PublicRandomness) -> WordArray:
         """Return the items that are used: of everybody those of the smallest keyed hash of person and item."""
         whole = not isinstance(items, Iterator)
         pairs = [(items, persons)] if whole else zip_longest(items, persons, fillvalue=[])
@@ -253,7 +256,7 @@ class DistinctSketch:
         known = np.asarray(whose.is_valid()) & ~missing
         names = whose.filter(known).dictionary_encode()
         person, words = np.asarray(names.indices, np.int64), words[known]
-        secret = int.from_bytes(stream.bytes(16).tobytes(), "little")
+        secret = random.root()
         own = noise.fingerprint(names.dictionary, secret)[person]
         rank = noise.fingerprint(own ^ words, secret)
         order = np.lexsort((words, rank, person))

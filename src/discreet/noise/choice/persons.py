@@ -15,10 +15,9 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.checks import Exact
 from discreet.errors import InvalidArgument
-from discreet.noise.choice.categories import texts_of
+from discreet.noise.choice.texts import texts_of
 from discreet.noise.hashing.families import fingerprint
-from discreet.noise.stream.generator import Generator
-from discreet.noise.stream.uniform import below
+from discreet.noise.public import PublicRandomness
 
 
 def per_value(epsilon: Exact, persons: Any, rows: Any) -> tuple[Exact, int | None]:
@@ -32,22 +31,14 @@ def per_value(epsilon: Exact, persons: Any, rows: Any) -> tuple[Exact, int | Non
     return epsilon if isinstance(epsilon, float) else epsilon / most, most
 
 
-def unit_of(ledger: Any, persons: Any) -> dict[str, Any]:
-    """Return what an account is told of the unit: one of rows refuses a promise to persons, and the other way round."""
-    if persons is None or not hasattr(ledger, "person"):
-        return {}
-    return {"unit": {"person": ledger.person or "persons"}}
-
-
-def at_most(values: FloatArray, persons: Any, rows: int | None, stream: Generator) -> FloatArray:
+def at_most(values: FloatArray, persons: Any, rows: int | None, random: PublicRandomness) -> FloatArray:
     """Keep at most ``rows`` values of each person, by a keyed hash of person, value and number among equal values.
 
     Persons are told apart by their text; values without one are left out.
 
     Examples
     --------
-    >>> from discreet.noise.stream.generator import generator
-    >>> len(at_most(np.arange(10.0), ["ann"] * 9 + ["bob"], 3, generator(1)))
+    >>> len(at_most(np.arange(10.0), ["ann"] * 9 + ["bob"], 3, PublicRandomness(1)))
     4
     """
     if rows is None:
@@ -58,7 +49,7 @@ def at_most(values: FloatArray, persons: Any, rows: int | None, stream: Generato
     kept = np.asarray(whose.is_valid()) & ~np.isnan(values)
     names = whose.filter(pa.array(kept)).dictionary_encode()
     person, own = np.asarray(names.indices, np.int64), values[kept] + 0.0
-    key = int.from_bytes(np.asarray(below(2**62, size=2, rng=stream), np.uint64).tobytes(), "little")
+    key = int.from_bytes(np.asarray(random.below(2**62, size=2), np.uint64).tobytes(), "little")
     order = np.lexsort((own, person))
     person, own = person[order], own[order]
     new = np.append(True, (person[1:] != person[:-1]) | (own[1:] != own[:-1]))[: len(own)]

@@ -23,8 +23,9 @@ from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise.choice.exponential import ETA, LARGEST_EPSILON, Scaled, pick, rate, weigh
 from discreet.noise.choice.joint import JointLaw
-from discreet.noise.choice.persons import at_most, per_value, unit_of
+from discreet.noise.choice.persons import at_most, per_value
 from discreet.noise.choice.runs import Runs, rank_losses
+from discreet.noise.public import PublicRandomness
 from discreet.noise.stream.generator import Generator, generator
 from discreet.noise.stream.uniform import below
 
@@ -43,7 +44,6 @@ def quantiles(
     high: float,
     method: str = "auto",
     bits: int = 20,
-    ledger: Any = None,
     persons: Any = None,
     rows: int | None = None,
     rng: object = None,
@@ -65,8 +65,6 @@ def quantiles(
         All cuts in one draw, or the middle one first. "auto" is joint for up to 10 quantiles.
     bits : int, default 20
         The grid has ``2**bits`` cells between the bounds.
-    ledger : Ledger or Account, optional
-        Charged ``epsilon`` under the label "quantiles", before the data are touched.
     persons : list or column of text or whole numbers, optional
         Whose value each is, spelt alike for one person: then one person is the unit, with all their values. Values
         without a person are left out.
@@ -105,14 +103,10 @@ def quantiles(
     """
     bits = checks.whole("bits", bits, low=1, high=LARGEST_BITS)
     low, high = _bounds(low, high, 2**bits)
-    asked, price, joint = _plan(qs, epsilon, method)
+    asked, price, _ = _plan(qs, epsilon, method)
     each, most = per_value(price, persons, rows)
-    unit, source = unit_of(ledger, persons), generator(rng)
-    if ledger is not None:
-        ledger.check("quantiles", price, **unit)
-    column = at_most(checks.numeric_column("values", values), persons, most, source)
-    if ledger is not None:
-        ledger.spend("quantiles", price, law=_law(asked, joint) if most is None else "", **unit)
+    source = generator(rng)
+    column = at_most(checks.numeric_column("values", values), persons, most, PublicRandomness(source))
     cells = cells_of(column, low, high, 2**bits)
     cuts = choose_cuts(cells, asked, epsilon=each, start=0, stop=2**bits, method=method, rng=source)
     return _positions(cuts, low, high, 2**bits)
@@ -128,7 +122,6 @@ def quantiles_from_counts(
     cells: npt.ArrayLike | None = None,
     n_cells: int | None = None,
     method: str = "auto",
-    ledger: Any = None,
     rng: object = None,
 ) -> FloatArray:
     """Return private quantiles from row counts over a public grid.
@@ -138,7 +131,7 @@ def quantiles_from_counts(
     counts : array of int
         Rows in each of the equal cells between ``low`` and ``high``; or, with ``cells``, in the listed cells only.
         Data: negative counts are taken as 0.
-    qs, epsilon, low, high, method, ledger, rng
+    qs, epsilon, low, high, method, rng
         As in `quantiles`.
     cells : array of int, optional
         The cell of each count, from 0, in any order. Repeated cells add up, cells beyond the grid count as the last.
@@ -160,8 +153,6 @@ def quantiles_from_counts(
     [3.0]
     """
     plan = _plan(qs, epsilon, method)
-    if ledger is not None:
-        ledger.check("quantiles", plan[1])
     rows = _whole_column("counts", counts)
     if cells is None:
         places = np.arange(len(rows))
@@ -175,10 +166,8 @@ def quantiles_from_counts(
     if len(places) != len(rows) or (cells is None and n_cells != len(rows)):
         raise InvalidArgument("counts", "another number of them", "one count for each cell", "cells=None, n_cells=None")
     low, high = _bounds(low, high, n_cells)
-    source = generator(rng)
-    if ledger is not None:
-        ledger.spend("quantiles", plan[1], law=_law(plan[0], plan[2]))
-    return _positions(_cuts(Runs.of_counts(places, rows, start=0, stop=n_cells), *plan, source), low, high, n_cells)
+    cuts = _cuts(Runs.of_counts(places, rows, start=0, stop=n_cells), *plan, generator(rng))
+    return _positions(cuts, low, high, n_cells)
 
 
 def choose_cuts(
@@ -299,11 +288,6 @@ def _plan(qs: object, epsilon: object, method: object) -> tuple[list[Fraction], 
     chosen = checks.choice("method", method, METHODS)
     joint = len(exact) <= JOINT_AT_MOST if chosen == "auto" else chosen == "joint"
     return exact, budget, joint and len(exact) > 1
-
-
-def _law(qs: list[Fraction], joint: bool) -> str:
-    """Return the law of the loss: one draw of the exponential mechanism, or several, whose losses have no one range."""
-    return "exponential" if joint or len(qs) == 1 else ""
 
 
 def _bounds(low: object, high: object, n_cells: int) -> tuple[float, float]:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -206,7 +207,7 @@ def _single(opening: OpenRelease, grid: AxisGrids, price: Price) -> Findings:
         for j, (column, counts, paid) in enumerate(zip(opening.domain, raw, prices, strict=True)):
             groups = levels(column, len(counts))
             # Half for the finest level, the rest for the wider ones.
-            parts: list[Price] = [*paid.divide([max(len(groups) - 1, 1), *[1] * (len(groups) - 1)])]
+            parts: Any = paid.divide([max(len(groups) - 1, 1), *[1] * (len(groups) - 1)])
             told = [
                 columns.counts(
                     names[j] if of is groups[0] else f"{names[j]} in {int(of[-1]) + 1} parts",

@@ -1,4 +1,4 @@
-"""Bounds bought with budget, for a column whose range nobody can declare (spec partition-synopsis, 9.14)."""
+"""Private bounds, for a column whose range no one can declare."""
 
 import math
 from typing import Any
@@ -8,9 +8,12 @@ import numpy.typing as npt
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.prices import Epsilon, Wanted
+from discreet.core.unit import Person
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.noise.choice.persons import at_most, per_value, unit_of
-from discreet.noise.integer.laplace import LARGEST_SCALE, discrete_laplace
+from discreet.mechanisms.gate import Gate
+from discreet.noise.choice.persons import at_most, per_value
+from discreet.noise.integer.laplace import LARGEST_SCALE
 from discreet.noise.stream.generator import generator
 
 
@@ -84,14 +87,15 @@ def private_bounds(
         raise InvalidArgument("epsilon", epsilon, f"at least {1 / LARGEST_SCALE:.0e}", "epsilon=0.1")
     smallest, largest = _exponents(exponents)
     tau = threshold(2 * (largest - smallest), each, float(checks.probability("beta", beta)))
-    unit, source = unit_of(ledger, persons), generator(rng)
-    if ledger is not None:
-        ledger.check("bounds", budget, **unit)
-    column = at_most(checks.numeric_column("values", values), persons, most, source)
-    if ledger is not None:
-        ledger.spend("bounds", budget, law="laplace" if most is None else "", **unit)
-    counts = magnitude_counts(column, smallest, largest)
-    noisy = counts + discrete_laplace(1 / each if each != math.inf else 0, size=len(counts), rng=source)
+    # An account of rows refuses a promise to persons, and the other way round.
+    unit = "row" if most is None else Person(getattr(ledger, "person", None) or "persons", rows=most)
+    wanted, stream = Wanted(Epsilon(budget)), generator(rng)
+    Gate.check(wanted, ledger=ledger, unit=unit, job="bounds")
+    column = checks.numeric_column("values", values)
+    gate = Gate.open(wanted, unit=unit, random_state=stream, ledger=ledger, job="bounds", artifact=False)
+    kept = at_most(column, persons, most, gate.free)
+    noisy = gate.counts("bounds", magnitude_counts(kept, smallest, largest), gate.left).values
+    gate.settle()
     passing = np.flatnonzero(noisy > tau)
     edges = magnitude_edges(smallest, largest)
     if not len(passing):

@@ -1,4 +1,4 @@
-"""Categories that nobody listed, bought with budget: the words that enough persons have.
+"""Private categories: the words of a column that enough persons have, where no one can list them.
 
 Method. Every person counts for *one* word: the first of theirs, in a random order of all words, that is not full yet. A
 word is full for a start when enough persons count for it that it will nearly certainly come out, and for good when it
@@ -17,9 +17,7 @@ import math
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from numbers import Integral
 from typing import Any
-from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -28,9 +26,13 @@ import pyarrow.compute as pc
 from discreet.core import checks
 from discreet.core.arrays import IntArray, WordArray
 from discreet.core.jit import jit
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.core.prices import Approx, Epsilon
+from discreet.core.unit import Person
+from discreet.errors import InvalidArgument
+from discreet.mechanisms.gate import Gate
+from discreet.noise.choice.texts import texts_of
 from discreet.noise.hashing.families import fingerprint
-from discreet.noise.stream.generator import Generator, generator
+from discreet.noise.public import PublicRandomness
 from discreet.noise.stream.uniform import below
 
 #: Chances are whole multiples of 2^-BITS.
@@ -41,7 +43,6 @@ _FULL = (1 << BITS) * 99 // 100
 _SMALLEST_EPSILON = Fraction(1, 10**4)
 #: e^ε is taken no larger: a chance of 1 is reached at once anyway.
 _LARGEST_EPSILON = 100
-_EXPECTED = "a list or column of text or whole numbers"
 
 
 def private_categories(
@@ -135,21 +136,20 @@ def private_categories(
         raise InvalidArgument("epsilon", epsilon, f"at least {float(_SMALLEST_EPSILON):g}", "epsilon=1.0")
     share = checks.probability("delta", delta)
     most = None if rows is None else checks.whole("rows", rows, low=1)
-    charge: dict[str, Any] = {"delta": share}
-    if hasattr(ledger, "person"):  # an account; one of rows refuses a promise to persons
-        charge["unit"] = {"person": ledger.person or "persons"}
-    if ledger is not None:
-        ledger.check("categories", budget, **charge)
+    price = Approx(Epsilon(budget), share)
+    # An account of rows refuses a promise to persons.
+    unit = Person(getattr(ledger, "person", None) or "persons", rows=1)
+    Gate.check(price, ledger=ledger, unit=unit, job="categories")
     words, whose = texts_of("values", values), texts_of("persons", persons)
     if len(words) != len(whose):
         raise InvalidArgument("persons", "another number of them", "one person per value", "persons of the same rows")
-    if ledger is not None:
-        ledger.spend("categories", budget, **charge)
-    stream = generator(rng)
+    gate = Gate.open(price, unit=unit, random_state=rng, ledger=ledger, job="categories", artifact=False)
     chance = chances(budget, share)
-    listed, counts = support(words, whose, levels(chance), most, stream)
-    drawn = below(1 << BITS, size=len(counts), rng=stream)
+    listed, counts = support(words, whose, levels(chance), most, gate.free)
+    with gate.stated("categories", price, "selection") as stream:
+        drawn = below(1 << BITS, size=len(counts), rng=stream)
     passing = np.flatnonzero(drawn < chance[counts])
+    gate.settle()
     return sorted(listed.take(pa.array(passing)).to_pylist())
 
 
@@ -180,12 +180,12 @@ def levels(chance: IntArray) -> tuple[int, int]:
 
 
 def support(
-    words: pa.Array, persons: pa.Array, full: tuple[int, int], rows: int | None, stream: Generator
+    words: pa.Array, persons: pa.Array, full: tuple[int, int], rows: int | None, random: PublicRandomness
 ) -> tuple[pa.Array, IntArray]:
     """Return the different words in a random order, and how many persons count for each."""
     kept = pc.and_(pc.is_valid(words), pc.is_valid(persons))
     words, persons = words.filter(kept).dictionary_encode(), persons.filter(kept).dictionary_encode()
-    key = int.from_bytes(stream.bytes(16).tobytes(), "little")
+    key = random.root()
     # Ties of the hashes are broken by the texts, so that the order of rows does not matter.
     place, listed = _ordered(words.dictionary, key)
     seat, known = _ordered(persons.dictionary, key)
@@ -235,69 +235,6 @@ def _count(starts: Any, ends: Any, words: Any, lower: int, upper: int, counts: A
                 chosen = words[i]
         if chosen >= 0:
             counts[chosen] += 1
-
-
-def texts_of(name: str, value: Any) -> pa.Array:
-    """Read a column as text; what is neither text nor a whole number is missing."""
-    if isinstance(value, (str, bytes)) or not (hasattr(value, "__len__") or hasattr(value, "__arrow_c_stream__")):
-        raise InvalidType(name, type(value).__name__, _EXPECTED, f"{name}=[...]")
-    if hasattr(value, "__arrow_c_stream__") and getattr(value, "dtype", None) != np.dtype(object):
-        value = pa.chunked_array(value)
-    if isinstance(value, pa.ChunkedArray):
-        value = value.combine_chunks() if value.num_chunks else pa.array([], value.type)
-    if isinstance(value, pa.Array):
-        return _from_arrow(name, value)
-    if not isinstance(value, (list, tuple)):
-        array = np.asarray(value)
-        if array.ndim != 1:
-            raise InvalidArgument(name, array.shape, "one-dimensional", f"{name}={name}.ravel()")
-        if array.dtype.kind in "iu":
-            return _from_arrow(name, pa.array(array))
-        if array.dtype.kind not in "OUT":
-            raise InvalidType(name, array.dtype.name, _EXPECTED, "numbered bins or labels")
-        value = array.tolist()
-    return _normal(pa.array([_bytes(v) for v in value], pa.large_binary()))
-
-
-def _bytes(value: Any) -> bytes | None:
-    if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass")
-    # NumPy calls a duration an integer; and a number of thousands of digits Python may refuse to write out.
-    if not isinstance(value, Integral) or isinstance(value, np.timedelta64) or int(value).bit_length() > 1024:
-        return None
-    return str(int(value)).encode()
-
-
-def _from_arrow(name: str, column: pa.Array) -> pa.Array:
-    if isinstance(column, pa.ExtensionArray):
-        column = column.storage
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    kind, types = column.type, pa.types
-    if types.is_null(kind):
-        return pa.nulls(len(column), pa.large_string())
-    if types.is_integer(kind):
-        return column.cast(pa.large_string())
-    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
-        raise InvalidType(name, str(kind), _EXPECTED, "numbered bins or labels")
-    return _normal(column.cast(pa.large_string()).cast(pa.large_binary()))
-
-
-def _normal(column: pa.Array) -> pa.Array:
-    """Return the NFC form of texts without blanks around; an empty one, or one that is not valid UTF-8, is missing."""
-    try:
-        texts = pc.utf8_normalize(column.cast(pa.large_string()), "NFC")
-    except pa.ArrowInvalid:
-        texts = pa.array([_decoded(content) for content in column.to_pylist()], pa.large_string())
-    texts = pc.utf8_trim_whitespace(texts)
-    return pc.if_else(pc.equal(pc.utf8_length(texts), 0), None, texts)
-
-
-def _decoded(content: bytes | None) -> str | None:
-    try:
-        return None if content is None else normalize("NFC", content.decode())
-    except UnicodeDecodeError:
-        return None
 
 
 def _exponential_below(x: Fraction) -> Fraction:

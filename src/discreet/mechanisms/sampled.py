@@ -33,9 +33,12 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr, bdtrc, gammaln, xlog1py, xlogy
 
+from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.prices import Approx, Epsilon
 from discreet.errors import InvalidArgument
+from discreet.mechanisms.gate import Gate
 
 #: Figures are stated upwards by this share of the largest term, and by this many units of ln n!, whose last digits are
 #: lost in the chances of large classes: far more than rounding loses.
@@ -44,6 +47,35 @@ _PIECE = 4096
 #: The most records of a class that are looked at; δ is then stated by the bound that holds beyond.
 _MOST = 50_000_000
 _LARGEST = 64.0
+
+
+#: Coins tossed at once.
+_COINS = 2**20
+
+
+def sampling_price(k: int, sample: Any, delta: Any) -> Approx:
+    """Return the price of `drawn_classes`."""
+    epsilon = checks.budget("epsilon", sampling_epsilon(k, sample, delta))
+    return Approx(Epsilon(epsilon), checks.probability("delta", delta))
+
+
+def drawn_classes(gate: Gate, label: str, counts: IntArray, k: int, sample: Any, delta: Any) -> IntArray:
+    """Toss a coin for each row, class by class; return how many of each class were drawn, 0 where fewer than k.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row, of a class that was fixed without the data. See the module. Price:
+    `sampling_price`.
+    """
+    ends = np.cumsum(counts)
+    drawn = np.zeros(len(counts), np.int64)
+    total = int(ends[-1]) if len(ends) else 0
+    with gate.stated(label, sampling_price(k, sample, delta), "sampling") as stream:
+        for start in range(0, total, _COINS):
+            coins = noise.bernoulli(sample, size=min(_COINS, total - start), rng=stream)
+            of = np.searchsorted(ends, start + np.flatnonzero(coins), side="right")
+            drawn += np.bincount(of, minlength=len(counts))
+    return np.where(drawn >= k, drawn, 0)
 
 
 def sampling_delta(k: int, sample: float, epsilon: float, *, bound: str = "exact") -> float:

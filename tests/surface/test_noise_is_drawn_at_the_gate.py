@@ -1,0 +1,75 @@
+"""Noise that hides data is drawn in `mechanisms` (central), in files of laws (local, metric), and nowhere else.
+
+The import rules see modules. They do not see ``noise.discrete_laplace`` behind ``from discreet import noise``, so the
+source of every file is searched for the names of samplers, and for charges by hand.
+"""
+
+import ast
+from pathlib import Path
+
+import discreet
+
+HOME = Path(discreet.__file__).parent
+#: Functions that draw noise or choices about data.
+SAMPLERS = {
+    "discrete_laplace", "discrete_gaussian", "max_norm_laplace", "isotropic_laplace", "exceedances", "geometric",
+    "draw_geometric", "exponential", "choose_many", "joint_cuts", "median_cuts", "choose_cuts", "quantiles",
+    "quantiles_from_counts", "bernoulli", "randomized_response", "coin_bytes", "toss", "pick",
+}  # fmt: skip
+#: Rooms whose files may draw: the source of randomness, the gate, and what has its own test (local, metric).
+OPEN = ("noise", "mechanisms", "local", "metric", "datasets")
+#: Single files, and why.
+EXCUSED = {
+    "anonymity/masking/noise_and_swapping.py": "noise without a formal promise: it protects no differential privacy",
+    "evaluation/registry/noise.py": "the samplers themselves are audited",
+    "evaluation/audits/one_run.py": "coins decide which canaries take part in an audit",
+}
+
+
+def used(tree: ast.AST) -> set[str]:
+    """Return the samplers that a file calls: as names it imported from `discreet.noise`, or as ``noise.x``."""
+    imported = {
+        alias.asname or alias.name: alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("discreet.noise")
+        for alias in node.names
+    }
+    found = {name for name in imported.values() if name in SAMPLERS}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in SAMPLERS and isinstance(node.value, ast.Name):
+            room = imported.get(node.value.id, node.value.id)
+            found |= {node.attr} if room in ("noise", "isotropic", "laplace", "gaussian") else set()
+    return found
+
+
+def spends(tree: ast.AST) -> bool:
+    """Tell whether a file charges a ledger by hand."""
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("spend", "charge")
+        for node in ast.walk(tree)
+    )
+
+
+def files() -> list[tuple[str, ast.AST]]:
+    return [(str(p.relative_to(HOME)), ast.parse(p.read_text())) for p in sorted(HOME.rglob("*.py"))]
+
+
+def test_no_other_room_draws_noise() -> None:
+    guilty = {name: names for name, tree in files() if name.split("/")[0] not in OPEN and (names := used(tree))}
+    assert {name: names for name, names in guilty.items() if name not in EXCUSED} == {}
+    assert set(EXCUSED) <= set(guilty), "an excuse that is not needed any more"
+
+
+def test_no_method_charges_a_ledger_by_hand() -> None:
+    allowed = ("mechanisms/", "accounts/", "core/ledger.py", "local/", "metric/")
+    assert [name for name, tree in files() if spends(tree) and not name.startswith(allowed)] == []
+
+
+def test_the_search_sees_what_it_should() -> None:
+    hidden = "from discreet import noise\nfrom discreet.noise.vector import isotropic as i\n"
+    assert used(ast.parse(hidden + "noise.discrete_laplace(1)\ni.isotropic_laplace(1)")) == {
+        "discrete_laplace",
+        "isotropic_laplace",
+    }
+    assert used(ast.parse("from discreet.noise.choice.many import joint_cuts as j")) == {"joint_cuts"}
+    assert spends(ast.parse("ledger.spend('a', 1)"))
