@@ -1,10 +1,10 @@
 """Reports as Parquet files in a folder that many collectors share: what Spark counts where one machine is too few.
 
 Every collector takes reports in with its own SQLite file, and instead of counting them moves its log to a new segment:
-``<task>/<period>/<random>.parquet``. What a segment will hold, and the secret that its name comes from, are written down
-before it is made, so a collector that was interrupted makes the same file again. Each row has the report, the key under
-which it came and its place among those: a device that tried two collectors leaves the same rows twice, and `distinct`
-drops them.
+``<task>/<period>/<random>.parquet``. What a segment will hold and the secret that names it are written down before it
+is made, so a collector that was interrupted makes the same file again. Each row has the report, the key under which it
+came and its place among those: a device that tried two collectors leaves the same rows twice, and `distinct` drops
+them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def heads(posts: Iterable[Post]) -> bytes:
 def write(place: Path, secret: bytes, logs: Logs, found: Logs, held: Mapping[int, Held]) -> None:
     """Write logs as segments, one per task and period; the same secret gives the same files.
 
-    Names tell nothing: neither which segment came before another, nor which of two tasks belong to one moment.
+    Names reveal neither which segment came first, nor which segments of two tasks were written together.
     """
     for (number, period), reports in logs.items():
         task = held[number].task

@@ -208,10 +208,10 @@ class SqliteStore:
         return outcomes
 
     def _empty_log_ahead(self) -> None:
-        """Empty the write-ahead log if the keeper asked for it: SQLite leaves old content there until it writes over it.
+        """Empty the write-ahead log if the keeper asked for it: SQLite leaves removed rows there.
 
-        On the writer's connection, between two transactions, where nothing has to wait for it. Whoever reads an earlier
-        moment is not waited for: the keeper asks again.
+        This happens on the writer's connection between two transactions, so it locks nobody out. It does not wait for
+        readers: while one is at work the log stays, and the keeper asks again.
         """
         if not self._emptying:
             return
