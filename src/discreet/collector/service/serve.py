@@ -103,6 +103,7 @@ def serve(settings: Settings, make: Any = application, *, told: Callable[[], Non
         workers=1,
         http=HTTPModes.http1,
         websockets=False,
+        backlog=_CONNECTIONS,
         backpressure=connections(),
         # The time counts from the first moment of a connection, and again after every answer.
         http1_settings=HTTP1Settings(header_read_timeout=int(1000 * settings.patience), max_buffer_size=_BUFFER),
