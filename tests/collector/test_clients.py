@@ -10,6 +10,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,40 @@ def test_devices_in_node_are_counted(running: Collector) -> None:
     assert counts.n == before + 62
     red = COLOURS.mechanism.estimate(counts).count[0]
     assert abs(red - 60) < 6 * COLOURS.mechanism.variance(counts.n, 60) ** 0.5  # one in a hundred million runs
+
+
+#: What the page does on a click, without the page: the lines of app.js that make its client are the ones that run.
+_PAGE = """
+import { readFileSync } from "node:fs";
+const { Client, memoryStore } = await import(process.argv[1] + "/discreet.js");
+const made = /new Client\\((\\{.*?\\n\\})\\);/s.exec(readFileSync(process.argv[1] + "/app.js", "utf8"))[1];
+const client = new Client(Function("indexedDbStore", "return " + made)(memoryStore));
+await client.report("answer", "red");
+console.log(JSON.stringify(await client.flush()));
+"""
+
+
+def test_the_page_of_a_task_accepts_the_task_it_was_written_for(tmp_path: Path) -> None:
+    """However many digits its budget has: a ceiling that is rounded down refuses the task for ever."""
+    program = shutil.which("node")
+    if program is None:
+        pytest.skip("Node is not installed: the page of a task was NOT tested here")
+    amounts = [Fraction(text) for text in ("1.0986123", "1/3", "0.1", "2", "3.3000000000000003", "0.00001")]
+    tasks = [
+        some_task(dc.local.DirectResponse(exact, ["red", "green", "blue"]), per_day=times * exact)
+        for exact in amounts
+        for times in (1, 3)
+    ]
+    with collector(tmp_path / "collected", *tasks) as running:
+        for task in tasks:
+            place = tmp_path / task.digest
+            place.mkdir()
+            (place / "package.json").write_text('{"type": "module"}')
+            for name, content in starter(task, url(running)).items():
+                (place / name).write_bytes(content)
+            script = [program, "--input-type=module", "-e", _PAGE, str(place)]
+            found = subprocess.run(script, capture_output=True, check=False, timeout=60, text=True)
+            assert found.stdout == '{"sent":1,"waiting":0,"refused":0}\n', (task.epsilon, found.stderr)
 
 
 @pytest.fixture

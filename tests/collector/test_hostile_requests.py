@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 import re
+import resource
+import select
 import socket
 import time
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +193,113 @@ def test_hostile_requests_change_nothing(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_ten_thousand_hostile_requests_change_nothing(tmp_path: Path) -> None:
     _requests(tmp_path / "collected", 10_000)
+
+
+def _head(length: int) -> bytes:
+    return f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode()
+
+
+def _statuses(links: list[socket.socket], seconds: float, enough: int) -> list[int]:
+    """Read until so many connections were answered or closed, or the time is over; 0 is closed without an answer."""
+    found: dict[socket.socket, int] = {}
+    end = time.monotonic() + seconds
+    while len(found) < enough and time.monotonic() < end:
+        poll = select.poll()
+        by_number = {link.fileno(): link for link in links if link not in found}
+        for number in by_number:
+            poll.register(number, select.POLLIN)
+        for number, _ in poll.poll(100):
+            link = by_number[number]
+            try:
+                answer = link.recv(4096)
+            except OSError:
+                answer = b""
+            found[link] = int(answer[9:12]) if answer else 0
+    return list(found.values())
+
+
+SLOW = {
+    "silent": b"",
+    "one byte": b"P",
+    "half a head": b"GET /health HTTP/1.1\r\nHost: x\r\n",
+    "answered and idle": b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n",
+    "no body": _head(20) + b"x",
+}
+
+
+@pytest.mark.parametrize("sent", SLOW.values(), ids=SLOW)
+def test_connections_that_send_nothing_block_nobody(tmp_path: Path, sent: bytes) -> None:
+    """More of them than granian takes by default; as many as the files that this process may open allow."""
+    many, (soft, hard) = 1300, resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < many + 200:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(many + 200, hard), hard))
+    with collector(tmp_path / "collected", TASK, patience=60.0) as running, ExitStack() as held:
+        for _ in range(min(many, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 200)):
+            link = held.enter_context(socket.create_connection(("127.0.0.1", running.port), 20))
+            link.sendall(sent)
+        assert running.post(TASK, GOOD) == (200, {"counted": 1})
+
+
+def test_connections_that_send_nothing_are_closed(tmp_path: Path) -> None:
+    with collector(tmp_path / "collected", TASK, patience=0.5) as running, ExitStack() as held:
+        links = {name: socket.create_connection(("127.0.0.1", running.port), 20) for name in SLOW}
+        for name, link in links.items():
+            held.enter_context(link)
+            link.sendall(SLOW[name])
+        answers = dict.fromkeys(links, b"")
+        for name, link in links.items():
+            while part := link.recv(4096):
+                answers[name] += part
+    assert b" 404 " in answers.pop("answered and idle")
+    assert b" 408 " in answers.pop("no body")
+    assert set(answers.values()) == {b""}
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux closes connections that take no bytes")
+def test_a_device_that_does_not_read_its_answers_is_let_go(tmp_path: Path) -> None:
+    asked = f"GET /v1/tasks/{TASK.digest} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    with collector(tmp_path / "collected", TASK, patience=0.5) as running, socket.socket() as link:
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        link.settimeout(0.3)
+        link.connect(("127.0.0.1", running.port))
+        with pytest.raises(OSError, match=r"timed out|reset|[Bb]roken pipe"):  # its answers fill all buffers
+            link.sendall(asked * 100_000)
+        deadline = time.monotonic() + 20
+        while link.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0 and time.monotonic() < deadline:
+            try:
+                link.send(b"x")
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+        assert time.monotonic() < deadline
+
+
+@pytest.mark.parametrize("size", [60_000, 4_000])
+def test_bodies_that_arrive_in_part_count_against_the_limit(tmp_path: Path, size: int) -> None:
+    """All but one byte of each comes. What is beyond the limit is turned away at once, and then there is room again."""
+    limit, many = 1 << 19, 3 * (1 << 19) // size
+    with collector(tmp_path / "collected", TASK, patience=15.0, most_waiting=limit) as running:
+        with ExitStack() as held:
+            links = []
+            for _ in range(many):
+                links.append(held.enter_context(socket.create_connection(("127.0.0.1", running.port), 5)))
+                links[-1].sendall(_head(size) + bytes(size - 1))
+            least = many - limit // (size - 1) - 1
+            answers = _statuses(links, 10, least)
+            assert answers == [503] * len(answers)
+            assert least <= len(answers) < many
+        end = time.monotonic() + 10
+        while running.post(TASK, GOOD)[0] == 503:  # their connections are gone
+            assert time.monotonic() < end
+
+
+def test_http_2_is_not_spoken(tmp_path: Path) -> None:
+    """One connection would carry hundreds of bodies that are buffered before anybody counts them."""
+    with collector(tmp_path / "collected", TASK) as running:
+        preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # and empty settings
+        assert send(running.port, preface, hang_up=False)[1][:9] in (b"", b"HTTP/1.1 ")
+        assert running.post(TASK, GOOD) == (200, {"counted": 1})
 
 
 def test_only_noisy_reports_counters_and_tasks_are_ever_on_the_disk(tmp_path: Path) -> None:

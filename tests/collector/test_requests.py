@@ -222,7 +222,7 @@ def test_a_task_made_or_closed_while_it_runs_is_known_at_once(running: Collector
 
 
 def test_a_second_collector_on_the_same_folder_is_refused(running: Collector) -> None:
-    with pytest.raises(DataSourceError, match="another collector"):
+    with pytest.raises(DataSourceError, match=r"process \d+ already keeps"):
         open_store(running.data, serving=True)
 
 

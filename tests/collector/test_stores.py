@@ -330,6 +330,68 @@ def test_segments_tell_neither_when_nor_in_which_order_reports_came(tmp_path: Pa
     assert file.stat().st_mtime == datetime.fromisoformat(COLOURS.opens).timestamp() + 3 * COLOURS.period
 
 
+def test_names_of_segments_rank_nothing_and_link_no_tasks(tmp_path: Path) -> None:
+    """Twelve segments of each of two tasks, written one after the other: sorted names are in another order.
+
+    Random names are in order, or in reverse, once in a hundred million runs.
+    """
+    store = SqliteStore(tmp_path / "collected", segments=tmp_path / "segments")
+    came: dict[str, dict[str, int]] = {COLOURS.digest: {}, WORDS.digest: {}}
+    for task in (COLOURS, WORDS):
+        store.create(task)
+    for slot in range(12):
+        store.commit(posts(COLOURS, ["red"] * 3, period=3) + posts(WORDS, ["cat"] * 3, period=3))
+        tidy(store)
+        for digest, known in came.items():
+            for file in (tmp_path / "segments" / digest / "3").iterdir():
+                known.setdefault(file.stem, slot)
+    assert store._base.execute("select value from fact where name = 'secret'").fetchone() == (None,)
+    store.shut()
+    for known in came.values():
+        assert len(known) == 12
+        assert [known[name] for name in sorted(known)] not in (list(range(12)), list(range(12))[::-1])
+    assert not set(came[COLOURS.digest]) & set(came[WORDS.digest])
+
+
+def test_folded_reports_and_forgotten_keys_are_in_no_byte_of_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the collector runs, and however SQLite was compiled: some builds leave what is deleted in free pages."""
+    real = sqlite3.connect
+
+    def careless(*given: Any, **more: Any) -> Any:
+        base = real(*given, **more)
+        base.execute("pragma secure_delete=off")
+        return base
+
+    monkeypatch.setattr(sqlite3, "connect", careless)
+    task = some_task(dc.local.UnaryEncoding(2, 256), key_window=60)
+    store = SqliteStore(tmp_path / "collected")
+    store.create(task)
+    sent = []
+    for _ in range(30):
+        some = posts(task, [1, 2, 3] * 4)
+        assert set(store.commit(some)) == {Outcome.NEW}
+        sent += some
+
+    def found(part: str) -> int:
+        raw = b"".join(file.read_bytes() for file in (tmp_path / "collected").iterdir())
+        return sum(getattr(post, part) in raw for post in sent)
+
+    assert found("reports") == found("key") == len(sent)  # the search finds what is there
+    with store._reading() as reader:  # somebody reads an earlier moment: the log ahead is emptied later
+        reader.execute("select count(*) from log").fetchone()
+        tidy(store)
+    tidy(store)
+    assert counted(store, task) == expected(task, sent)
+    assert found("reports") == 0
+    assert found("key") == len(sent)
+    store.ages = base.Ages(200)
+    tidy(store)
+    assert found("key") == 0
+    store.shut()
+
+
 def test_a_report_that_reached_two_collectors_is_in_the_segments_once(tmp_path: Path) -> None:
     shared, sent = tmp_path / "segments", posts(WORDS, ["cat", "dog"] * 20, size=4)
     stores = [SqliteStore(tmp_path / name, segments=shared) for name in ("one", "two")]

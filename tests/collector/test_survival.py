@@ -5,14 +5,21 @@ The long versions kill a hundred times. Collectors that are broken on purpose sh
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
+import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from collecting import collector
+from collecting import Collector, collector, free_port
+from discreet.collector import Settings, open_store, serve
+from discreet.errors import DataSourceError
+from discreet.local import write_frame
 from postgres import binaries, cut_off, server
 from survival import TASK, Devices, survive
 
@@ -106,6 +113,54 @@ def test_a_postgres_that_is_cut_off_keeps_what_was_acknowledged(tmp_path: Path, 
     assert len(devices.acknowledged) == len(devices.frames) > 20
     assert found["twice"] == 0
     assert (lost > 0) == (fault == "never syncs")
+
+
+def _worker(running: Collector) -> int:
+    """Return the process that takes the reports of a collector."""
+    return int(Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()[0])
+
+
+def _gone(pid: int, seconds: float = 10) -> bool:
+    """Wait for the end of a process that is not a child of this one."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+def test_a_worker_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    data, frame = tmp_path / "collected", write_frame(TASK.mechanism, TASK.mechanism.encode(["cat"]))
+    with collector(data, TASK) as running:
+        assert running.post(TASK, frame) == (200, {"counted": 1})
+        worker = _worker(running)
+        os.kill(running.pid, signal.SIGKILL)
+        running.wait()
+        ended = _gone(worker)
+        if not ended:
+            os.kill(worker, signal.SIGKILL)
+        assert ended
+    with collector(data, TASK) as running:  # the next one gets the store, and knows what was acknowledged
+        assert running.post(TASK, frame) == (200, {"counted": 0, "known": True})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+def test_a_second_collector_names_the_process_that_holds_the_store(tmp_path: Path) -> None:
+    """To end that process ends the first collector, and the second can begin."""
+    data = tmp_path / "collected"
+    with collector(data, TASK) as running:
+        with pytest.raises(DataSourceError, match=rf"process {_worker(running)} already keeps") as caught:
+            serve(Settings(data=str(data), port=free_port()))
+        found = re.search(r"\(kill (\d+)\)", str(caught.value))
+        assert found is not None
+        os.kill(int(found[1]), signal.SIGTERM)
+        running.wait()
+    open_store(data, serving=True).shut()
 
 
 def test_a_clock_that_jumps_changes_nothing(tmp_path: Path) -> None:

@@ -134,6 +134,8 @@ def test_addresses_say_what_is_asked() -> None:
     found = read_address("postgresql://joe@h/b?sslmode=require&query=select%201%20%26%202")
     assert (found.uri, found.query, found.secret) == ("postgresql://joe@h/b?sslmode=require", "select 1 & 2", False)
     assert read_address("postgres://h/b?password=x&table=t").secret
+    assert read_address("postgresql://joe:p@ss/@h/b?table=t").secret
+    assert not read_address("postgresql://joe@h:5432/b?table=t").secret
     assert "pw" not in repr(read_address("postgresql://joe:pw@h/b?table=t"))
 
 

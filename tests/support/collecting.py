@@ -30,7 +30,7 @@ def some_task(mechanism: Any = None, **more: Any) -> Task:
     given = {"name": "favourite colour", "wanted": 10**6, "minimum": 10, "opens": "2026-01-01T00:00:00Z",
              "closes": "2099-01-01T00:00:00Z"}  # fmt: skip
     mechanism = mechanism or dc.local.DirectResponse(2, ["red", "green", "blue"])
-    return Task(mechanism, per_day=float(mechanism.epsilon), **{**given, **more})
+    return Task(mechanism, **{"per_day": mechanism.epsilon, **given, **more})
 
 
 def free_port() -> int:

@@ -1,6 +1,7 @@
 """The verbs of `collect`: a service for the reports of many devices, its tasks, and what they add up to."""
 
 import json
+import os
 import shlex
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ import typer
 from rich.markup import escape
 
 from discreet.cli.common import Json, console, epilog, show_files, show_table, warn
+from discreet.core.schema.address import without_password
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 
 collect = typer.Typer(
@@ -24,10 +26,28 @@ task = typer.Typer(
 collect.add_typer(task)
 
 Data = Annotated[Path, typer.Option(help="The folder of the collector.")]
+_STORE = "DISCREET_STORE"
+
+
+def _no_password(context: typer.Context, store: str | None) -> str | None:
+    """Refuse a password on the command line: every user of the machine can read it in the list of processes."""
+    source = context.get_parameter_source("store")
+    bare = None if store is None else without_password(store)
+    if bare is not None and bare != store and (source is None or source.name == "COMMANDLINE"):
+        raise DataSourceError(
+            "--store: every user of this machine can read a password on a command line; type --store "
+            f"{shlex.quote(bare)} and set PGPASSWORD or write a .pgpass file, or put the whole address into {_STORE}"
+        )
+    return store
+
+
 Kept = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Keep reports in PostgreSQL: postgresql://user:password@host/base."),
-]
+    typer.Option(
+        metavar="ADDRESS", envvar=_STORE, callback=_no_password,
+        help="Keep reports in PostgreSQL: postgresql://user@host/base; the password comes from PGPASSWORD or .pgpass.",
+    ),
+]  # fmt: skip
 Digest = Annotated[str, typer.Argument(metavar="TASK", help="A digest, or its first characters (at least eight).")]
 _FOLDER = Path("collected")
 
@@ -45,7 +65,7 @@ def _store(data: Path, store: str | None) -> Any:
 def _at(data: Path, store: str | None) -> str:
     """Return the options that lead to the same store again, for a line to be typed back; never a password."""
     if store is not None:
-        return " --store ADDRESS"
+        return "" if store == os.environ.get(_STORE) else f" --store {shlex.quote(store)}"
     return "" if data == _FOLDER else f" --data {shlex.quote(str(data))}"
 
 
@@ -56,6 +76,7 @@ def _found(kept: Any, digest: str, data: Path, store: str | None) -> Any:
     try:
         return find_task(kept, digest)
     except DataSourceError as error:
+        kept.shut()
         line = "discreet collect task list"
         raise DataSourceError(str(error).replace(line, line + _at(data, store))) from None
 
@@ -93,7 +114,8 @@ def serve(
         if as_json:
             typer.echo(json.dumps({"address": address, "data": str(data), "token": str(data / "operator.token")}))
             return
-        console.print(f"[bold]Collecting[/] at [cyan]{address}[/], into [cyan]{escape(store_name(data, store))}[/].")
+        place = str(data) if store is None else without_password(store)
+        console.print(f"[bold]Collecting[/] at [cyan]{address}[/], into [cyan]{escape(place)}[/].")
         console.print(
             "Open it in a browser for the dashboard; the password is in "
             f"[cyan]{escape(str(data / 'operator.token'))}[/]. Ctrl-C ends it.",
@@ -134,11 +156,6 @@ def demo(
         console.print(f"The dashboard is at [cyan]{address}[/] (password: what stands behind the #). Ctrl-C ends it.")
 
     serve(settings, told=told)
-
-
-def store_name(data: Path, store: str | None) -> str:
-    """Name a store without its password."""
-    return str(data) if store is None else f"postgresql://…@{store.rpartition('@')[2]}"
 
 
 @task.command(

@@ -32,6 +32,8 @@ def look(given: Sequence[tuple[Option, Any]], start: Path = Path()) -> None:
         for text in values:
             if "table" in option.takes and is_address(text):
                 continue
+            if "://" in str(text):  # not repeated: it may hold a password
+                raise DataSourceError(f"{option.name.replace('_', '-')}: takes a file, not an address; name a file")
             place = str(start / Path(str(text)).expanduser())
             if not (_matches(place) if "table" in option.takes else _is_there(place)):
                 name = option.name.replace("_", "-")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from importlib.resources import files
 from urllib.parse import urlsplit
 
@@ -32,9 +33,12 @@ def starter(task: Task, url: str) -> dict[str, bytes]:
     known = task.candidates if isinstance(task.candidates, tuple) else getattr(task.mechanism, "domain", None)
     listed = [] if known is None or isinstance(known, int) else list(known)
     numbers = isinstance(known, int) or (bool(listed) and all(isinstance(value, int | float) for value in listed))
+    # Exact, as the task writes them: a rounded ceiling may lie below what the task asks for.
+    asked = task.to_dict()
+    report, day = Fraction(asked["epsilon"]), Fraction(asked["per_day"])
     page = render(
         "starter.html", task.name, "Answers with noise", [], others=PAGES, numbers=numbers,
-        values=[str(value) for value in listed[:_OFFERED]], report=f"{float(task.epsilon):g}",
+        values=[str(value) for value in listed[:_OFFERED]], report=_amount(report).strip('"'),
         origin=f"{where.scheme}://{where.netloc}",
     )  # fmt: skip
     lines = [
@@ -45,7 +49,7 @@ def starter(task: Task, url: str) -> dict[str, bytes]:
         f"  url: {json.dumps(url)},",
         "  store: indexedDbStore(),",
         f"  pins: {{ answer: {json.dumps(task.digest)} }},",
-        f"  report: {float(task.epsilon):g}, day: {float(task.per_day):g}, life: {30 * float(task.per_day):g},",
+        f"  report: {_amount(report)}, day: {_amount(day)}, life: {_amount(30 * day)},",
         *([f"  labels: {{ answer: await (await fetch({json.dumps('./' + task.candidates.name)})).text() }},"]
           if isinstance(task.candidates, PublicFile) else []),
         "});",
@@ -57,3 +61,15 @@ def starter(task: Task, url: str) -> dict[str, bytes]:
         "discreet.js": (own / "discreet.min.js").read_bytes(),
         "discreet.d.ts": (own / "discreet.d.ts").read_bytes(),
     }
+
+
+def _amount(exact: Fraction) -> str:
+    """Write an amount that JavaScript reads as it is: a number where its digits say it, else a fraction in quotes.
+
+    Examples
+    --------
+    >>> print(_amount(Fraction("1.0986123")), _amount(Fraction(2)), _amount(Fraction(1, 3)))
+    1.0986123 2 "1/3"
+    """
+    digits = repr(float(exact)).removesuffix(".0")
+    return digits if Fraction(digits) == exact else json.dumps(str(exact))

@@ -18,6 +18,7 @@ from typing import Any
 from discreet.collector.service import metrics
 from discreet.collector.service.committer import Committer
 from discreet.collector.service.operator import Operator, asks
+from discreet.collector.service.process import drop_slow_readers, end_with_parent
 from discreet.collector.service.settings import Bucket, Settings
 from discreet.collector.simulation import served
 from discreet.collector.stores.base import Held, Outcome, Post, Store, find_task
@@ -39,8 +40,8 @@ _TASKS = "/v1/tasks/"
 #: Seconds between two looks for tasks that somebody may have made meanwhile.
 _LOOK = 0.5
 _AGAIN = b'{"counted":0,"known":true}'
-#: Bodies up to this size are read at once and not counted while they arrive.
-_SMALL = 1 << 16
+#: Bodies up to this size are read at once, and counted as a whole from the beginning.
+_SMALL = 1 << 12
 #: Status, reason, text, headers.
 Refusal = tuple[Any, ...]
 _BUSY: Refusal = (
@@ -70,8 +71,9 @@ class App:
         self._looked = 0.0
         self._static: dict[str, tuple[str, bytes]] = {}
         self._reading: dict[asyncio.Task[Any], float] = {}
-        #: Bytes of large bodies that have arrived in part.
+        #: Bytes of bodies that have arrived in part.
         self._arriving = 0
+        self._listens = False
         # An estimate may take a while; looking for tasks must not wait for it.
         self._pool, self._looking = ThreadPoolExecutor(1, "reader"), ThreadPoolExecutor(1, "looker")
         self._token = settings.token().encode("ascii")
@@ -80,6 +82,7 @@ class App:
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
         """Open the store and start to write."""
+        end_with_parent()
         self.store: Store = self.opened()
         self.committer = Committer(self.store, loop, most_waiting=self.settings.most_waiting)
         self.operator = Operator(self.store, self.committer)
@@ -207,6 +210,8 @@ class App:
         self._reading[reader] = monotonic()
         try:
             if told is not None and int(told) <= _SMALL:
+                total = int(told)
+                self._arriving += total
                 return bytes(await proto())
             async for part in proto:
                 total += len(part)
@@ -229,6 +234,7 @@ class App:
 
     def _watch(self) -> None:
         """Give up on bodies that do not come. One look at all of them is cheaper than an alarm for each."""
+        self._listens = self._listens or drop_slow_readers(self.settings.patience)
         late = monotonic() - self.settings.patience
         for reader in [reader for reader, since in self._reading.items() if since < late]:
             del self._reading[reader]

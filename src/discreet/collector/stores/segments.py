@@ -1,9 +1,10 @@
 """Reports as Parquet files in a folder that many collectors share: what Spark counts where one machine is too few.
 
 Every collector takes reports in with its own SQLite file, and instead of counting them moves its log to a new segment:
-``<task>/<period>/<collector>-<first>-<last>.parquet``. What a segment will hold is written down before it is made, so
-a collector that was interrupted makes the same file again. Each row has the report, the key under which it came and
-its place among those: a device that tried two collectors leaves the same rows twice, and `distinct` drops them.
+``<task>/<period>/<random>.parquet``. What a segment will hold and the secret that names it are written down before it
+is made, so a collector that was interrupted makes the same file again. Each row has the report, the key under which it
+came and its place among those: a device that tried two collectors leaves the same rows twice, and `distinct` drops
+them.
 """
 
 from __future__ import annotations
@@ -12,20 +13,18 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import reduce
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from discreet.collector.stores.base import Held, Post, Run
+from discreet.collector.stores.base import Held, Post
 from discreet.errors import DataSourceError, StoreUnavailable
 from discreet.local import Counts, Task
-
-if TYPE_CHECKING:
-    from discreet.collector.stores.sqlite import SqliteStore
 
 _HEAD = np.dtype([("key", "V16"), ("n", "<u4")])
 Logs = Mapping[tuple[int, int], Sequence[bytes]]
@@ -36,17 +35,17 @@ def heads(posts: Iterable[Post]) -> bytes:
     return b"".join(post.key + post.n.to_bytes(4, "little") for post in posts)
 
 
-def write(store: SqliteStore, run: Run, upto: int, logs: Logs, found: Logs, held: Mapping[int, Held]) -> None:
-    """Write the log up to an id as segments, one per task and period: the same ones again after a crash."""
-    assert store.segments is not None
-    first, name = store.folded() + 1, store.name()
-    run([("update fact set value = ? where name = 'segment'", [(upto,)])])
+def write(place: Path, secret: bytes, logs: Logs, found: Logs, held: Mapping[int, Held]) -> None:
+    """Write logs as segments, one per task and period; the same secret gives the same files.
+
+    Names reveal neither which segment came first, nor which segments of two tasks were written together.
+    """
     for (number, period), reports in logs.items():
         task = held[number].task
-        folder = store.segments / task.digest / str(period)
         rows = table(task, b"".join(found[number, period]), b"".join(reports))
         begun = datetime.fromisoformat(task.opens).timestamp() + period * task.period
-        _write_whole(folder / f"{name}-{first:012d}-{upto:012d}.parquet", rows, begun)
+        name = sha256(secret + f"{task.digest}/{period}".encode()).hexdigest()[:32]
+        _write_whole(place / task.digest / str(period) / f"{name}.parquet", rows, begun)
 
 
 def table(task: Task, head: bytes, reports: bytes) -> pa.Table:

@@ -20,6 +20,7 @@ from pathlib import Path
 from time import monotonic
 from zlib import crc32
 
+from discreet import noise
 from discreet.collector.stores import segments
 from discreet.collector.stores.base import (
     FORMAT,
@@ -47,6 +48,8 @@ FILE = "collected.sqlite"
 PIECE = 1 << 16
 #: A segment holds about this much, or what came in this many seconds.
 SEGMENT_BYTES, SEGMENT_SECONDS = 1 << 23, 300.0
+#: Seconds to wait for another process that has the file.
+_PATIENCE = 10
 #: Rows and bytes of the log that one transaction removes; parts of the space of keys that are swept one by one.
 _REMOVED, _REMOVED_BYTES, _SWEPT = 256, 1 << 20, 512
 
@@ -65,7 +68,7 @@ create table if not exists state (task integer, period integer, generation integ
 create table if not exists refused (task integer, reason text, n integer, primary key (task, reason)) without rowid;
 create table if not exists fact (name text primary key, value) without rowid;
 insert or ignore into fact values ('format', {FORMAT}), ('upto', 0), ('ran', 0), ('segment', null),
-  ('name', hex(randomblob(6)));
+  ('secret', null);
 """
 _TAKE = "insert or ignore into seen values (?, ?, ?, ?)"
 _APPEND = "insert into log (task, period, heads, reports) values (?, ?, ?, ?)"
@@ -112,21 +115,17 @@ class SqliteStore:
         self._touched = {(t, p) for t, p in self._base.execute("select distinct task, period from log")}
         self._sizes: dict[tuple[int, int], int] = {}
         self._folded_at = monotonic()
+        # Whether something was removed that may still stand in the write-ahead log; and whether to empty that now.
+        self._stale, self._emptying = True, False
 
     def _open(self) -> sqlite3.Connection:
-        base = sqlite3.connect(self.folder / FILE, isolation_level=None, check_same_thread=False, timeout=10)
-        for line in ("journal_mode=wal", "synchronous=full", "cache_size=-65536", "journal_size_limit=67108864"):
+        base = sqlite3.connect(self.folder / FILE, isolation_level=None, check_same_thread=False, timeout=_PATIENCE)
+        for line in (
+            "journal_mode=wal", "synchronous=full", "cache_size=-65536", "journal_size_limit=67108864",
+            "secure_delete=on",  # else reports that were folded and keys that were forgotten stay in free pages
+        ):  # fmt: skip
             base.execute(f"pragma {line}")
         return base
-
-    def name(self) -> str:
-        """Return the name by which this collector's segments are told from those of others."""
-        return str(self._base.execute("select value from fact where name = 'name'").fetchone()[0]).lower()
-
-    def folded(self) -> int:
-        """Return the id up to which the log is folded."""
-        with self._reading() as base:
-            return int(self._fact(base, "upto"))
 
     @staticmethod
     def _fact(base: sqlite3.Connection, name: str) -> float:
@@ -136,7 +135,7 @@ class SqliteStore:
     def _reading(self) -> Iterator[sqlite3.Connection]:
         """Open a connection of one's own that sees one moment of the store."""
         try:
-            with closing(sqlite3.connect(self.folder / FILE, isolation_level=None, timeout=10)) as base:
+            with closing(sqlite3.connect(self.folder / FILE, isolation_level=None, timeout=_PATIENCE)) as base:
                 base.execute("pragma query_only=on")
                 base.execute("begin")
                 yield base
@@ -202,10 +201,27 @@ class SqliteStore:
         except sqlite3.Error as error:
             self._undo()
             raise StoreUnavailable(str(error)) from error
+        self._empty_log_ahead()
         self._appended[0] += len(fresh)
         self._appended[1] += sum(len(post.reports) for found in fresh.values() for post in found)
         self._touched.update(fresh)
         return outcomes
+
+    def _empty_log_ahead(self) -> None:
+        """Empty the write-ahead log if the keeper asked for it: SQLite leaves removed rows there.
+
+        This happens on the writer's connection between two transactions, so it locks nobody out. It does not wait for
+        readers: while one is at work the log stays, and the keeper asks again.
+        """
+        if not self._emptying:
+            return
+        self._emptying = False
+        with suppress(sqlite3.Error):  # the posts are on the disk all the same
+            self._base.execute("pragma busy_timeout=0")
+            try:
+                self._stale = bool(self._base.execute("pragma wal_checkpoint(truncate)").fetchone()[0])
+            finally:
+                self._base.execute(f"pragma busy_timeout={1000 * _PATIENCE}")
 
     def _undo(self) -> None:
         """Leave a transaction that failed; a connection that cannot even do that is replaced."""
@@ -295,6 +311,9 @@ class SqliteStore:
             self._fold(run)
             self._folded_at = monotonic()
         self._forget(run)
+        if self._stale:
+            self._emptying = True
+            run(())
 
     def _size(self, place: tuple[int, int]) -> int:
         """Return the bytes of the counters of a task and period: as they were last, or as they begin."""
@@ -311,7 +330,7 @@ class SqliteStore:
             upto, logs, heads = self._oldest(base)
             states = {} if self.segments else {p: self._state(base, by_number[p[0]], p[1]) for p in logs}
         if self.segments is not None:
-            segments.write(self, run, upto, logs, heads, by_number)
+            segments.write(self.segments, self._named(run, upto), logs, heads, by_number)
         flip = [(*place, upto) for place in states]
         for place in flip:
             content = joined(by_number[place[0]].task, logs.pop(place[:2]), states.pop(place[:2])).to_bytes()
@@ -322,8 +341,16 @@ class SqliteStore:
                 row = (*place, number, content[number * PIECE : (number + 1) * PIECE])
                 run([("insert into piece values (?, ?, ?, ?, ?)", [row])])
         line = "insert or replace into state values (?, ?, ?)"
-        run([(line, flip), (_FACT, [(upto, "upto"), (None, "segment")])])
+        run([(line, flip), (_FACT, [(upto, "upto"), (None, "segment"), (None, "secret")])])
         self._remove(run, upto, flip)
+
+    def _named(self, run: Run, upto: int) -> bytes:
+        """Return a secret that names the next segments, and write down what they will hold: after a crash, the same."""
+        with self._reading() as base:
+            secret = base.execute("select value from fact where name = 'secret'").fetchone()[0]
+        secret = bytes(secret or noise.generator().bytes(16).tobytes())
+        run([(_FACT, [(upto, "segment"), (secret, "secret")])])
+        return secret
 
     def _oldest(self, base: sqlite3.Connection) -> tuple[int, Logs, Logs]:
         """Return the log up to some id, by task and period: as much as may be folded in one go."""
@@ -343,6 +370,7 @@ class SqliteStore:
 
     def _remove(self, run: Run, upto: int, flip: Sequence[tuple[int, int, int]]) -> None:
         """Remove what is in the counters now, and the counters that were in force before, a few rows at a time."""
+        self._stale = True
         with self._reading() as base:
             rows = base.execute("select id, length(reports) from log where id <= ? order by id", (upto,)).fetchall()
             line = "select rowid from piece where task = ? and period = ? and generation <> ?"
@@ -369,6 +397,7 @@ class SqliteStore:
                 any_old = "select 1 from seen where task = ? and age < ? limit 1"
                 if base.execute(any_old, (held.number, age)).fetchone() is None:
                     continue
+            self._stale = True
             step = (1 << 16) // _SWEPT
             for start in range(0, 1 << 16, step):
                 end = (start + step).to_bytes(3, "big")[1:] if start + step < 1 << 16 else b"\xff" * 17
@@ -400,11 +429,16 @@ def _only_one(folder: Path) -> int:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
+        holder = os.read(handle, 20).decode("ascii", "replace").strip()
         os.close(handle)
+        which = f"process {holder}" if holder.isdecimal() else "another collector"
+        stop = f" (kill {holder})" if holder.isdecimal() else ""
         raise DataSourceError(
-            f"data: another collector already keeps its reports in {str(folder)!r}; stop it, name another folder, or "
-            "share a PostgreSQL"
+            f"data: {which} already keeps its reports in {str(folder)!r}; stop it{stop}, name another folder, or share "
+            "a PostgreSQL"
         ) from None
+    os.ftruncate(handle, 0)
+    os.write(handle, b"%d\n" % os.getpid())
     return handle
 
 

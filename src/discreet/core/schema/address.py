@@ -13,6 +13,8 @@ from urllib.parse import quote, unquote
 from discreet.errors import DataSourceError, InvalidArgument
 
 _KINDS = {"sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql"}
+#: User and password, as PostgreSQL finds them; and what a slash or another @ in a password leaves over.
+_USER = re.compile(r"([^@/]*@)?([^?]*@)?")
 _EXAMPLE = "sqlite:///people.db?table=people"
 
 
@@ -30,6 +32,22 @@ def is_address(text: object) -> TypeGuard[str]:
         expected = "a file, or an address that begins with sqlite:// or postgresql://"
         raise InvalidArgument("data", found[0], expected, repr(_EXAMPLE))
     return found is not None
+
+
+def without_password(text: str) -> str:
+    """Return the address of a database without its password; the same text if it holds none.
+
+    Examples
+    --------
+    >>> without_password("postgresql://joe:pw@db.local/ward?sslmode=require&password=pw")
+    'postgresql://joe@db.local/ward?sslmode=require'
+    """
+    scheme, mark, rest = text.partition("://")
+    user = _USER.match(rest)[0]  # type: ignore[index]  # it matches every text
+    place, _, asked = rest[len(user) :].partition("?")
+    kept = [part for part in asked.split("&") if part and not part.startswith(("password=", "sslpassword="))]
+    name = user.partition(":")[0] + "@" if ":" in user else user
+    return f"{scheme}{mark}{name}{place}" + ("?" + "&".join(kept) if kept else "")
 
 
 @dataclass(frozen=True)
@@ -86,10 +104,8 @@ def read_address(text: str, *, table: str = "", query: str = "") -> Address:
                 "data", "an address of SQLite", "written with three slashes and a path", repr(_EXAMPLE)
             )
         return Address(kind, unquote(place[1:]), found["table"], found["query"], False)
-    user = place.rpartition("@")[0]
-    secret = ":" in user or any(part.startswith(("password=", "sslpassword=")) for part in kept)
     uri = f"postgresql://{place}" + ("?" + "&".join(kept) if kept else "")
-    return Address(kind, uri, found["table"], found["query"], secret)
+    return Address(kind, uri, found["table"], found["query"], without_password(text) != text)
 
 
 def table_place(text: str, folder: Path) -> str:
@@ -98,7 +114,7 @@ def table_place(text: str, folder: Path) -> str:
         return str(folder / Path(text).expanduser())
     found = read_address(text)
     if found.secret:
-        # Jobs are kept, printed and put on pages.
+        # Jobs are kept, printed and put on pages; command lines are in the list of processes.
         raise DataSourceError(
             "data: an address with a password in it would be kept with the job; leave the password out and set "
             "PGPASSWORD, or write it into a .pgpass file"
