@@ -27,6 +27,7 @@ from discreet.mechanisms.gate import Gate, Hold, Noisy
 from discreet.mechanisms.laws import Law
 from discreet.noise.choice.joint import JointLaw
 from discreet.noise.choice.runs import Runs
+from discreet.noise.public import PublicRandomness
 
 
 @dataclass
@@ -226,6 +227,13 @@ def install(tape: Tape, patch: pytest.MonkeyPatch) -> None:
 
         return tape.step(label, ("flip", price), drawn, chance)
 
+    def free(name: str) -> Any:
+        """Give public randomness again: how many bytes a choice took may differ, and with it what comes after."""
+        made = getattr(PublicRandomness, name)
+        return lambda self, *rest, **more: tape.step("public", name, made(self, *rest, **more), lambda out: 0.0)
+
+    for name in ("below", "bytes", "normals"):
+        patch.setattr(PublicRandomness, name, free(name))
     real_keep, real_flip = privtree.PrivTreeTests.keep, bits.flipped_bits
     for name, made in (("numbers", numbers), ("vectors", vectors), ("choose", choose)):
         patch.setattr(Hold, name, made)
@@ -298,7 +306,7 @@ def replay(release: Callable[[Any], tuple[Any, Any]], table: Any, neighbour: Any
             faults.append(f"{step.label}: {loss}")
     if promise.accounting == "epsilon" and abs(total) > promise.epsilon + SLACK:
         faults.append(f"altogether {total} of {promise.epsilon}")
-    return Replay(total, len(tape.losses), faults)
+    return Replay(total, sum(step.label != "public" for step in tape.steps), faults)
 
 
 def _line_price(promise: Any, step: Step, unit: str) -> float:
