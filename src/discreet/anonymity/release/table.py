@@ -268,7 +268,7 @@ def read_table(data: Any, plan: TablePlan) -> Table:
         others = others.set_column(i, name, without_sign_of_zero(others[name]))
     whole = len(kept) == bins.shape[1]
     others = others if whole else others.take(pa.array(kept))
-    identifiers = read_columns(source, list(plan.identifiers))
+    identifiers = read_columns(source, list(plan.identifiers), plan.identifiers)
     identifiers = identifiers if whole else identifiers.take(pa.array(kept))
     binned = bins if whole else np.ascontiguousarray(bins[:, kept])
     coded = tuple(code_column(plan.domain, name, others[name]) for name in plan.sensitive)

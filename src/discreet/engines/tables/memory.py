@@ -98,8 +98,12 @@ class ArrowTable(_Table):
         return self._data.column(position).slice(start, stop - start)
 
 
+#: Types of Polars whose Arrow form is none that can be read: the addresses of objects, or an error.
+_WITHOUT_ARROW = {"Object": "text", "Int128": "int", "UInt128": "int"}
+
+
 class PolarsTable(_Table):
-    """A Polars data frame; slices of it are handed over as Arrow."""
+    """A Polars data frame; slices of it are handed over as Arrow, or as the objects they hold."""
 
     def __init__(self, data: Any) -> None:
         super().__init__(data.columns, data.height, "the data frame")
@@ -107,15 +111,19 @@ class PolarsTable(_Table):
 
     def check(self, position: int, encoder: Encoder) -> None:
         kind = self._data.dtypes[position]
-        # Objects have no Arrow form at all.
-        known = "other" if str(kind) == "Object" else column_kind(self._slice(position, 0, 0).type)
+        known = _WITHOUT_ARROW.get(str(kind)) or column_kind(self._slice(position, 0, 0).type)
         encoder.check(known, kind, self.label)
 
-    def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
-        return encoder.arrow(piece)
+    def encode(self, piece: pa.Array | AnyArray, encoder: Encoder) -> FloatArray:
+        return encoder.arrow(piece) if isinstance(piece, pa.Array) else encoder.objects(piece)
 
-    def _slice(self, position: int, start: int, stop: int) -> pa.Array:
-        return self._data.to_series(position).slice(start, stop - start).to_arrow()
+    def _slice(self, position: int, start: int, stop: int) -> pa.Array | AnyArray:
+        values = self._data.to_series(position).slice(start, stop - start)
+        if str(values.dtype) not in _WITHOUT_ARROW:
+            return values.to_arrow()
+        found = np.empty(len(values), object)
+        found[:] = values.to_list()
+        return found
 
 
 class PandasTable(_Table):
