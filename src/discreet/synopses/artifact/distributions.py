@@ -284,7 +284,7 @@ def _moments(synopsis: Synopsis, axis: int, asked: Query) -> tuple[FloatArray, .
     made = [np.zeros(len(lower)) for _ in range(3)]
     column = synopsis.domain.columns[axis]
     for low, high in asked[axis]:
-        a, b = (np.clip((np.clip(x, -1e300, 1e300) - there) / width, 0.0, 1.0) for x in (low, high))
+        a, b = (np.clip((np.clip(x, column.low, column.high) - there) / width, 0.0, 1.0) for x in (low, high))
         p1, p2, p3 = b - a, (b**2 - a**2) / 2, (b**3 - a**3) / 3
         inside = axis_share(lower, upper, [(low, high)], column)
         at = (
@@ -342,7 +342,8 @@ def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]
     curve = (risen - risen[0]) / span
     value = float(np.interp(share, curve, edges))
     found = _below(synopsis, axis, value, where)
-    step = (column.high - column.low) / _EQUAL_BINS
+    # Bounds that are far from 0 and near each other have fewer doubles between them than bins.
+    step = max((column.high - column.low) / _EQUAL_BINS, float(np.spacing(max(abs(column.low), abs(column.high)))))
     low, high = max(value - step, column.low), min(value + step, column.high)
     dense = float(np.interp(high, edges, curve) - np.interp(low, edges, curve)) / (high - low)
     errors = found.noise_error, found.evenness_error or 0.0

@@ -43,7 +43,7 @@ from discreet.synopses.artifact.measured import of_model
 if TYPE_CHECKING:
     from discreet.synopses.artifact.synopsis import Synopsis
 
-#: Of leaves' neighbours on one side: rows, their variance, where each lies, in widths of the leaf, and its number or -1.
+#: Of neighbours on one side: rows, their variance, where each lies, in widths of the leaf, and its number or -1.
 _Side: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, IntArray]
 Query: TypeAlias = dict[int, Intervals]
 #: A sum of questions: coefficients, and what is asked; an empty question is about all rows.
@@ -157,7 +157,7 @@ class Neighbours:
         return self._axes[axis]
 
     def _beside(self, axis: int, leaves: IntArray, side: int) -> _Side:
-        """Return the rows that a leaf would hold with its neighbour's density, their variance, where and which it is."""
+        """Return the rows that a leaf would hold with its neighbour's density, their variance, its place and number."""
         s, span = self._synopsis, float(self._spans[axis])
         end = (s.upper if side > 0 else s.lower)[leaves, axis]
         width = self._widths[leaves, axis]
