@@ -54,7 +54,7 @@ class Entries:
         names = [*quasi, *others, *([] if person is None else [person])]
         values = {name: Values(same_key if name == person else None) for name in names}
         tally = ValueTally()
-        persons = () if person is None else (person,)
+        persons = {} if person is None else {person: None}
         for batch, counts in counted_columns(engines.open(table), names, persons=persons):
             tally.add([values[name].codes(batch[name]) for name in names], counts)
         codes, held = tally.result()

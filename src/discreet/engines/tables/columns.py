@@ -5,7 +5,7 @@ A column of numbers keeps its type; everything else becomes text. What cannot be
 
 import dataclasses
 import functools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Column, Date, Domain, Integer, Numeric, Time
+from discreet.core.domain import Categorical, Column, Date, Domain, Integer, Numeric, Time
 from discreet.core.schema.dialect import Dialect
 from discreet.engines.progress import Meter
 from discreet.engines.source import Source
@@ -27,7 +27,7 @@ from discreet.engines.tables.texts import as_text, text_of
 from discreet.errors import SchemaError
 
 
-def read_columns(source: Source, names: Sequence[str], persons: Collection[str] = ()) -> pa.Table:
+def read_columns(source: Source, names: Sequence[str], persons: Mapping[str, Column | None] | None = None) -> pa.Table:
     """Return the named columns of a source; ``persons`` as in `column_batches`.
 
     Examples
@@ -52,15 +52,15 @@ def column_batches(
     domain: Domain | None = None,
     batch_size: int = BATCH_SIZE,
     *,
-    persons: Collection[str] = (),
+    persons: Mapping[str, Column | None] | None = None,
 ) -> Iterator[tuple[list[FloatArray], dict[str, pa.Array]]]:
     """Yield some rows at a time: the coordinates of the columns of a domain, and the named columns as they are.
 
     An empty field of a text file is missing: it has no other way to say that nothing is there. Declared numbers and
-    days that are written as a dialect has it (1.234,50 or 31.12.2025) come plainly, as all read them. A column has one
-    type in all batches. Where files disagree on it, whole numbers of several sizes are those of the largest, and
-    all else is text. Columns that name ``persons`` come as their codes, not as the labels that a file declares: another
-    file may hold the same person without a label.
+    days that are written as a dialect has it (1.234,50 or 31.12.2025) come plainly, as all read them. A column has
+    one type in all batches. Where files disagree on it, whole numbers of several sizes are those of the largest,
+    and all else is text. Columns of ``persons``, by name and with their declarations, come as their codes, not as
+    the labels that a file declares: another file may hold the same person without a label.
 
     Examples
     --------
@@ -73,7 +73,8 @@ def column_batches(
     matched = source._match(domain) if domain is not None else [([], []) for _ in placed]
     named = source._domain
     columns = [named.column(name) if named is not None and name in named.names else None for name in names]
-    shared = _shared_kinds(placed, names, persons)
+    whose = persons or {}
+    shared = _shared_kinds(placed, names, whose)
     with Meter(sum(part.size() for part in source._parts), None) as meter:
         for (part, places), (positions, encoders) in zip(placed, matched, strict=True):
             asked = list(dict.fromkeys([*positions, *places]))  # a file reads a column once
@@ -82,8 +83,8 @@ def column_batches(
                 found = {}
                 for name, place, column in zip(names, places, columns, strict=True):
                     piece = own[place]
-                    if isinstance(piece, Labelled) and name in persons:
-                        piece = piece.codes(column)
+                    if isinstance(piece, Labelled) and name in whose:
+                        piece = piece.codes(whose[name])
                     present = _present(piece, source.dialect)
                     present = _not_empty(present) if isinstance(piece, Field) else present
                     found[name] = plainly(present, piece, column, source.dialect)
@@ -93,7 +94,10 @@ def column_batches(
 
 
 def counted_columns(
-    source: Source, names: Sequence[str], batch_size: int = BATCH_SIZE, persons: Collection[str] = ()
+    source: Source,
+    names: Sequence[str],
+    batch_size: int = BATCH_SIZE,
+    persons: Mapping[str, Column | None] | None = None,
 ) -> Iterator[tuple[dict[str, pa.Array], IntArray | None]]:
     """Yield the named columns of some rows at a time, and how many equal rows each stands for; None: one.
 
@@ -136,7 +140,7 @@ class _Rounded:
 
 
 def _shared_kinds(
-    placed: Sequence[tuple[Part, Sequence[int]]], names: Sequence[str], persons: Collection[str]
+    placed: Sequence[tuple[Part, Sequence[int]]], names: Sequence[str], persons: Mapping[str, Column | None]
 ) -> dict[str, pa.DataType | _Rounded]:
     """Return the columns whose type differs from file to file, and the one to give them all: text, if need be.
 
@@ -150,7 +154,7 @@ def _shared_kinds(
         for part, places in placed:
             # Only files come in several parts, and those that keep no types hold text.
             kind = part.kind(places[i]) if is_typed(part) else pa.large_string()
-            if name in persons and hasattr(part, "code_kind"):
+            if name in persons and hasattr(part, "code_kind") and not isinstance(persons[name], Categorical):
                 kind = part.code_kind(places[i])
             kinds.add(None if pa.types.is_null(kind) else _as_arrow(pa.array([], kind)).type)
         if len(kinds) > 1:

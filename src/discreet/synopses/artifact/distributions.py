@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from discreet.synopses.artifact.synopsis import Synopsis
 
 _MOST_EDGES, _EQUAL_BINS, _MOST_GROUPS = 100, 50, 100_000
+#: Parts of a leaf at which the error of a share is told: it is largest in the middle, and is taken as straight between.
+_PARTS = (1 / 16, 1 / 4, 1 / 2, 3 / 4, 15 / 16)
 #: Stretches in which a quantile is looked for.
 _FINE = 256
 
@@ -371,7 +373,7 @@ def _band(
     # Between the edges of leaves errors are larger than at them: both are looked at, leaf by leaf outwards.
     ends = np.unique(np.concatenate([synopsis.lower[:, axis], synopsis.upper[:, axis], edges[[0, -1]]]))
     ends = ends[~np.isnan(ends)]
-    places = np.sort(np.concatenate([ends, *(ends[:-1] + part * np.diff(ends) for part in (1 / 16, 1 / 2, 15 / 16))]))
+    places = np.sort(np.concatenate([ends, *(ends[:-1] + part * np.diff(ends) for part in _PARTS)]))
     start = int(np.searchsorted(places, np.interp(share, curve, edges)))
     for side in (-1, 1):
         k, far, steps = start + min(side, 0), 0, 0
