@@ -7,6 +7,7 @@ import math
 import sqlite3
 import uuid
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -202,7 +203,7 @@ def test_a_large_double_is_one_person_in_all_files(tmp_path: Path) -> None:
     table.to_parquet(files[1])
     stats.write_sav(table, str(files[2]))
     table.to_csv(files[3], index=False)
-    assert [_used(*pair) for pair in zip(files, files[1:], strict=False)] == [1, 1, 1]
+    assert [_used(*pair) for pair in pairwise(files)] == [1, 1, 1]
     mixed = pd.Series([int(table.who[0]), table.who[0]], dtype=object)
     assert _used(table.assign(who=mixed)) == 1
 

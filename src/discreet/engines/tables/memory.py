@@ -167,7 +167,7 @@ class PolarsTable(_Table):
     def encode(self, piece: pa.Array | AnyArray, encoder: Encoder) -> FloatArray:
         return encoder.arrow(piece) if isinstance(piece, pa.Array) else encoder.objects(piece)
 
-    def _slice(self, position: int, start: int, stop: int) -> pa.Array | AnyArray:
+    def _slice(self, position: int, start: int, stop: int) -> Any:
         values = self._data.to_series(position).slice(start, stop - start)
         if str(values.dtype) not in _WITHOUT_ARROW:
             return values.to_arrow()

@@ -139,7 +139,8 @@ class Neighbours:
 
     def _line(self, axis: int, side: int, beside: _Side, ends: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the rows that leaves would hold by the line through two leaves on one side, and their variance."""
-        near, noise, place, chosen = (part[ends] for part in beside)
+        near, noise, place = (part[ends] for part in beside[:3])
+        chosen = beside[3][ends]
         far, far_noise, apart, _ = self._beside(axis, chosen, side)
         # In rows and widths of the leaf itself, not of its neighbour.
         rows = np.asarray(self._synopsis.weights, dtype=np.float64)[chosen]
