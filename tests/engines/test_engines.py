@@ -383,7 +383,7 @@ def test_what_is_no_table_is_refused(data, error, words):
 
 def test_a_refused_object_is_named_by_type_and_not_shown():
     with pytest.raises(InvalidType) as caught:
-        engines.open({"secret": ["Mallory"]})
+        engines.open({"Mallory"})
     assert "Mallory" not in str(caught.value)
 
 
