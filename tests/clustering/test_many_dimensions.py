@@ -17,7 +17,8 @@ import pytest
 import discreet as dc
 from discreet.clustering import cluster_synopsis
 from discreet.clustering.central import auto, lift
-from discreet.engines.passes.lattice import REACH, Groups, Lattice
+from discreet.clustering.central.columns import distance_units
+from discreet.engines.passes.lattice import REACH, BallPass, Groups, Lattice
 from discreet.errors import FormatError, InvalidArgument, SchemaError
 from discreet.synopses import Synopsis
 from discreet.synopses.opening import OpenRelease
@@ -253,12 +254,17 @@ def test_a_person_with_very_many_rows_can_have_a_delta() -> None:
     assert 0.99 < made.guarantee_.epsilon <= 1.0
 
 
-@pytest.mark.parametrize("width", [1e-200, 1e-310, 1e200, 1e308])
-def test_bounds_whose_squares_are_not_numbers_are_refused_before_rows_are_read(width: float) -> None:
-    domain = dc.Domain.box([0.0] * 14, [width] + [min(width, 1.0)] * 13)
-    with pytest.raises(InvalidArgument, match=r'1e-100 to 1e\+100 apart.*synopsis="auto"'):
-        dc.PrivateKMeans(2, 1.0, domain, "lift").check()
-    assert not auto.may_lift(domain)
+def test_a_narrow_column_beside_a_wide_one_keeps_its_rows_within_the_radius() -> None:
+    """Every lattice point is a whole number, so one row moves sums by no more than the radius."""
+    domain = dc.Domain({"x": (-1e100, 1e100), "y": (0, 1e-100)})
+    lattice = Lattice(domain, distance_units(domain, "domain"))
+    job = BallPass(Groups(lattice, np.zeros((1, 2))), np.zeros((1, 2)), 2**20)
+    for row in ([0.3, 0.0], [1e100, 1e-100], [-1e300, 5e-324]):
+        added = job.start()
+        added.add(job.prepare([np.array([value]) for value in row]))
+        assert np.linalg.norm(job.result(added.result())[0, 1:].astype(float)) <= 2**20
+    made = dc.PrivateKMeans(2, 1.0, domain, "lift", scale="domain", random_state=1).fit(np.full((50, 2), [0.3, 5e-101]))
+    assert np.isfinite(made.cluster_centers_).all()
 
 
 def test_fewer_centres_than_were_asked_for_are_those_of_the_last_step() -> None:

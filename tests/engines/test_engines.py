@@ -383,7 +383,7 @@ def test_what_is_no_table_is_refused(data, error, words):
 
 def test_a_refused_object_is_named_by_type_and_not_shown():
     with pytest.raises(InvalidType) as caught:
-        engines.open({"secret": ["Mallory"]})
+        engines.open({"Mallory"})
     assert "Mallory" not in str(caught.value)
 
 
@@ -433,7 +433,6 @@ def test_columns_that_do_not_fit_are_named(tmp_path):
         pd.DataFrame({"x": pd.Categorical(pd.to_datetime(["2020-01-01"]))}),
         pd.DataFrame({"x": [1j]}),
         pl.DataFrame({"x": [[1]]}),
-        pl.DataFrame({"x": pl.Series([object()], dtype=pl.Object)}),
         np.array(["2020-01-01"], dtype="M8[D]"),
     ],
 )

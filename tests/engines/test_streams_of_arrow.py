@@ -127,9 +127,8 @@ def test_types_are_refused_before_a_row_is_read(spools: Path) -> None:
     assert (
         engines.open(reader, dc.Domain({"b": (0, 2)})).count(engines.GridMap(dc.Domain({"b": (0, 2)}), 2)).dense().sum()
     )
-    for column in (pl.Series([1, 2]), pa.chunked_array([[1, 2]])):
-        with pytest.raises(InvalidType, match="a table of named columns"):
-            engines.open(column)
+    with pytest.raises(InvalidType, match="a table of named columns"):
+        engines.open(pa.chunked_array([[1, 2]]))
 
 
 def test_names_are_quoted_for_the_database() -> None:

@@ -62,6 +62,19 @@ def test_times_around_midnight_cost_no_more_than_is_promised(
     assert any("of dates the day" in line for line in mechanism.guarantee_.assumptions)
 
 
+@pytest.mark.parametrize("kind", [NDLaplace, ColumnLaplace])
+@pytest.mark.parametrize("form", ["text", "arrow"])
+def test_times_within_a_second_cost_no_more_than_is_promised(kind: Any, form: str) -> None:
+    domain = dc.Domain({"t": dc.Time()})
+    times = [dt.time(8, 0, 0, 700_000), dt.time(8, 0, 1, 200_000)]
+    column = pa.array(times if form == "arrow" else [t.isoformat() for t in times])
+    mechanism = kind(epsilon=1.0, radius=0.5, domain=domain, scaling="none")
+    found, facts = level(mechanism, pa.table({"t": column}), domain)
+    assert found <= 1.0
+    assert facts["rounding"] >= 1
+    assert any("of times the whole second" in line for line in mechanism.guarantee_.assumptions)
+
+
 def test_a_matrix_adds_the_day_of_every_date_column() -> None:
     two = dc.Domain({"a": {"bounds": ("2020-01-01", "2021-01-01")}, "b": {"bounds": ("2020-01-01", "2021-01-01")}})
     table = pa.table({n: pa.array([MIDNIGHT - SECOND, MIDNIGHT + SECOND]) for n in ("a", "b")})

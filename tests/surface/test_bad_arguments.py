@@ -165,7 +165,19 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, list[Any]]]] = [
     (
         dc.engines.open,
         {"data": np.zeros((2, 2))},
-        {"data": [None, 3, object(), "nowhere.csv", "table.xlsx", np.zeros((2, 2, 2)), [], {"a": [1]}]},
+        {
+            "data": [
+                None,
+                3,
+                object(),
+                "nowhere.csv",
+                "table.xlsx",
+                np.zeros((2, 2, 2)),
+                [],
+                {"a": 1},
+                {"a": [1], "b": []},
+            ]
+        },
     ),
     (dc.datasets.patients, {"n": 5}, {"n": BAD_WHOLE[:9], "random_state": ["a", -1, 1.5, None]}),
     (dc.datasets.load, {"name": "s1"}, {"name": [None, 3, "nope"]}),
@@ -236,7 +248,8 @@ def test_messages_do_not_quote_rows() -> None:
     for call in (
         lambda: noise.quantiles([[secret]], [0.5], epsilon=1, low=0, high=1),
         lambda: noise.private_bounds(np.full((2, 2), secret), epsilon=1),
-        lambda: dc.engines.open({"a": [secret]}),
+        lambda: dc.engines.open({"a": secret}),
+        lambda: dc.engines.open({"a": [secret], "b": []}),
         lambda: dc.engines.open([secret]),
         lambda: dc.Domain.box(0, 1).clamp([[secret, secret]]),
         lambda: dc.Domain([secret]),

@@ -23,6 +23,9 @@ NAMING: tuple[Role, ...] = ("identifier", "person")
 #: Stands for the values of such a column where none are declared.
 ANYBODY = ("any",)
 MISSING_RULES: tuple[Missing, ...] = ("drop", "own")
+#: Bounds are at least so far apart, and nowhere farther from 0: what is made of them, such as squares of distances,
+#: sums of many rows and small parts of a width, is then a double with all its digits.
+_LEAST, _MOST = 1e-100, 1e100
 _USUAL = {"role": "attribute", "missing": "drop", "bottom": None, "top": None}
 _KEYS = {"kind", "bounds", "categories", "role", "missing", "categories_file", "bottom", "top"}
 
@@ -47,7 +50,8 @@ class Numeric:
     name : str
         Column name.
     low, high : float
-        Public bounds, ``low < high``. Values beyond them (also infinite ones) count as the bound.
+        Public bounds, ``low < high``, from -1e100 to 1e100 and at least 1e-100 apart. Values beyond them (also infinite
+        ones) count as the bound.
     role : str, default "attribute"
         What the column is to a disclosure: one of `ROLES`.
     missing : {"drop", "own"}, default "drop"
@@ -74,13 +78,13 @@ class Numeric:
         _check_name(self.name)
         low = checks.finite(f"low bound of column {self.name!r}", self.low, fix="low=0")
         high = checks.finite(f"high bound of column {self.name!r}", self.high, fix="high=1")
-        if not low < high or not np.isfinite(high - low):
-            raise InvalidArgument(
-                f"bounds of column {self.name!r}",
-                (low, high),
-                "a non-empty finite interval (low < high)",
-                f"[{high:g}, {low:g}]" if low > high else "[0, 1]",
-            )
+        expected, fix = "", "[0, 1]"
+        if not low < high:
+            expected, fix = "a non-empty interval (low < high)", f"[{high:g}, {low:g}]" if low > high else fix
+        elif max(-low, high) > _MOST or high - low < _LEAST:
+            expected = f"from {-_MOST:g} to {_MOST:g} and at least {_LEAST:g} apart"
+        if expected:
+            raise InvalidArgument(f"bounds of column {self.name!r}", (low, high), expected, fix)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         _check_rules(self)

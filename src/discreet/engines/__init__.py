@@ -14,7 +14,7 @@ read is missing, and what is missing follows the declared rule.
 
 import dataclasses
 import glob
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from discreet.engines.tables.formats.excel import ExcelTable
 from discreet.engines.tables.formats.sql import database
 from discreet.engines.tables.formats.statistics import StatisticsTable
 from discreet.engines.tables.formats.stream import StreamTable, is_stream
-from discreet.engines.tables.memory import ArrayTable, ArrowTable, PandasTable, PolarsTable
+from discreet.engines.tables.memory import ArrayTable, ArrowTable, ColumnsTable, PandasTable, PolarsTable
 from discreet.engines.tables.parquet import ParquetTable
 from discreet.engines.tables.part import Part
 from discreet.engines.writer import WrittenTable
@@ -55,7 +55,7 @@ _PARQUET = (".parquet", ".pq")
 _EXCEL = (".xlsx", ".xls", ".xlsb", ".xlsm", ".ods")
 _STATISTICS = (".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt")
 ENDINGS = (*_TEXT, *_PARQUET, *_EXCEL, *_STATISTICS)
-_FIX = 'open("people.parquet") or a data frame'
+_FIX = 'data="people.parquet", or a data frame'
 
 
 def open(
@@ -70,8 +70,9 @@ def open(
     Parameters
     ----------
     data : array, data frame, table or path
-        A NumPy array (rows by columns; columns are called ``x0, x1, ...``), a pandas or Polars data frame, an
-        Arrow table or record batch, a Spark data frame (`discreet.engines.tables.spark`), or a path, a glob, a
+        A NumPy array (rows by columns; columns are called ``x0, x1, ...``), a pandas or Polars data frame or series, an
+        Arrow table or record batch, a mapping of columns, a list of records (mappings of values by column), a Spark
+        data frame (`discreet.engines.tables.spark`), or a path, a glob, a
         directory or a list of paths of files: CSV (``.csv``, ``.tsv``, also with ``.gz`` or ``.zst``), Parquet,
         workbooks (``.xlsx``, ``.xls``, ``.xlsb``, ``.ods``), files of Stata, SPSS and SAS (``.dta``, ``.sav``,
         ``.zsav``, ``.por``, ``.sas7bdat``, ``.xpt``). Or the address of a table in a database, see `sql`; or anything
@@ -178,6 +179,10 @@ def _table(data: Any) -> Part:
         return ArrayTable(data)
     if isinstance(data, (pa.Table, pa.RecordBatch)):
         return ArrowTable(data)
+    if isinstance(data, Mapping):
+        return ColumnsTable(data)
+    if is_records(data):
+        return ColumnsTable.of_records(data)
     # By name, so that a library is not imported only to ask whether the object is one of its own.
     for kind in type(data).__mro__:
         if kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas":
@@ -188,11 +193,20 @@ def _table(data: Any) -> Part:
             from discreet.engines.tables.spark import SparkTable
 
             return SparkTable(data)
+        if kind.__name__ == "Series" and kind.__module__.partition(".")[0] in ("pandas", "polars"):
+            part = _table(data.to_frame())
+            part.bare = data.name in (None, "")  # a column without a name is known by its place
+            return part
     if is_stream(data):
         return StreamTable(data)
-    expected = "a NumPy array, a pandas, Polars or Arrow table, a Spark frame, or a path"
+    expected = "a NumPy array, a pandas, Polars or Arrow table, columns by name, a Spark frame, or a path"
     # The type only: the object may hold rows.
-    raise InvalidType("data", type(data), expected, _FIX)
+    raise InvalidType("data", type(data), expected, "data=np.array(data)" if isinstance(data, (list, tuple)) else _FIX)
+
+
+def is_records(data: Any) -> bool:
+    """Tell whether data is a list of records, each a mapping of values by column."""
+    return isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
 
 
 def _files(paths: Sequence[str | Path], dialect: Dialect) -> list[Part]:

@@ -327,9 +327,9 @@ def numeric_names(domain: Domain) -> list[str]:
 
 
 def numeric_mechanism(perturber: Perturber, domain: Domain) -> Any:
-    """Return the mechanism for the numeric columns of a domain, which is told which of them hold dates."""
+    """Return the mechanism for the numeric columns of a domain, which is told which of them hold dates or times."""
     numeric = domain.select(numeric_names(domain))
-    return perturber._numbers(numeric.bounds, [isinstance(c, Date) for c in numeric])
+    return perturber._numbers(numeric.bounds, [isinstance(c, (Date, Time)) for c in numeric])
 
 
 def _respond(codes: FloatArray, column: Categorical, budget: Exact, stream: noise.Generator) -> Any:

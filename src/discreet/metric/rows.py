@@ -34,7 +34,7 @@ def read_rows(X: Any, domain: Any) -> tuple[FloatArray, Domain]:
     >>> rows.tolist(), domain.names
     ([[5.0, 1.0], [6.0, nan]], ('b', 'a'))
     """
-    if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], (str, Path))):
+    if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], (str, Path))) and not engines.is_records(X):
         X = rows_of(X)
     source, kept = open_rows(X, domain)
     if isinstance(X, np.ndarray) and X.dtype == np.float64 and all(c.kind == "numeric" for c in kept):
@@ -49,7 +49,7 @@ def read_rows(X: Any, domain: Any) -> tuple[FloatArray, Domain]:
 
 def open_rows(X: Any, domain: Any) -> tuple[engines.Source, Domain]:
     """Open a table to read its rows bit by bit, and say in which domain they lie; see `read_rows`."""
-    if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], (str, Path))):
+    if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], (str, Path))) and not engines.is_records(X):
         X = rows_of(X)
     source = engines.open(X, dialect=dialect_of(domain))
     declared = as_domain(domain, source.names)
@@ -124,7 +124,14 @@ def like(X: Any, names: Sequence[str], values: Mapping[str, Any]) -> Any:
     [[1.0], [2.0]]
     """
     columns = {name: values[name] for name in names}
+    X = X.to_frame() if type(X).__name__ == "Series" else X
     library = type(X).__module__.partition(".")[0]
+    if isinstance(X, Mapping):
+        return {name: column.tolist() for name, column in columns.items()}
+    if engines.is_records(X):
+        return [
+            dict(zip(columns, row, strict=True)) for row in zip(*(c.tolist() for c in columns.values()), strict=True)
+        ]
     if isinstance(X, (np.ndarray, list, tuple)) and not (len(X) and isinstance(X[0], (str, Path))):
         numeric = all(column.dtype.kind == "f" for column in columns.values())
         return np.column_stack([c if numeric else c.astype(object) for c in columns.values()])

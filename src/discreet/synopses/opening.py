@@ -334,15 +334,15 @@ def table(X: Any, width: int | None = None) -> Any:
         raise InvalidType("X", type(X), "a dense table; sparse input is not supported", "X=X.toarray()")
     if isinstance(X, (list, tuple)):
         paths = len(X) > 0 and all(isinstance(x, (str, Path)) for x in X)
-        return X if paths else _listed(X, width)
+        return X if paths or engines.is_records(X) else _listed(X, width)
     # Objects that know how to become an array but are no table of a library the engines know by name.
-    if hasattr(X, "__array__") and not isinstance(X, np.ndarray) and not hasattr(X, "columns"):
+    if hasattr(X, "__array__") and not any(hasattr(X, name) for name in ("columns", "to_frame")):
         X = np.asarray(X)
     if isinstance(X, np.ndarray):
         if X.dtype.kind == "c":
             raise InvalidType("X", X.dtype, "real numbers: Complex data not supported", "X=X.real")
         if X.ndim != 2:
-            fix = "Reshape your data: X.reshape(-1, 1) for one column"
+            fix = "Reshape your data: X=np.reshape(X, (-1, 1)) for one column"
             # Not the shape: the number of rows is a raw count.
             raise InvalidArgument("X", f"{X.ndim}D array", "a table of rows by columns; expected 2D array", fix)
         if not X.shape[1]:
@@ -353,14 +353,19 @@ def table(X: Any, width: int | None = None) -> Any:
 def _listed(rows: Sequence[Any], width: int | None) -> npt.NDArray[np.object_]:
     """Lay lists out as an array of objects: NumPy would find one type for all rows, by all of their values.
 
-    A row that is no sequence is a row of one value. A row of another length than the columns is missing altogether.
+    A row that is no sequence is a row of one value. A row of another length than the columns is missing altogether; a
+    list in which no row has their length is not this table.
     """
+    first = next((row for row in rows if _is_row(row)), None)
+    if first is None and len(rows) and width != 1:
+        fix = "Reshape your data: X=np.reshape(X, (-1, 1)) for one column"
+        raise InvalidArgument("X", "1D list", "a table of rows by columns; expected 2D array", fix)
     if width is None:
-        first = next((row for row in rows if _is_row(row)), None)
-        if first is None and len(rows):
-            fix = "Reshape your data: X.reshape(-1, 1) for one column"
-            raise InvalidArgument("X", "1D list", "a table of rows by columns; expected 2D array", fix)
         width = (len(first) if first is not None else 0) or 1
+    if len(rows) and not any((len(row) if _is_row(row) else 1) == width for row in rows):
+        raise InvalidArgument(
+            "X", "rows of another length", f"rows of {width} values, one per declared column", "X=table"
+        )
     laid = np.full((len(rows), width), None, dtype=object)
     for i, row in enumerate(rows):
         values = row if _is_row(row) else (row,)

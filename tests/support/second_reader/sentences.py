@@ -293,7 +293,7 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"how many places a user reports, and when, is public", _unit_is("one user's trajectory")),
     (r"rows of one user add up; the user ledger lets them cost at most (?P<most>" + _NUM + r") together", _lifetime),
     (r"rows come out in the order they went in: the order itself is not protected", _in_order),
-    (rf"values are (read \(of dates the day, whatever the time\) and |read as doubles and )?rounded to a lattice of step (?P<step>{_NUM})( degrees)?( and distances tested in steps of {_NUM}( m)?)?"
+    (rf"values are (read \(of dates the day, of times the whole second\) and |read as doubles and )?rounded to a lattice of step (?P<step>{_NUM})( degrees)?( and distances tested in steps of {_NUM}( m)?)?"
      rf"(, which may move two of them apart by c = (?P<c>{_NUM})( m)?: the noise makes up for it at distance "
      rf"(?P<near>{_NUM})( m)? and beyond, and at a smaller distance r the level is at most \(r \+ c\)/\((?P<near2>{_NUM}) \+ "
      rf"c\) of that at (?P<near3>{_NUM})( m)?)?", _lattice),

@@ -218,7 +218,7 @@ def batches(
 ) -> Iterator[tuple[Any, BoolArray, dict[str, pa.Array]]]:
     """Yield bins and columns of the rows that have every quasi-identifier they must, and which those are."""
     wanted = plan.domain.select(list(plan.quasi))
-    for coordinates, found in column_batches(source, names, wanted):
+    for coordinates, found in column_batches(source, names, wanted, persons=plan.persons):
         raw = {name: without_sign_of_zero(column) for name, column in found.items()}
         bins, lost = np.empty((len(coordinates), len(coordinates[0])), np.uint16), 0
         for grid, values, row in zip(plan.grids, coordinates, bins, strict=True):

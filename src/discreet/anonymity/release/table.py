@@ -25,7 +25,7 @@ from discreet.core.arrays import AnyArray, IntArray
 from discreet.core.checks import nearest
 from discreet.core.columns import NAMING
 from discreet.core.dates import day_number, second_number
-from discreet.core.domain import Categorical, Date, Domain, Numeric, Time, category_text
+from discreet.core.domain import Categorical, Column, Date, Domain, Numeric, Time, category_text
 from discreet.core.people import with_person
 from discreet.core.schema import coding
 from discreet.engines.tables.columns import read_columns
@@ -89,6 +89,11 @@ class TablePlan:
     keep: tuple[str, ...]
     grids: tuple[Grid, ...]
     person: str | None = None
+
+    @property
+    def persons(self) -> dict[str, Column | None]:
+        """The columns that say whose row it is, with their declarations."""
+        return {name: self.domain.column(name) for name in self.identifiers}
 
     @classmethod
     def of(
@@ -268,7 +273,7 @@ def read_table(data: Any, plan: TablePlan) -> Table:
         others = others.set_column(i, name, without_sign_of_zero(others[name]))
     whole = len(kept) == bins.shape[1]
     others = others if whole else others.take(pa.array(kept))
-    identifiers = read_columns(source, list(plan.identifiers))
+    identifiers = read_columns(source, list(plan.identifiers), plan.persons)
     identifiers = identifiers if whole else identifiers.take(pa.array(kept))
     binned = bins if whole else np.ascontiguousarray(bins[:, kept])
     coded = tuple(code_column(plan.domain, name, others[name]) for name in plan.sensitive)

@@ -7,7 +7,7 @@ the table is divided into batches changes nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +54,8 @@ class Entries:
         names = [*quasi, *others, *([] if person is None else [person])]
         values = {name: Values(same_key if name == person else None) for name in names}
         tally = ValueTally()
-        for batch, counts in _batches(table, names):
+        persons = {} if person is None else {person: None}
+        for batch, counts in counted_columns(engines.open(table), names, persons=persons):
             tally.add([values[name].codes(batch[name]) for name in names], counts)
         codes, held = tally.result()
         found = codes.astype(np.int64) if len(held) else np.empty((len(names), 0), np.int64)
@@ -125,7 +126,7 @@ class Entries:
     def matches(self, population: Any) -> IntArray:
         """Count for every entry the people of a population with the same quasi-identifiers."""
         tally, known = ValueTally(), None
-        for batch, counts in _batches(population, self.quasi):
+        for batch, counts in counted_columns(engines.open(population), self.quasi):
             if known is None:
                 known = {name: self.values[name].comparing(batch[name].type) for name in self.quasi}
             own = [
@@ -161,10 +162,6 @@ class Entries:
 
     def _known(self) -> list[tuple[str, IntArray]]:
         return [(name, self.codes[name]) for name in self.quasi]
-
-
-def _batches(table: Any, names: Sequence[str]) -> Iterator[tuple[dict[str, Any], IntArray | None]]:
-    return counted_columns(engines.open(table), names)
 
 
 def _separation(counts: IntArray, n: int) -> dict[str, float]:

@@ -203,7 +203,7 @@ def is_whole(domain: Domain) -> bool:
 
 def may_lift(domain: Domain) -> bool:
     """Tell whether a table has so many axes that a projection is to be thought of."""
-    return len(domain) >= MANY_AXES and is_whole(domain) and has_lengths(domain)
+    return len(domain) >= MANY_AXES and is_whole(domain)
 
 
 def has_rows_to_lift(n_rows: float, domain: Domain, n_clusters: int, price: Price) -> bool:
@@ -219,11 +219,6 @@ def has_rows_to_lift(n_rows: float, domain: Domain, n_clusters: int, price: Pric
     d = len(domain)
     z = n_rows * like_pure(price, d) / n_clusters / rows_for_a_mean(d)
     return z >= (LIFT_FROM_GAUSSIAN if isinstance(price, Rho) else max(LIFT_FROM, LIFT_AXES / d))
-
-
-def has_lengths(domain: Domain) -> bool:
-    """Tell whether squares of distances in it are numbers that a double can hold, however many are added up."""
-    return 1e-100 <= float((domain.high - domain.low).max()) <= 1e100
 
 
 def on_axes(n_rows: float, domain: Domain, n_groups: int, price: Price) -> tuple[Choice, bool]:

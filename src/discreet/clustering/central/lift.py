@@ -157,13 +157,9 @@ class OnLattice:
 
 
 def check(domain: Domain, declared: Sequence[str] = ()) -> None:
-    """Refuse columns that cannot be projected, as "lift" or a declared ball asks for: places and lengths are needed."""
-    expected = ""
+    """Refuse columns that cannot be projected, as "lift" or a declared ball asks for: places are needed."""
     if len(domain) < 2 or not auto.is_whole(domain):
         expected = "used with two or more columns of numbers, none of which keeps missing values as a category"
-    elif not auto.has_lengths(domain):
-        expected = "used with bounds of which the widest are 1e-100 to 1e+100 apart, so that distances can be squared"
-    if expected:
         fix = ", ".join(['synopsis="auto"', *(f"{name}=None" for name in declared)])
         raise InvalidArgument(declared[0] if declared else "synopsis", "lift", expected, fix)
 

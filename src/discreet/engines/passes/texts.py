@@ -17,6 +17,7 @@ from discreet.engines.tables.encode import arrow_kind
 from discreet.engines.tables.formats.cells import Cells, Labelled
 from discreet.engines.tables.part import is_typed, near_names
 from discreet.engines.tables.text_kernels import Field
+from discreet.engines.tables.texts import as_text
 from discreet.errors import DataSourceError, SchemaError
 
 BATCH_SIZE = 2**16
@@ -123,7 +124,7 @@ def _as_text(piece: Any) -> pa.Array:
     if arrow_kind(piece.type) == "text":
         # Not a checked cast: bytes that are not UTF-8 are a value like any other.
         return piece.cast(pa.large_binary()).view(pa.large_string())
-    return piece.cast(pa.large_string())
+    return as_text(piece)
 
 
 def _lines(path: Path, progress: bool | None) -> Iterator[list[pa.Array]]:

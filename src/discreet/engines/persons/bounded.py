@@ -280,7 +280,8 @@ class PersonTable:
             self._found: Any = part.people(choice, positions, source.dialect)
             return
         self._found = RowsOfPersons(choice)
-        batches = ((x, people[person.column]) for x, people in column_batches(source, [person.column], wanted))
+        found = column_batches(source, [person.column], wanted, persons={person.column: column})
+        batches = ((x, people[person.column]) for x, people in found)
         for entries, starts in in_order(choice.entries, batches):
             self._found.add(entries, starts)
 

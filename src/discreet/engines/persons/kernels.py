@@ -39,6 +39,7 @@ def plain_texts(data: Any, offsets: Any, numbers: Any, kinds: Any) -> None:
 
     A text is its own key (`discreet.engines.tables.same`) if it is of visible ASCII characters and single inner blanks
     and is not a number: it holds another character than numbers do, and is not one of the words for none and infinity.
+    A digit first and a colon later may be a time.
     """
     for i in range(offsets.size - 1):
         start, end = offsets[i], offsets[i + 1]
@@ -49,7 +50,7 @@ def plain_texts(data: Any, offsets: Any, numbers: Any, kinds: Any) -> None:
         if data[start] == 45 and size > 1:  # a minus
             first = start + 1
         digits = end - first <= 19 and (data[first] != 48 or size == 1)
-        plain, odd = True, False
+        plain, odd, colon = True, False, False
         for at in range(start, end):
             c = data[at]
             number = 48 <= c <= 57
@@ -61,12 +62,13 @@ def plain_texts(data: Any, offsets: Any, numbers: Any, kinds: Any) -> None:
                 plain = plain and at > start and at + 1 < end and data[at - 1] != 32
             else:
                 plain = plain and 33 <= c <= 126
+            colon = colon or c == 58
             odd = odd or not (number or c == 43 or c == 45 or c == 46 or c == 69 or c == 101)
         c = data[start]
         word = size <= 9 and (c == 43 or c == 45 or c == 73 or c == 105 or c == 78 or c == 110)
         if digits and (value <= _LARGEST or (first > start and value == _LARGEST + _ONE)):
             numbers[i], kinds[i] = np.int64(_ZERO - value if first > start else value), 1
-        elif plain and odd and not word:
+        elif plain and odd and not word and not (colon and 48 <= c <= 57):
             kinds[i] = 2
 
 

@@ -5,8 +5,7 @@ A column of numbers keeps its type; everything else becomes text. What cannot be
 
 import dataclasses
 import functools
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,20 +14,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Column, Date, Domain, Integer, Numeric, Time
+from discreet.core.domain import Categorical, Column, Date, Domain, Integer, Numeric, Time
 from discreet.core.schema.dialect import Dialect
 from discreet.engines.progress import Meter
 from discreet.engines.source import Source
-from discreet.engines.tables.encode import Encoder, arrow_kind, as_stored, text_of
+from discreet.engines.tables.encode import Encoder, arrow_kind, as_stored
 from discreet.engines.tables.formats.cells import Cells, Labelled
 from discreet.engines.tables.part import BATCH_SIZE, Part, Remote, check_named, is_typed, near_names
 from discreet.engines.tables.text_kernels import Field
 from discreet.engines.tables.text_numbers import readable
+from discreet.engines.tables.texts import as_text, text_of
 from discreet.errors import SchemaError
 
 
-def read_columns(source: Source, names: Sequence[str]) -> pa.Table:
-    """Return the named columns of a source.
+def read_columns(source: Source, names: Sequence[str], persons: Mapping[str, Column | None] | None = None) -> pa.Table:
+    """Return the named columns of a source; ``persons`` as in `column_batches`.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def read_columns(source: Source, names: Sequence[str]) -> pa.Table:
     {'job': ['cook', 'smith'], 'age': [35, None]}
     """
     pieces: dict[str, list[pa.Array]] = {name: [] for name in names}
-    for _, batch in column_batches(source, names):
+    for _, batch in column_batches(source, names, persons=persons):
         for name, piece in batch.items():
             pieces[name].append(piece)
     return pa.table(
@@ -47,14 +47,20 @@ def read_columns(source: Source, names: Sequence[str]) -> pa.Table:
 
 
 def column_batches(
-    source: Source, names: Sequence[str], domain: Domain | None = None, batch_size: int = BATCH_SIZE
+    source: Source,
+    names: Sequence[str],
+    domain: Domain | None = None,
+    batch_size: int = BATCH_SIZE,
+    *,
+    persons: Mapping[str, Column | None] | None = None,
 ) -> Iterator[tuple[list[FloatArray], dict[str, pa.Array]]]:
     """Yield some rows at a time: the coordinates of the columns of a domain, and the named columns as they are.
 
     An empty field of a text file is missing: it has no other way to say that nothing is there. Declared numbers and
-    days that are written as a dialect has it (1.234,50 or 31.12.2025) come plainly, as all read them. A column has one
-    type in all batches. Where files disagree on it, whole numbers of several sizes are those of the largest, and
-    all else is text.
+    days that are written as a dialect has it (1.234,50 or 31.12.2025) come plainly, as all read them. A column has
+    one type in all batches. Where files disagree on it, whole numbers of several sizes are those of the largest,
+    and all else is text. Columns of ``persons``, by name and with their declarations, come as their codes, not as
+    the labels that a file declares: another file may hold the same person without a label.
 
     Examples
     --------
@@ -65,25 +71,33 @@ def column_batches(
     """
     placed = [(part, places_of(source, part, names)) for part in source._parts]
     matched = source._match(domain) if domain is not None else [([], []) for _ in placed]
-    shared, named = _shared_kinds(placed, names), source._domain
+    named = source._domain
+    columns = [named.column(name) if named is not None and name in named.names else None for name in names]
+    whose = persons or {}
+    shared = _shared_kinds(placed, names, whose)
     with Meter(sum(part.size() for part in source._parts), None) as meter:
         for (part, places), (positions, encoders) in zip(placed, matched, strict=True):
             asked = list(dict.fromkeys([*positions, *places]))  # a file reads a column once
             for pieces, amount in part.read(asked, batch_size):
                 own = dict(zip(asked, pieces, strict=True))
-                found = {name: _present(own[place], source.dialect) for name, place in zip(names, places, strict=True)}
-                for name, place in zip(names, places, strict=True):
-                    if isinstance(own[place], Field):
-                        found[name] = _not_empty(found[name])
-                    column = named.column(name) if named is not None and name in named.names else None
-                    found[name] = plainly(found[name], own[place], column, source.dialect)
+                found = {}
+                for name, place, column in zip(names, places, columns, strict=True):
+                    piece = own[place]
+                    if isinstance(piece, Labelled) and name in whose:
+                        piece = piece.codes(whose[name])
+                    present = _present(piece, source.dialect)
+                    present = _not_empty(present) if isinstance(piece, Field) else present
+                    found[name] = plainly(present, piece, column, source.dialect)
                 found |= {name: _of_kind(found[name], kind) for name, kind in shared.items()}
                 yield _coordinates(part, [own[p] for p in positions], encoders), found
                 meter.advance(amount)
 
 
 def counted_columns(
-    source: Source, names: Sequence[str], batch_size: int = BATCH_SIZE
+    source: Source,
+    names: Sequence[str],
+    batch_size: int = BATCH_SIZE,
+    persons: Mapping[str, Column | None] | None = None,
 ) -> Iterator[tuple[dict[str, pa.Array], IntArray | None]]:
     """Yield the named columns of some rows at a time, and how many equal rows each stands for; None: one.
 
@@ -92,7 +106,7 @@ def counted_columns(
     """
     part = source._parts[0]
     if not isinstance(part, Remote):
-        for _, columns in column_batches(source, names, batch_size=batch_size):
+        for _, columns in column_batches(source, names, batch_size=batch_size, persons=persons):
             yield {name: _not_empty(column) for name, column in columns.items()}, None
         return
     for pieces, _ in part.counted(places_of(source, part, names)):
@@ -126,7 +140,7 @@ class _Rounded:
 
 
 def _shared_kinds(
-    placed: Sequence[tuple[Part, Sequence[int]]], names: Sequence[str]
+    placed: Sequence[tuple[Part, Sequence[int]]], names: Sequence[str], persons: Mapping[str, Column | None]
 ) -> dict[str, pa.DataType | _Rounded]:
     """Return the columns whose type differs from file to file, and the one to give them all: text, if need be.
 
@@ -140,6 +154,8 @@ def _shared_kinds(
         for part, places in placed:
             # Only files come in several parts, and those that keep no types hold text.
             kind = part.kind(places[i]) if is_typed(part) else pa.large_string()
+            if name in persons and hasattr(part, "code_kind") and not isinstance(persons[name], Categorical):
+                kind = part.code_kind(places[i])
             kinds.add(None if pa.types.is_null(kind) else _as_arrow(pa.array([], kind)).type)
         if len(kinds) > 1:
             typed = kinds - {None}
@@ -190,32 +206,6 @@ def _rounded_texts(column: pa.Array, kind: pa.DataType) -> pa.Array:
         return texts
     plain = pc.utf8_ltrim(pc.utf8_trim_whitespace(texts.filter(chosen)), "+")
     return pc.replace_with_mask(texts, chosen, as_text(plain.cast(pa.float64()).cast(kind, safe=False)))
-
-
-def as_text(column: pa.Array) -> pa.Array:
-    """Write a column of numbers or texts as texts. Equal numbers are written alike, whatever their type.
-
-    Otherwise a person or a value would count once for every type that files keep it in.
-
-    Examples
-    --------
-    >>> as_text(pa.array([7.0, 1e16, -0.0, 0.1, float("nan")])).to_pylist()
-    ['7', '10000000000000000', '0', '0.1', None]
-    """
-    if arrow_kind(column.type) != "float":
-        return column.cast(pa.large_string())
-    if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), None, column)
-    encoded = pc.dictionary_encode(column)
-    written = encoded.dictionary.cast(pa.large_string()).to_pylist()
-    texts = [_written(value, text) for value, text in zip(encoded.dictionary.to_pylist(), written, strict=True)]
-    return pa.array(texts, pa.large_string()).take(encoded.indices)
-
-
-def _written(value: Any, text: str) -> str:
-    if math.isfinite(value) and value == int(value):
-        return str(int(value))
-    return text if isinstance(value, float) else f"{value:f}".rstrip("0")  # a decimal has zeros at its end
 
 
 def _present(piece: Any, dialect: Dialect) -> pa.Array:
@@ -320,25 +310,10 @@ def _as_arrow(piece: Any) -> pa.Array:
         piece = piece.dictionary_decode()
     if pa.types.is_float16(piece.type):
         piece = piece.cast(pa.float32())
-    kind = arrow_kind(piece.type)
-    if kind == "text":
-        return readable(piece.cast(pa.large_binary()))
-    if kind in ("bool", "int", "float"):
-        return piece
-    if kind == "null":
-        return pa.nulls(len(piece), pa.large_string())
-    return _as_text(piece)
+    return piece if arrow_kind(piece.type) in ("bool", "int", "float") else as_text(piece)
 
 
 def _with_unit(times: Any) -> Any:
     """Arrow knows days, seconds and finer; NumPy also years, hours and more."""
     known = ("datetime64[D]", "datetime64[s]", "datetime64[ms]", "datetime64[us]", "datetime64[ns]")
     return times if times.dtype.name in known else times.astype("datetime64[s]")
-
-
-def _as_text(piece: pa.Array) -> pa.Array:
-    """Write values of other kinds as text; those that Arrow cannot write by their own."""
-    try:
-        return piece.cast(pa.large_string())
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        return pa.array([None if v is None else str(v) for v in piece.to_pylist()], pa.large_string())

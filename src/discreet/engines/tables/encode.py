@@ -9,7 +9,6 @@ A category is recognised by its text. In columns of numbers the text is that of 
 also found by value ("7.0"). Which of these rules holds depends on types and on the declaration, never on rows.
 """
 
-import datetime
 import functools
 import math
 from collections.abc import Iterable, Mapping
@@ -35,6 +34,7 @@ from discreet.engines.tables.text_numbers import (
     numbers_of_text,
     trim,
 )
+from discreet.engines.tables.texts import is_bytes, text_of
 from discreet.errors import SchemaError
 
 #: What is a number by itself, not by how it is written.
@@ -58,15 +58,7 @@ _ARROW_KINDS = {
     "int": (pa.types.is_integer,),
     "float": (pa.types.is_floating, pa.types.is_decimal),
     "null": (pa.types.is_null,),
-    "text": (
-        pa.types.is_string,
-        pa.types.is_large_string,
-        pa.types.is_string_view,
-        pa.types.is_binary,
-        pa.types.is_large_binary,
-        pa.types.is_binary_view,
-        pa.types.is_fixed_size_binary,
-    ),
+    "text": (is_bytes,),
 }
 
 
@@ -337,34 +329,11 @@ def _canonical_number(text: str) -> float | None:
 
 
 def _double(value: object) -> object:
-    """Round a decimal as every decimal is; leave other objects alone."""
-    return (math.nan if value.is_nan() else float(value)) if isinstance(value, Decimal) else value
-
-
-def text_of(value: object) -> bytes | None:
-    """Return the text of an object, None if it has none that a table could hold."""
-    if isinstance(value, str):
-        return str.encode(value, "utf-8", "surrogatepass")
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, (bool, np.bool_)):
-        return b"true" if value else b"false"
-    if isinstance(value, np.timedelta64):  # which NumPy calls an integer, and which is none
-        return None
-    if isinstance(value, (int, np.integer)):
-        whole = int(value)
-        if whole.bit_length() > 1024:  # beyond any double, and Python may refuse to write it out
-            return b"inf" if whole > 0 else b"-inf"
-        return str(whole).encode()
-    if isinstance(value, (float, np.floating)):
+    """Round a decimal, and a number of another width, as a column of such numbers is; leave other objects alone."""
+    if isinstance(value, np.floating):
         with np.errstate(all="ignore"):
-            number = float(value)
-        if math.isnan(number):
-            return None
-        return str(int(number) if number.is_integer() and abs(number) <= 2**53 else number).encode()
-    if isinstance(value, (datetime.date, datetime.time, np.datetime64)):
-        return str(value).encode() if value == value else None  # NaT differs from itself
-    return str(value).encode() if isinstance(value, Decimal) else None
+            return float(value)
+    return (math.nan if value.is_nan() else float(value)) if isinstance(value, Decimal) else value
 
 
 def _cases(words: Iterable[str]) -> list[str]:

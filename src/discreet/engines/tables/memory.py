@@ -4,7 +4,7 @@ Rows are taken in slices, so the table is never copied as a whole. pandas and Po
 object of theirs brings its library along.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,56 @@ class ArrayTable(_Table):
         return self._data[start:stop, position]
 
 
+class ColumnsTable(ArrayTable):
+    """Columns by name: a mapping of sequences, or records, which are mappings of values.
+
+    A record without a value for a column misses it.
+
+    Examples
+    --------
+    >>> ColumnsTable.of_records([{"a": 1, "b": "x"}, {"b": "y"}]).names, ColumnsTable({"a": [1, 2]}).size()
+    (('a', 'b'), 2)
+    """
+
+    bare = False
+
+    def __init__(self, columns: Mapping[Any, Any]) -> None:
+        self._columns = [_column(values) for values in columns.values()]
+        if not columns or len(set(map(len, self._columns))) > 1:
+            form = "columns of several lengths" if columns else "no column"
+            raise InvalidArgument("data", form, "a mapping of columns of one length", 'data={"age": [35, 52]}')
+        _Table.__init__(self, list(columns), len(self._columns[0]), "the table")
+
+    @classmethod
+    def of_records(cls, rows: Sequence[Mapping[Any, Any]]) -> "ColumnsTable":
+        """Read records; all of their keys are columns."""
+        return cls(
+            {name: [row.get(name) for row in rows] for name in dict.fromkeys(key for row in rows for key in row)}
+        )
+
+    def check(self, position: int, encoder: Encoder) -> None:
+        kind = self._columns[position].dtype
+        encoder.check(numpy_kind(kind), kind, self.label)
+
+    def plain(self, positions: Sequence[int], encoders: Sequence[Encoder]) -> bool:
+        """Columns lie apart, so no block of them is an array."""
+        return False
+
+    def _slice(self, position: int, start: int, stop: int) -> AnyArray:
+        return self._columns[position][start:stop]
+
+
+def _column(values: Any) -> AnyArray:
+    if isinstance(values, np.ndarray) and values.ndim == 1 and not isinstance(values, np.ma.MaskedArray):
+        return values
+    if isinstance(values, (str, bytes, Mapping, np.ndarray)) or not isinstance(values, Iterable):
+        raise InvalidType("data", "a mapping of single values", "a mapping of columns", 'data={"age": [35, 52]}')
+    listed = list(values)
+    found = np.empty(len(listed), object)
+    found[:] = listed
+    return found
+
+
 class ArrowTable(_Table):
     """An Arrow table or record batch."""
 
@@ -98,8 +148,12 @@ class ArrowTable(_Table):
         return self._data.column(position).slice(start, stop - start)
 
 
+#: Types of Polars whose Arrow form is none that can be read: the addresses of objects, or an error.
+_WITHOUT_ARROW = {"Object": "text", "Int128": "int", "UInt128": "int"}
+
+
 class PolarsTable(_Table):
-    """A Polars data frame; slices of it are handed over as Arrow."""
+    """A Polars data frame; slices of it are handed over as Arrow, or as the objects they hold."""
 
     def __init__(self, data: Any) -> None:
         super().__init__(data.columns, data.height, "the data frame")
@@ -107,15 +161,19 @@ class PolarsTable(_Table):
 
     def check(self, position: int, encoder: Encoder) -> None:
         kind = self._data.dtypes[position]
-        # Objects have no Arrow form at all.
-        known = "other" if str(kind) == "Object" else column_kind(self._slice(position, 0, 0).type)
+        known = _WITHOUT_ARROW.get(str(kind)) or column_kind(self._slice(position, 0, 0).type)
         encoder.check(known, kind, self.label)
 
-    def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
-        return encoder.arrow(piece)
+    def encode(self, piece: pa.Array | AnyArray, encoder: Encoder) -> FloatArray:
+        return encoder.arrow(piece) if isinstance(piece, pa.Array) else encoder.objects(piece)
 
-    def _slice(self, position: int, start: int, stop: int) -> pa.Array:
-        return self._data.to_series(position).slice(start, stop - start).to_arrow()
+    def _slice(self, position: int, start: int, stop: int) -> Any:
+        values = self._data.to_series(position).slice(start, stop - start)
+        if str(values.dtype) not in _WITHOUT_ARROW:
+            return values.to_arrow()
+        found = np.empty(len(values), object)
+        found[:] = values.to_list()
+        return found
 
 
 class PandasTable(_Table):

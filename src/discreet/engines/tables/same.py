@@ -11,14 +11,17 @@ spellings counts more people than there are, and a class of k spellings of one p
    different, and so do letters of different scripts that look alike.
 3. *Declared categories* as everywhere: by their text first. So a schema that declares ``07`` and ``7`` keeps them
    apart. What is no declared category follows rules 1 and 2.
-4. Empty text, ``nan`` with any sign, and null are missing.
+4. *Moments and times of day* in ISO 8601 without zeros behind the second, and without the time where it is midnight:
+   programs write them to different parts of a second.
+5. Empty text, ``nan`` with any sign, and null are missing.
 
 Where nothing is declared, rules 1 and 2 are a choice: ``07`` and ``7`` may be two people. Taken as one they make k
 and l smaller than they are, never larger; the other choice could promise what does not hold. Bounds of a numeric
 declaration do not clamp here, or all persons beyond a bound would be one. A key is a fixed point: the key of a key is
 itself, so keys that were stored can be compared with new ones.
 
-Nothing here looks at more than one value at a time, so batches and engines cannot matter.
+Values of other types have the text of `discreet.engines.tables.texts`. Nothing here looks at more than one value at a
+time, so batches and engines cannot matter, and nobody changes who the others are.
 """
 
 import re
@@ -30,8 +33,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.domain import Categorical, Column, category_text
-from discreet.engines.tables.columns import _as_arrow, as_text
+from discreet.engines.tables.columns import _as_arrow
 from discreet.engines.tables.encode import Encoder, arrow_kind
+from discreet.engines.tables.texts import as_text
 
 #: Characters that are not seen: those of Unicode's format class and others that it calls ignorable by default (joiners,
 #: fillers, variation selectors, tags), and control characters but for those that part lines and words.
@@ -57,6 +61,16 @@ _SHORTER = (
     (r"(\.[0-9]*?)0+$", r"\1"),
     (r"\.$", ""),
     (r"^-0$", "0"),
+)
+#: Steps that write moments and times of day in one way.
+_MOMENTS = (
+    (
+        r"^([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:(\.[0-9]*[1-9])0*|\.0*)?"
+        r"(?:(Z)|([+-][0-9]{2}):?([0-9]{2}))?$",
+        r"\1 \2\3\4\5\6",
+    ),
+    (r"^([0-9]{2}:[0-9]{2}:[0-9]{2})(?:(\.[0-9]*[1-9])0*|\.0*)$", r"\1\2"),
+    (r"^([0-9]{4}-[0-9]{2}-[0-9]{2}) 00:00:00$", r"\1"),
 )
 #: Stands before a declared category that only its text tells from another; no text that was made ready holds it.
 _MARK = "\x00"
@@ -144,6 +158,8 @@ def _texts(texts: pa.Array) -> pa.Array:
         bare = pc.replace_substring_regex(pc.utf8_normalize(bare, form="NFKC"), _DASHES, "-")
     bare = pc.utf8_trim(pc.replace_substring_regex(bare, _BLANKS, " "), " ")
     bare = pc.if_else(pc.match_substring_regex(bare, _MISSING), pa.scalar(None, pa.large_string()), bare)
+    for pattern, instead in _MOMENTS:
+        bare = pc.replace_substring_regex(bare, pattern, instead)
     return _long(_plain(bare))
 
 

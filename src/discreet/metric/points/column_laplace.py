@@ -71,10 +71,10 @@ class ColumnLaplace(Perturber):
     Neighbours: two values of one row. A row is clamped to the box and rounded to a public lattice. Exact discrete
     Laplace noise of one scale b, in steps, tells two lattice points that are D steps apart, summed over the columns, by
     at most e^(D/b). Without a radius D is at most the sum L of the columns' widths in steps and b = L/ε: any two rows
-    are within e^ε. With one, b = (radius + c)/(ε step), where c, a little more than d steps and a day for every date
-    column, is how far apart reading and rounding can move two rows (`discreet.metric.points.lattice`): rows at distance
-    r are within e^(ε (r + c)/(radius + c)), which is ε at distance radius and at most in proportion beyond it. Cost: ε
-    per row, and the categories' own.
+    are within e^ε. With one, b = (radius + c)/(ε step), where c, a little more than d steps, a day for every date
+    column and a second for every column of times, is how far apart reading and rounding can move two rows
+    (`discreet.metric.points.lattice`): rows at distance r are within e^(ε (r + c)/(radius + c)), which is ε at distance
+    radius and at most in proportion beyond it. Cost: ε per row, and the categories' own.
 
     Examples
     --------

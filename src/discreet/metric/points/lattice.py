@@ -17,7 +17,8 @@ r with places at distance p:
   reading keeps the order, so it ends on the same bound. Two values: at most two spacings further apart. Beside small
   bounds that is nothing; at 1.7·10^18 (times in nanoseconds) a spacing is 256.
 - A date becomes its day: |⌊a⌋ - ⌊b⌋| < |a - b| + 1. Two times, two seconds apart around midnight, are a day apart once
-  they are read. So a date column moves two records apart by one day more.
+  they are read. So a date column moves two records apart by one day more. A time of day becomes its whole second, so a
+  column of times moves them apart by one second more.
 
 With e_j for column j, in its own unit, these add ‖ |S| e ‖ to c, or the sum of |S| e: nothing that was read is then
 told apart by more than is promised of the records themselves. For whole days it is more noise than needed, by a day
@@ -65,7 +66,7 @@ def rounding_of(
 def reading_of(scaling: Scaling, dates: Sequence[bool] = (), *, summed: bool = False) -> float:
     """Return by how much more than two records apart what is read of them can lie, in the metric.
 
-    ``dates`` says which columns hold dates. See the head of this module.
+    ``dates`` says which columns hold dates or times of day. See the head of this module.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def reading_of(scaling: Scaling, dates: Sequence[bool] = (), *, summed: bool = F
 def how_read(reading: float, step: Fraction, dates: Sequence[bool]) -> str:
     """Say how values are read, where that moves them by more than the lattice does; empty where it does not."""
     if any(dates):
-        return "read (of dates the day, whatever the time) and "
+        return "read (of dates the day, of times the whole second) and "
     return "read as doubles and " if reading > step else ""
 
 

@@ -100,11 +100,12 @@ class NDLaplace(AtDistance):
     function of that point alone. Isotropic Laplace noise, rounded to the lattice, is added: two lattice points at
     distance p give every result with chances within e^(p · noise rate) of each other
     (`discreet.noise.vector.isotropic`). Reading and rounding move two points apart by at most c, a little more than
-    step·√n and a day for every date column (`discreet.metric.points.lattice`), and the noise rate is epsilon/(radius +
-    c). Clamping moves no two points apart, except where a matrix turns the box: D is then the distance of the clamped
-    points. Cost: epsilon (D + c)/(radius + c), which is epsilon at distance ``radius`` and at most in proportion beyond
-    it; each category its own ε. With "resample", P(z|x) is divided by the chance A(x) to end in the box, and A(x) <=
-    e^(p · noise rate) A(x'): the rate is at most doubled, and in one dimension it is.
+    step·√n, a day for every date column and a second for every column of times (`discreet.metric.points.lattice`), and
+    the noise rate is epsilon/(radius + c). Clamping moves no two points apart, except where a matrix turns the box: D
+    is then the distance of the clamped points. Cost: epsilon (D + c)/(radius + c), which is epsilon at distance
+    ``radius`` and at most in proportion beyond it; each category its own ε. With "resample", P(z|x) is divided by
+    the chance A(x) to end in the box, and A(x) <= e^(p · noise rate) A(x'): the rate is at most doubled, and in one
+    dimension it is.
 
     Examples
     --------

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from discreet.synopses.artifact.synopsis import Synopsis
 
 _MOST_EDGES, _EQUAL_BINS, _MOST_GROUPS = 100, 50, 100_000
+#: Parts of a leaf at which the error of a share is told: it is largest in the middle, and is taken as straight between.
+_PARTS = (1 / 16, 1 / 4, 1 / 2, 3 / 4, 15 / 16)
 #: Stretches in which a quantile is looked for.
 _FINE = 256
 
@@ -284,7 +286,7 @@ def _moments(synopsis: Synopsis, axis: int, asked: Query) -> tuple[FloatArray, .
     made = [np.zeros(len(lower)) for _ in range(3)]
     column = synopsis.domain.columns[axis]
     for low, high in asked[axis]:
-        a, b = (np.clip((np.clip(x, -1e300, 1e300) - there) / width, 0.0, 1.0) for x in (low, high))
+        a, b = (np.clip((np.clip(x, column.low, column.high) - there) / width, 0.0, 1.0) for x in (low, high))
         p1, p2, p3 = b - a, (b**2 - a**2) / 2, (b**3 - a**3) / 3
         inside = axis_share(lower, upper, [(low, high)], column)
         at = (
@@ -342,7 +344,8 @@ def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]
     curve = (risen - risen[0]) / span
     value = float(np.interp(share, curve, edges))
     found = _below(synopsis, axis, value, where)
-    step = (column.high - column.low) / _EQUAL_BINS
+    # Bounds that are far from 0 and near each other have fewer doubles between them than bins.
+    step = max((column.high - column.low) / _EQUAL_BINS, float(np.spacing(max(abs(column.low), abs(column.high)))))
     low, high = max(value - step, column.low), min(value + step, column.high)
     dense = float(np.interp(high, edges, curve) - np.interp(low, edges, curve)) / (high - low)
     errors = found.noise_error, found.evenness_error or 0.0
@@ -370,7 +373,7 @@ def _band(
     # Between the edges of leaves errors are larger than at them: both are looked at, leaf by leaf outwards.
     ends = np.unique(np.concatenate([synopsis.lower[:, axis], synopsis.upper[:, axis], edges[[0, -1]]]))
     ends = ends[~np.isnan(ends)]
-    places = np.sort(np.concatenate([ends, *(ends[:-1] + part * np.diff(ends) for part in (1 / 16, 1 / 2, 15 / 16))]))
+    places = np.sort(np.concatenate([ends, *(ends[:-1] + part * np.diff(ends) for part in _PARTS)]))
     start = int(np.searchsorted(places, np.interp(share, curve, edges)))
     for side in (-1, 1):
         k, far, steps = start + min(side, 0), 0, 0

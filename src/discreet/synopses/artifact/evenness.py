@@ -8,7 +8,9 @@ Of that the leaf itself says nothing, but its neighbours do:
   direction, and along all cut leaves together (their slopes mostly agree);
 - what a leaf has more than the mean of its neighbours is its lumpiness: κ w² f(1 - f) with κ between 0 (even) and 1
   (all rows in one place), the variance of a share under a Dirichlet process. What noise adds to such differences is
-  known and taken off, for all leaves at a cut together;
+  known and taken off, for all leaves at a cut together. Where rows end, at the end of the axis or beside leaves that
+  hold hardly any, a leaf has one neighbour to be compared with: it is compared with the line through the two leaves on
+  that side, too, because its rows may begin anywhere inside it;
 - leaves at one cut err alike, because people round alike everywhere: by what they differ together from both sides, by
   the roughness of the whole axis, and by the numbers that rows may be rounded to
   (`discreet.synopses.artifact.roughness`);
@@ -41,6 +43,8 @@ from discreet.synopses.artifact.measured import of_model
 if TYPE_CHECKING:
     from discreet.synopses.artifact.synopsis import Synopsis
 
+#: Of neighbours on one side: rows, their variance, where each lies, in widths of the leaf, and its number or -1.
+_Side: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, IntArray]
 Query: TypeAlias = dict[int, Intervals]
 #: A sum of questions: coefficients, and what is asked; an empty question is about all rows.
 Terms: TypeAlias = tuple[tuple[float, Query], ...]
@@ -49,6 +53,8 @@ Terms: TypeAlias = tuple[tuple[float, Query], ...]
 ALONE, CUT, AXIS = 0.5, 0.25, 0.25
 #: Leaves among which the one beside a leaf is looked for: those with the nearest middles.
 _NEAREST = 8
+#: A neighbour with less than this part of a leaf's density ends the rows.
+_ENDED = 0.125
 #: Parts of a leaf's width that are rounding.
 _EDGE = 1e-12
 
@@ -121,8 +127,29 @@ class Neighbours:
         both = np.where(met == 2, sum(noises), np.where(met == 1, sum(noises) + spread, 0.0))
         parts = np.maximum(met, 1.0)
         mean = sum(np.where(ok, v, 0.0) for ok, v in zip(seen, values, strict=True)) / parts
-        bend = np.where(met > 0, own - mean, 0.0)
-        return Beside(slope, bend, spread + sum(noises) / parts**2, both / (2 * reach) ** 2, met == 0)
+        bend, bend_noise = np.where(met > 0, own - mean, 0.0), spread + sum(noises) / parts**2
+        for k, side in enumerate((-1, 1)):
+            outer = sides[1 - k][0]
+            ends = np.flatnonzero(seen[k] & (sides[k][3] >= 0) & ~(outer >= _ENDED * own))
+            line, noise = self._line(axis, side, sides[k], ends)
+            off = own[ends] - line
+            wider = np.abs(off) > np.abs(bend[ends])
+            bend[ends[wider]], bend_noise[ends[wider]] = off[wider], (spread[ends] + noise)[wider]
+        return Beside(slope, bend, bend_noise, both / (2 * reach) ** 2, met == 0)
+
+    def _line(self, axis: int, side: int, beside: _Side, ends: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the rows that leaves would hold by the line through two leaves on one side, and their variance."""
+        near, noise, place = (part[ends] for part in beside[:3])
+        chosen = beside[3][ends]
+        far, far_noise, apart, _ = self._beside(axis, chosen, side)
+        # In rows and widths of the leaf itself, not of its neighbour.
+        rows = np.asarray(self._synopsis.weights, dtype=np.float64)[chosen]
+        scale = np.where(rows != 0, near / np.where(rows != 0, rows, 1.0), 1.0)
+        step = np.abs(apart) * (2 * np.abs(place) - 1)
+        known = np.isfinite(far) & (step > 0)
+        by = np.where(known, np.abs(place) / np.where(known, step, 1.0), 0.0)
+        line = (1 + by) * near - by * np.nan_to_num(far) * scale
+        return np.maximum(line, 0.0), (1 + by) ** 2 * noise + by**2 * np.nan_to_num(far_noise) * scale**2
 
     def axis(self, axis: int) -> roughness.Axis:
         """Return what the counts of whole slabs say of an axis."""
@@ -130,17 +157,17 @@ class Neighbours:
             self._axes[axis] = roughness.read(self._synopsis, axis)
         return self._axes[axis]
 
-    def _beside(self, axis: int, leaves: IntArray, side: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the rows that a leaf would hold with its neighbour's density, their variance, and where it lies."""
+    def _beside(self, axis: int, leaves: IntArray, side: int) -> _Side:
+        """Return the rows that a leaf would hold with its neighbour's density, their variance, its place and number."""
         s, span = self._synopsis, float(self._spans[axis])
         end = (s.upper if side > 0 else s.lower)[leaves, axis]
         width = self._widths[leaves, axis]
-        nothing = np.full(len(leaves), np.nan)
+        nothing, which = np.full(len(leaves), np.nan), np.full(len(leaves), -1)
         column = s.domain.columns[axis]
         inside = (end < column.high) if side > 0 else (end > column.low)
         asked = np.flatnonzero(inside & (width > 0))
         if not len(asked):
-            return nothing, nothing.copy(), nothing.copy()
+            return nothing, nothing.copy(), nothing.copy(), which
         if self._tree is None:
             self._tree = cKDTree(self._scaled)
         points = self._scaled[leaves[asked]].copy()
@@ -170,7 +197,8 @@ class Neighbours:
         weight[asked] = np.where(found, s.weights[chosen] * ratio, 0.0 if empty else np.nan)
         variance[asked] = np.where(found, s.variances[chosen] * ratio**2, 0.0)
         place[asked] = side * np.where(found, far, 1.0)
-        return weight, variance, place
+        which[asked] = np.where(found, chosen, -1)
+        return weight, variance, place, which
 
 
 def axis_share(lower: FloatArray, upper: FloatArray, intervals: Intervals, column: Column) -> FloatArray:

@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.arrays import FloatArray
-from discreet.engines.tables.encode import Encoder, text_of
+from discreet.core.domain import Categorical, Column
+from discreet.engines.tables.encode import Encoder
+from discreet.engines.tables.texts import as_text, text_of
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,8 @@ class Cells:
         bare = self.numeric & self.texts.is_null().to_numpy(zero_copy_only=False)
         if not bare.any():
             return self.texts
-        different, places = np.unique(self.numbers[bare], return_inverse=True)
-        written = pa.array([text_of(value) for value in different.tolist()], pa.large_binary())
-        return pc.replace_with_mask(self.texts, pa.array(bare), written.take(pa.array(places.ravel())))
+        written = as_text(pa.array(self.numbers[bare])).cast(pa.large_binary())
+        return pc.replace_with_mask(self.texts, pa.array(bare), written)
 
 
 def cells_of(values: Sequence[object]) -> Cells:
@@ -130,13 +131,24 @@ class Labelled:
 
     def text(self) -> pa.LargeBinaryArray:
         """Return labels, and values where there are none, as text."""
-        if pa.types.is_floating(self.values.type):
-            numbers = self.values.fill_null(np.nan).to_numpy(zero_copy_only=False)
-            numeric = ~np.isnan(numbers)
-            own = Cells(numbers, numeric, pa.nulls(len(numbers), pa.large_binary())).text()
-        else:
-            own = self.values.cast(pa.large_binary())
-        return pc.coalesce(self._labels(), own)
+        return pc.coalesce(self._labels(), as_text(self.values).cast(pa.large_binary()))
+
+    def codes(self, declared: Column | None) -> pa.Array:
+        """Return the values of a column of persons: one file may label a person whom another file does not.
+
+        Only a label that is one of the declared persons stands for its value.
+
+        Examples
+        --------
+        >>> from discreet import Categorical
+        >>> piece = Labelled(pa.array([7.0, 8.0]), {7: "Ann"})
+        >>> piece.codes(None).to_pylist(), piece.codes(Categorical("who", ["Ann", "8"])).to_pylist()
+        ([7.0, 8.0], [b'Ann', b'8'])
+        """
+        if not isinstance(declared, Categorical):
+            return self.values
+        known = pa.array(~np.isnan(Encoder(declared).arrow(self._labels())))
+        return pc.if_else(known, self.text(), as_text(self.values).cast(pa.large_binary()))
 
     def _labels(self) -> pa.LargeBinaryArray:
         known = pa.array(list(self.labels), self.values.type)

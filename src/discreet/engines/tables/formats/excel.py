@@ -14,9 +14,10 @@ from weakref import WeakValueDictionary
 from discreet.core.arrays import FloatArray
 from discreet.core.schema.dialect import Dialect
 from discreet.core.schema.file import toml_value
-from discreet.engines.tables.encode import Encoder, text_of
+from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.formats.cells import Cells, cells_of
 from discreet.engines.tables.part import Batch
+from discreet.engines.tables.texts import text_of
 from discreet.errors import DataSourceError, MissingExtra
 
 #: Rows turned into Python's objects at a time.

@@ -85,6 +85,11 @@ class StatisticsTable:
         """Return the type of a column: text where its codes have labels."""
         return pa.large_string() if self.names[position] in self.labels else self._kinds[position]
 
+    def code_kind(self, position: int) -> pa.DataType:
+        """Return the type of the codes of a column, as a `Labelled` piece holds them."""
+        kind = self._kinds[position]
+        return pa.float64() if self.names[position] in self.labels and pa.types.is_integer(kind) else kind
+
     def check(self, position: int, encoder: Encoder) -> None:
         kind = self._kinds[position]
         encoder.check(column_kind(kind), kind, self.label)

@@ -17,6 +17,7 @@ import pyarrow.ipc
 
 from discreet.core.arrays import FloatArray
 from discreet.engines.tables.encode import Encoder, column_kind
+from discreet.engines.tables.memory import PolarsTable
 from discreet.engines.tables.part import Batch
 from discreet.errors import DataSourceError, InvalidType
 
@@ -52,25 +53,34 @@ class StreamTable:
         again = self._relation if self._library == "duckdb" else self._library in _AGAIN
         self._once = isinstance(data, pa.RecordBatchReader) or not again
         self._spool = _spool_of(data) if self._once else None
+        #: A lazy frame without its rows: it knows the types that have no Arrow form, too.
+        self._head = PolarsTable(data.head(0).collect()) if self._lazy else None
+        if self._head is not None:
+            self.names = self._head.names
+            return
         self._schema = self._spool.schema if self._spool is not None else self._asked_schema()
         self.names = tuple(map(str, self._schema.names))
 
     def size(self) -> int:
         return 0  # nobody knows before all is read
 
-    def kind(self, position: int) -> pa.DataType:
-        """Return the type of a column."""
-        return self._schema.field(position).type
-
     def check(self, position: int, encoder: Encoder) -> None:
-        kind = self.kind(position)
+        if self._head is not None:
+            self._head.check(position, encoder)
+            return
+        kind = self._schema.field(position).type
         encoder.check(column_kind(kind), kind, self.label)
 
-    def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
-        return encoder.arrow(piece)
+    def encode(self, piece: Any, encoder: Encoder) -> FloatArray:
+        return self._head.encode(piece, encoder) if self._head is not None else encoder.arrow(piece)
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
         try:
+            if self._head is not None:
+                names = [self.names[p] for p in positions or [0]]
+                for frame in self._data.select(names).collect_batches(chunk_size=batch_size):
+                    yield from PolarsTable(frame).read(range(len(positions)), batch_size)
+                return
             for batch in self._batches(list(positions) or [0], batch_size):
                 for start in range(0, batch.num_rows, batch_size):
                     some = batch.slice(start, batch_size)
@@ -84,22 +94,16 @@ class StreamTable:
             ) from None
 
     def _batches(self, positions: list[int], batch_size: int) -> Iterator[pa.RecordBatch]:
-        names = [self.names[p] for p in positions]
         if self._spool is not None:
             yield from self._spool.batches(positions)
-        elif self._lazy:
-            for frame in self._data.select(names).collect_batches(chunk_size=batch_size):
-                yield from frame.to_arrow().to_batches()
         elif self._relation:
-            wanted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+            wanted = ", ".join('"' + self.names[p].replace('"', '""') + '"' for p in positions)
             yield from _relation_reader(self._data.project(wanted), batch_size)
         else:
             for batch in _reader(self._data):
                 yield batch.select(positions)
 
     def _asked_schema(self) -> pa.Schema:
-        if self._lazy:
-            return self._data.head(0).collect().to_arrow().schema
         if self._relation:
             return _relation_reader(self._data.limit(0), 1).schema
         return _reader(self._data).schema

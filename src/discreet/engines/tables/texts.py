@@ -1,0 +1,123 @@
+"""The text of a value, one for all sources: persons, and values that are compared, are told apart by it.
+
+A value's text depends on the value and on its type, never on other rows. `text_of` writes one Python object, `as_text`
+an Arrow column: at once where Arrow writes the same, through `text_of` otherwise.
+"""
+
+import datetime
+import math
+import uuid
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.engines.tables.text_numbers import readable
+
+_BYTES = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_string_view,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_binary_view,
+    pa.types.is_fixed_size_binary,
+)
+#: Types that Arrow writes as `text_of` does, and of which it can write every value.
+_AT_ONCE = (
+    pa.types.is_null,
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_date,
+    pa.types.is_time,
+    pa.types.is_timestamp,
+    pa.types.is_duration,
+)
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Tell whether an Arrow type holds text, or bytes that are taken as text."""
+    return any(test(kind) for test in _BYTES)
+
+
+def text_of(value: object) -> bytes | None:
+    """Return the text of an object, None if it has none that a table could hold.
+
+    A floating-point number that is whole is written with all its digits, so equal numbers of all types are alike.
+
+    Examples
+    --------
+    >>> text_of(7.0), text_of(2.0**60), text_of(np.float32(0.1)), text_of(True), text_of(object())
+    (b'7', b'1152921504606846976', b'0.1', b'true', None)
+    """
+    if isinstance(value, str):
+        return str.encode(value, "utf-8", "surrogatepass")
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return b"true" if value else b"false"
+    if isinstance(value, np.timedelta64):  # which NumPy calls an integer, and which is none
+        return None
+    if isinstance(value, (int, np.integer)):
+        whole = int(value)
+        if whole.bit_length() > 1024:  # beyond any double, and Python may refuse to write it out
+            return b"inf" if whole > 0 else b"-inf"
+        return str(whole).encode()
+    if isinstance(value, (float, np.floating)):
+        with np.errstate(all="ignore"):
+            # The shortest text of a small type is that of its own digits; a half is widened, as Arrow widens it.
+            short = np.float32(value) if isinstance(value, (np.float16, np.float32)) else float(value)
+        number = float(short)
+        if math.isnan(number):
+            return None
+        return str(int(number) if number.is_integer() else short).encode()
+    if isinstance(value, Decimal):
+        return _decimal(value)
+    if isinstance(value, (datetime.date, datetime.time, np.datetime64)):
+        return str(value).encode() if value == value else None  # NaT differs from itself
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return str(value.tolist() if isinstance(value, np.ndarray) else list(value)).encode("utf-8", "surrogatepass")
+    if isinstance(value, dict):
+        return str(value).encode("utf-8", "surrogatepass")
+    return str(value).encode() if isinstance(value, uuid.UUID) else None
+
+
+def _decimal(value: Decimal) -> bytes | None:
+    """Write a decimal without zeros at its end; in plain digits, unless there would be hundreds of them."""
+    if value.is_nan():
+        return None
+    if not value or abs(value.adjusted()) > 400:
+        return str(value).encode() if value else b"0"
+    text = f"{value:f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text).encode()
+
+
+def as_text(column: pa.Array) -> pa.Array:
+    """Write a column as texts. Equal numbers are written alike, whatever their type.
+
+    Otherwise a person or a value would count once for every type that files keep it in.
+
+    Examples
+    --------
+    >>> as_text(pa.array([7.0, 1e16, -0.0, 0.1, float("nan")])).to_pylist()
+    ['7', '10000000000000000', '0', '0.1', None]
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if is_bytes(column.type):
+        return readable(column.cast(pa.large_binary()))
+    if any(test(column.type) for test in _AT_ONCE):
+        return column.cast(pa.large_string())
+    if not (pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
+        return _one_by_one(column.to_pylist())
+    if pa.types.is_float16(column.type):
+        column = column.cast(pa.float32())
+    encoded = pc.dictionary_encode(column)
+    single = pa.types.is_float32(column.type)
+    values = encoded.dictionary.to_numpy() if single else encoded.dictionary.to_pylist()
+    return _one_by_one(values).take(encoded.indices)
+
+
+def _one_by_one(values: object) -> pa.Array:
+    return readable(pa.array([text_of(value) for value in values], pa.large_binary()))  # type: ignore[attr-defined]
