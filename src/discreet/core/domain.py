@@ -26,6 +26,7 @@ from discreet.core.arrays import FloatArray
 from discreet.core.box import Box, vector
 from discreet.core.columns import Categorical, Column, Date, Integer, Numeric, Time, category_text, even_edges
 from discreet.core.facts import Facts
+from discreet.core.output import write_whole
 from discreet.core.schema.dialect import Dialect, read_dialect
 from discreet.core.schema.file import load_schema, write_toml
 from discreet.core.unit import Person, Unit, read_unit, unit_to_plain
@@ -192,7 +193,7 @@ class Domain:
         columns = {c.name: lists.short(c, folder) for c in self._columns}
         text = write_toml({**unit, **written, "columns": columns, **self._facts.to_dict()}).rstrip("\n")
         if path is not None:
-            Path(path).write_text(text + "\n", encoding="utf-8")
+            write_whole(path, text + "\n", streams=True)
         return text
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
