@@ -152,12 +152,18 @@ class Domain:
         size = max(len(lower), len(upper)) if names is None else len(names)
         for label, corner in (("low", lower), ("high", upper)):
             if len(corner) not in (1, size):
-                raise InvalidArgument(label, len(corner), f"one number or {size} of them", f"{label}=0")
+                widest = corner.min() if label == "low" else corner.max()
+                raise InvalidArgument(label, len(corner), f"one number or {size} of them", f"{label}={widest:.17g}")
         labels = [f"x{i}" for i in range(size)] if names is None else list(names)
         if len(set(map(str, labels))) < len(labels):
             raise InvalidArgument("names", labels, "a list without repeats", "naming each column once")
-        corners = zip(labels, np.broadcast_to(lower, size), np.broadcast_to(upper, size), strict=True)
-        return cls._of([Numeric(n, float(a), float(b)) for n, a, b in corners], named=names is not None)
+        corners = list(zip(labels, np.broadcast_to(lower, size), np.broadcast_to(upper, size), strict=True))
+        try:
+            return cls._of([Numeric(n, float(a), float(b)) for n, a, b in corners], named=names is not None)
+        except InvalidArgument as error:
+            if not error.fix.startswith("low="):
+                raise
+            raise type(error)(error.name, error.value, error.expected, kinds.mended_box(corners)) from None
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Domain:
@@ -173,7 +179,10 @@ class Domain:
         'quasi-identifier'
         """
         columns, rest = load_schema(source)
-        return cls(columns, **rest)
+        try:
+            return cls(columns, **rest)
+        except InvalidArgument as error:
+            raise kinds.in_a_file(error) from None
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """Return the schema file's text, and write it if a path is given.
@@ -377,7 +386,7 @@ class Domain:
 
     def __repr__(self) -> str:
         shown = {
-            c.name: list(c.categories) if isinstance(c, Categorical) else c if isinstance(c, Integer) else _ends(c)
+            c.name: kinds.listed(c) if isinstance(c, Categorical) else c if isinstance(c, Integer) else _ends(c)
             for c in itertools.islice(self._columns, 6)
         }
         more = f" and {len(self) - 6} more" if len(self) > 6 else ""

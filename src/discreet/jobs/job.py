@@ -434,8 +434,6 @@ def _read_schema(given: Any) -> Any:
     if not isinstance(given["columns"], dict):
         expected = "one table [schema.columns.NAME] per column"
         raise InvalidType("[schema] columns", given["columns"], expected, "[schema.columns.age]")
-    if len(given) == 1:
-        return given["columns"]
     from discreet.core.domain import Domain
 
     return Domain.from_toml(write_toml(given))
