@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
@@ -18,7 +19,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from discreet.core.arrays import AnyArray, FloatArray, IntArray
-from discreet.errors import FormatError, InvalidArgument, InvalidType, SchemaError
+from discreet.core.figures import large_delta
+from discreet.errors import DiscreetWarning, FormatError, InvalidArgument, InvalidType, SchemaError
 
 #: A number that a budget or a scale may be written as.
 Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
@@ -128,6 +130,20 @@ def probability(name: str, value: object, *, closed: bool = False) -> Fraction:
     return number
 
 
+def slack(value: object, rows: object = None) -> Fraction:
+    """Check the δ of a promise, exact, and warn of one that is large for anybody, or for a public number of rows."""
+    share = probability("delta", value)
+    warn_of_delta(share, rows)
+    return share
+
+
+def warn_of_delta(share: Fraction, rows: object = None) -> None:
+    """Warn of a large δ."""
+    known = int(rows) if isinstance(rows, Integral) and not isinstance(rows, bool) and rows > 0 else None
+    if said := large_delta(float(share), known):
+        warnings.warn(said, DiscreetWarning, stacklevel=4)
+
+
 def finite(name: str, value: object, *, fix: str = "") -> float:
     """Check for a finite real number; a float."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, Decimal)):
@@ -205,6 +221,21 @@ def undeclared(name: object, known: Sequence[str]) -> SchemaError:
     meant = f" (did you mean {near!r}?)" if near else ""
     listed = ", ".join(map(repr, known[:20]))
     return SchemaError(f"column {name!r} is not declared in the domain{meant}; declared: {listed}")
+
+
+def check_text(name: str, value: str) -> None:
+    """Refuse a path or a text that no file can be called by and no page can show.
+
+    That is the character NUL, and half of a pair of surrogates: what is left of a byte that is not a character.
+    """
+    if "\0" in value:
+        fix = repr(value.replace("\0", "")) if value.strip("\0") else ""
+        raise InvalidArgument(name, value, "a text without the character NUL", fix)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        fix = repr(value.encode("utf-8", "replace").decode())
+        raise InvalidArgument(name, value, "a text in UTF-8", fix) from None
 
 
 def shape(name: str, value: object) -> tuple[int, ...] | None:

@@ -70,9 +70,11 @@ def special(path: str | Path) -> str:
     A name of an open file, such as ``/dev/stdout``, counts as one of those, whatever it leads to: the name must stay.
     """
     target = Path(path).expanduser()
+    if "\0" in str(target):
+        raise DataSourceError(f"output: {str(path)!r} holds the character NUL, which no name may; leave it out")
     try:
         mode = target.stat().st_mode
-    except (OSError, ValueError):
+    except OSError:
         return ""
     if open_number(target) is not None:
         return "pipe"

@@ -118,7 +118,7 @@ class Job:
                 raise kind.wrong("schema", None, "given: the declared columns")
             return None
         if isinstance(schema, (str, os.PathLike)):
-            return os.fspath(schema)
+            return check(kind, SCHEMA, schema)
         from discreet.core.domain import Domain
 
         if isinstance(schema, Mapping):

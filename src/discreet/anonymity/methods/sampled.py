@@ -225,7 +225,7 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
             check_ledger(self.ledger, self._own(), getattr(self.domain, "unit", None), type(self).__name__)
 
     def _own(self) -> Ledger:
-        epsilon, delta = sampling_epsilon(self.k, self.sample, self.delta), checks.probability("delta", self.delta)
+        epsilon, delta = sampling_epsilon(self.k, self.sample, self.delta), checks.slack(self.delta)
         own = Ledger(epsilon=epsilon, delta=delta)
         own.spend("drawn classes", epsilon, "parallel", delta=delta)
         return own
