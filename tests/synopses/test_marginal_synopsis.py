@@ -377,7 +377,7 @@ def test_a_stretch_without_width_says_so():
 
 
 def test_an_account_is_charged(tmp_path):
-    account = dc.Account.create(tmp_path / "a.account", dataset="people", epsilon=3, delta=1e-3)
+    account = dc.Account.create(tmp_path / "a.account", dataset="people", epsilon=3, delta=1e-5)
     dc.MarginalSynopsis(1.0, DOMAIN, ledger=account, random_state=0).fit(people(300))
     assert float(dc.Account(account.path).remaining) == 2
 

@@ -190,10 +190,12 @@ class _Warned:
         self._delta = delta
         self._told: set[str] = set()
 
-    def __call__(self, message: Warning | str, category: type[Warning], *rest: Any) -> None:
+    def __call__(
+        self, message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: object, **__: object
+    ) -> None:
         text = str(message).replace("try delta=", f"try {self._delta}")
         if not issubclass(category, DiscreetWarning):
-            sys.stderr.write(warnings.formatwarning(message, category, *rest[:2]))
+            sys.stderr.write(warnings.formatwarning(message, category, filename, lineno))
         elif text not in self._told:
             self._told.add(text)
             warn([text])

@@ -139,8 +139,8 @@ def slack(value: object, rows: object = None) -> Fraction:
 
 def warn_of_delta(share: Fraction, rows: object = None) -> None:
     """Warn of a large δ."""
-    known = int(rows) if isinstance(rows, Integral) and not isinstance(rows, bool) and rows > 0 else None
-    if said := large_delta(float(share), known):
+    known = int(rows) if isinstance(rows, Integral) and not isinstance(rows, bool) else 0
+    if said := large_delta(float(share), known if known > 0 else None):
         warnings.warn(said, DiscreetWarning, stacklevel=4)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -67,7 +68,12 @@ class Person:
         if not column or column != column.strip():
             raise InvalidArgument("person", column, "the name of a column", _EXAMPLE)
         if rows is None:
-            raise InvalidArgument("rows", rows, 'a whole number, at least 1, or "auto"', f"Person({column!r}, rows=8)")
+            raise InvalidArgument(
+                "rows",
+                rows,
+                'a whole number, at least 1, or "auto"',
+                f"Person({json.dumps(column, ensure_ascii=False)}, rows=8)",
+            )
         if isinstance(rows, str) and rows != "auto":
             fix = int(rows) if rows.isdecimal() and 0 < int(rows) <= MOST_ROWS else "auto"
             raise InvalidType("rows", rows, 'a whole number, at least 1, or "auto"', f"rows={fix!r}".replace("'", '"'))
