@@ -26,8 +26,8 @@ from discreet.cli.schema import register as register_schema
 from discreet.cli.studio import register as register_studio
 from discreet.cli.study import study
 from discreet.cli.verbs import add
-from discreet.core.checks import check_text
-from discreet.errors import DiscreetError, DiscreetWarning
+from discreet.core.checks import unfit
+from discreet.errors import DiscreetError, DiscreetWarning, InvalidArgument
 from discreet.jobs.declare import Kind, check, spoken
 from discreet.jobs.kinds import KINDS
 from discreet.jobs.options import EPSILON, SEED, SHELL
@@ -170,7 +170,8 @@ def main(args: Sequence[str] | None = None) -> None:
     try:
         typed = sys.argv[1:] if args is None else list(args)
         for text in typed:
-            check_text("argument", text)
+            if expected := unfit(text):
+                raise InvalidArgument("argument", text, expected)
         with warnings.catch_warnings():
             warnings.showwarning = _Warned("delta = " if typed[:1] == ["run"] else "--delta ")
             command(args, prog_name="discreet")

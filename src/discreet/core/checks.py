@@ -223,19 +223,21 @@ def undeclared(name: object, known: Sequence[str]) -> SchemaError:
     return SchemaError(f"column {name!r} is not declared in the domain{meant}; declared: {listed}")
 
 
-def check_text(name: str, value: str) -> None:
-    """Refuse a path or a text that no file can be called by and no page can show.
+def unfit(text: str) -> str:
+    """Say what is wrong with a path or a text that no file can be called by and no page can show; "" if nothing is.
 
     That is the character NUL, and half of a pair of surrogates: what is left of a byte that is not a character.
+
+    Examples
+    --------
+    >>> unfit("café"), unfit("a\\0b"), unfit("caf\\udce9")
+    ('', 'a text without the character NUL', 'a text in UTF-8')
     """
-    if "\0" in value:
-        fix = repr(value.replace("\0", "")) if value.strip("\0") else ""
-        raise InvalidArgument(name, value, "a text without the character NUL", fix)
     try:
-        value.encode()
+        text.encode()
     except UnicodeEncodeError:
-        fix = repr(value.encode("utf-8", "replace").decode())
-        raise InvalidArgument(name, value, "a text in UTF-8", fix) from None
+        return "a text in UTF-8"
+    return "a text without the character NUL" if "\0" in text else ""
 
 
 def shape(name: str, value: object) -> tuple[int, ...] | None:

@@ -1,12 +1,8 @@
 """The declaration of one column: bounds or categories, its role, and the rule for its missing values."""
 
-import ast
 import datetime
-import json
-import re
-import sys
 import warnings
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, cast
@@ -15,7 +11,7 @@ import numpy as np
 
 from discreet.core import checks, dates, lists
 from discreet.core.arrays import FloatArray
-from discreet.core.schema import coding
+from discreet.core.schema import coding, hints
 from discreet.errors import DiscreetWarning, InvalidArgument, InvalidType, SchemaError
 
 Category: TypeAlias = str | int | bool
@@ -30,9 +26,6 @@ ANYBODY = ("any",)
 MISSING_RULES: tuple[Missing, ...] = ("drop", "own")
 _USUAL = {"role": "attribute", "missing": "drop", "bottom": None, "top": None}
 _KEYS = {"kind", "bounds", "categories", "role", "missing", "categories_file", "bottom", "top"}
-_LARGEST = sys.float_info.max
-#: Categories that a suggestion repeats at most.
-_FEW = 12
 
 
 def category_text(value: Category) -> str:
@@ -80,7 +73,7 @@ class Numeric:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        fix = _mended(self.low, self.high)
+        fix = hints.mended(self.low, self.high)
         low = checks.finite(f"low bound of column {self.name!r}", self.low, fix=fix)
         high = checks.finite(f"high bound of column {self.name!r}", self.high, fix=fix)
         if not low < high or not np.isfinite(high - low):
@@ -127,11 +120,11 @@ class Date(Numeric):
             if day is None:
                 label = f"{side} bound of column {self.name!r}"
                 wrong = InvalidArgument if isinstance(bound, str) else InvalidType
-                raise wrong(label, bound, "a date such as 1984-05-01", _mended_days(self.low, self.high))
+                raise wrong(label, bound, "a date such as 1984-05-01", hints.mended_days(self.low, self.high))
             object.__setattr__(self, side, day)
         if not self.low < self.high:
             label, shown = f"bounds of column {self.name!r}", tuple(self.to_dict()["bounds"])
-            raise InvalidArgument(label, shown, "a first and a later last day", _mended_days(self.low, self.high))
+            raise InvalidArgument(label, shown, "a first and a later last day", hints.mended_days(self.low, self.high))
         super().__post_init__()
 
     def to_dict(self) -> dict[str, Any]:
@@ -170,7 +163,7 @@ class Integer(Numeric):
         top: Any = None, name: str = "",
     ) -> None:  # fmt: skip
         ends: list[float] = []
-        fix = _mended(low, high, whole=True)
+        fix = hints.mended(low, high, whole=True)
         for side, given, half in (("low", low, -0.5), ("high", high, 0.5)):
             label = f"{side} bound of column {name!r}" if name else side
             value = checks.finite(label, given, fix=fix)
@@ -181,7 +174,7 @@ class Integer(Numeric):
             ends.append(value)
         if not ends[0] < ends[1]:
             label = f"bounds of column {name!r}" if name else "bounds"
-            fix = _mended(*ends, whole=True)
+            fix = hints.mended(*ends, whole=True)
             raise InvalidArgument(label, (int(ends[0]), int(ends[1])), "two different whole numbers, low < high", fix)
         for part, value in zip(("low", "high"), (ends[0] - 0.5, ends[1] + 0.5), strict=True):
             object.__setattr__(self, part, value)
@@ -315,15 +308,13 @@ class Categorical:
         values = tuple(self.categories)
         for value in values:
             if not isinstance(value, (str, int, bool, np.integer, np.bool_)):
-                raise InvalidType(label, value, "text, whole numbers or booleans", _categories_meant(values))
+                raise InvalidType(label, value, "text, whole numbers or booleans", hints.categories_meant(values))
         texts = [category_text(v) for v in values]
         if not values:
             raise InvalidArgument(label, values, "a list of at least one category", '["a", "b"]')
         if len(set(texts)) < len(texts):
             twice = next(t for t in texts if texts.count(t) > 1)
-            once = [v for i, v in enumerate(values) if texts.index(texts[i]) == i]
-            fix = repr(once) if len(once) <= _FEW else "naming each category once"
-            raise InvalidArgument(label, twice, "a list without repeats", fix)
+            raise InvalidArgument(label, twice, "a list without repeats", hints.named_once(values, texts))
         plain = tuple(v.item() if isinstance(v, (np.integer, np.bool_)) else v for v in values)
         object.__setattr__(self, "categories", plain)
         checks.choice(f"ordered of column {self.name!r}", self.ordered, (True, False))
@@ -380,23 +371,18 @@ def read_column(name: object, declared: object) -> Column:
                 "columns", declared.name, f"keyed by its own name ({name!r})", f"{declared.name!r}: ..."
             )
         return declared
-    if isinstance(declared, Mapping):
-        try:
-            return _by_keys(name, declared)
-        except InvalidArgument as error:
-            raise _spelled(error, declared) from None
     if isinstance(declared, list):
         column = Categorical(name, cast(Any, declared))
-        if len(declared) == 2 and all(_is_number(x) for x in declared):
-            warnings.warn(_two_categories(name, declared), DiscreetWarning, stacklevel=4)
+        if len(declared) == 2 and all(hints.is_number(x) for x in declared):
+            warnings.warn(hints.two_categories(name, declared), DiscreetWarning, stacklevel=4)
         return column
-    if isinstance(declared, tuple):
+    if isinstance(declared, (tuple, Mapping)):
         try:
-            return _bounded(name, declared, {})
+            return _bounded(name, declared, {}) if isinstance(declared, tuple) else _by_keys(name, declared)
         except InvalidArgument as error:
-            raise _spelled(error, declared) from None
+            raise hints.spelled(error, declared) from None
     expected = "(low, high) or a list of categories"
-    raise InvalidType(f"declaration of column {name!r}", declared, expected, _declaration_meant(declared))
+    raise InvalidType(f"declaration of column {name!r}", declared, expected, hints.declaration_meant(declared))
 
 
 def _by_keys(name: str, declared: Mapping[str, Any]) -> Column:
@@ -449,132 +435,6 @@ def _pair(name: str, bounds: object) -> tuple[Any, Any]:
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
         raise InvalidArgument(f"bounds of column {name!r}", bounds, "a pair (low, high)", "low=0, high=1")
     return bounds[0], bounds[1]
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.bool_))
-
-
-def _number_text(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))
-
-
-def _mended(low: Any, high: Any, *, whole: bool = False, usual: tuple[float, float] = (0, 1)) -> str:
-    """Return bounds that can be used, as arguments: what was given, in the right order, wherever it is a number."""
-    step = 1 if whole else 0.5
-    ends = [float(x) if _is_number(x) and abs(x) <= _LARGEST else None for x in (low, high)]
-    if whole:
-        ends = [None if x is None or abs(x) > 2**51 else float(round(x)) for x in ends]
-    a, b = ends if None in ends else sorted(cast(list[float], ends))
-    if a is None:
-        a = usual[0] if b is None or usual[0] < b else b - max(1, abs(b) * 1e-9)
-    if b is None:
-        b = usual[1] if usual[1] > a else a + max(1, abs(a) * 1e-9)
-    if a == b:  # the value stays inside
-        a, b = (a, a + 1) if whole else (a - max(step, abs(a) * 1e-9), a + max(step, abs(a) * 1e-9))
-    if not np.isfinite(b - a):
-        a, b = a / 4, b / 4
-    return f"low={_number_text(a)}, high={_number_text(b)}"
-
-
-def _mended_days(low: Any, high: Any) -> str:
-    """Return the same for days."""
-    days = [x if isinstance(x, float) else dates.day_number(x) for x in (low, high)]
-    first, last = (dates.day_number(text) for text in ("1920-01-01", "2010-12-31"))
-    found = _mended(*days, whole=True, usual=(cast(float, first), cast(float, last)))
-    ends = [int(part.partition("=")[2]) for part in found.split(", ")]
-    return ", ".join(f'{side}="{dates.date_text(end)}"' for side, end in zip(("low", "high"), ends, strict=True))
-
-
-def _categories_meant(values: tuple[Any, ...]) -> str:
-    """Return how to declare what stands in a list with something that is not a category."""
-    if len(values) == 2 and all(_is_number(v) for v in values) and values[0] != values[1]:
-        return f"({', '.join(map(_number_text, sorted(values)))})"
-    missing = [v for v in values if v is None or v != v]
-    kept = [v for v in values if not (v is None or v != v)]
-    if 0 < len(kept) <= _FEW and missing and all(isinstance(v, (str, int, bool)) for v in kept):
-        return repr({"categories": kept, "missing": "own"})
-    return repr([str(v) for v in values]) if len(values) <= _FEW and all(map(_is_number, values)) else '["a", "b"]'
-
-
-def _declaration_meant(declared: object) -> str:
-    """Return how to declare what was probably meant by something that is not a declaration."""
-    if isinstance(declared, Set) and declared:  # it has no order, which a domain needs
-        numbers = all(map(_is_number, declared))
-        listed = sorted(declared, key=None if numbers else str)
-        return repr({"categories": listed} if numbers and len(listed) == 2 else listed)
-    if isinstance(declared, range) and len(declared) > 1:
-        ends = sorted((declared[0], declared[-1]))
-        return repr({"kind": "integer", "bounds": ends})
-    if isinstance(declared, np.ndarray) and declared.shape == (2,) and declared.dtype.kind in "iuf":
-        return _as_pair(_mended(*declared.tolist()))
-    return "(0, 1)"
-
-
-def _as_pair(fix: str) -> str:
-    keywords = cast(ast.Call, ast.parse(f"f({fix})", mode="eval").body).keywords
-    values = {str(k.arg): ast.literal_eval(k.value) for k in keywords}
-    return repr((values["low"], values["high"]))
-
-
-def _spelled(error: InvalidArgument, declared: Any) -> InvalidArgument:
-    """Return an error about a column with the fix as the declaration is written: a tuple, or a mapping with keys."""
-    bounds = declared.get("bounds") if isinstance(declared, Mapping) else declared
-    words = bounds if isinstance(bounds, (tuple, list)) and all(isinstance(b, str) for b in bounds) else ()
-    fix = error.fix
-    if "bound" in error.name and words and not any(dates.day_number(b) is not None for b in words):
-        # Texts that are not dates: times of day, or categories.
-        timed = len(words) == 2 and all(dates.second_number(b) is not None for b in words)
-        meant = {"kind": "time", "bounds": list(words)} if timed else {"categories": list(words)}
-        if isinstance(declared, Mapping):
-            fix = fix if declared.get("kind") == "time" else ", ".join(f'"{k}": {v!r}' for k, v in meant.items())
-        else:
-            fix = repr(meant) if timed else repr(list(words))
-    elif "bound" in error.name and isinstance(bounds, tuple) and len(bounds) != 2 and len(bounds) > 0:
-        fix = repr(list(bounds)) if not isinstance(declared, Mapping) else fix
-    if fix.startswith(("low=", "high=")):
-        pair = _as_pair(fix)
-        fix = f'"bounds": {list(ast.literal_eval(pair))}' if isinstance(declared, Mapping) else pair
-    elif isinstance(declared, Mapping) and (said := re.fullmatch(r"(role|missing|bottom|top)=(.*)", fix)):
-        fix = f'"{said[1]}": {said[2]}'
-    elif isinstance(declared, Mapping) and error.name.startswith("categories") and fix.startswith("["):
-        fix = f'"categories": {fix}'
-    elif isinstance(declared, Mapping) and error.name.startswith("categories") and fix.startswith("("):
-        fix = f'"bounds": {list(ast.literal_eval(fix))}'
-    return type(error)(error.name, error.value, error.expected, fix)
-
-
-def in_a_file(error: InvalidArgument) -> InvalidArgument:
-    """Return an error about a column with the fix as a line of a schema file."""
-    try:
-        keys = ast.literal_eval(f"{{{error.fix}}}")
-    except (SyntaxError, ValueError):
-        return error
-    if not isinstance(keys, dict):
-        return error
-    fix = ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in keys.items())
-    return type(error)(error.name, error.value, error.expected, fix)
-
-
-def mended_box(corners: Iterable[tuple[str, Any, Any]]) -> str:
-    """Return two corners of a box that can be used, as arguments."""
-    pairs = [ast.literal_eval(_as_pair(_mended(low, high))) for _, low, high in corners]
-    low, high = ([pair[i] for pair in pairs] for i in (0, 1))
-    return f"low={low}, high={high}"
-
-
-def listed(column: Categorical) -> Any:
-    """Return the categories of a column as a declaration that means them and nothing else."""
-    found = list(column.categories)
-    return {"categories": found} if len(found) == 2 and all(map(_is_number, found)) else found
-
-
-def _two_categories(name: str, declared: list[Any]) -> str:
-    ends = [x.item() if isinstance(x, np.generic) else x for x in declared]
-    return (
-        f"column {name!r}: the list {ends} declares two categories, and rows with any other value count as missing; "
-        f"write {_as_pair(_mended(*ends))} for bounds, or {{'categories': {ends}}} if just these two values are meant"
-    )
 
 
 def _check_name(name: object) -> None:

@@ -27,6 +27,7 @@ from discreet.core.box import Box, vector
 from discreet.core.columns import Categorical, Column, Date, Integer, Numeric, Time, category_text, even_edges
 from discreet.core.facts import Facts
 from discreet.core.output import write_whole
+from discreet.core.schema import hints
 from discreet.core.schema.dialect import Dialect, read_dialect
 from discreet.core.schema.file import load_schema, write_toml
 from discreet.core.unit import Person, Unit, read_unit, unit_to_plain
@@ -158,12 +159,8 @@ class Domain:
         if len(set(map(str, labels))) < len(labels):
             raise InvalidArgument("names", labels, "a list without repeats", "naming each column once")
         corners = list(zip(labels, np.broadcast_to(lower, size), np.broadcast_to(upper, size), strict=True))
-        try:
+        with hints.of_box(corners):
             return cls._of([Numeric(n, float(a), float(b)) for n, a, b in corners], named=names is not None)
-        except InvalidArgument as error:
-            if not error.fix.startswith("low="):
-                raise
-            raise type(error)(error.name, error.value, error.expected, kinds.mended_box(corners)) from None
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Domain:
@@ -179,10 +176,8 @@ class Domain:
         'quasi-identifier'
         """
         columns, rest = load_schema(source)
-        try:
+        with hints.in_a_file():
             return cls(columns, **rest)
-        except InvalidArgument as error:
-            raise kinds.in_a_file(error) from None
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """Return the schema file's text, and write it if a path is given.
@@ -386,7 +381,7 @@ class Domain:
 
     def __repr__(self) -> str:
         shown = {
-            c.name: kinds.listed(c) if isinstance(c, Categorical) else c if isinstance(c, Integer) else _ends(c)
+            c.name: hints.listed(c) if isinstance(c, Categorical) else c if isinstance(c, Integer) else _ends(c)
             for c in itertools.islice(self._columns, 6)
         }
         more = f" and {len(self) - 6} more" if len(self) > 6 else ""
