@@ -74,6 +74,7 @@ def test_a_synopsis_is_no_csv_file(table: Path) -> None:
     assert told.endswith(f"try --output {table / 's.parquet'}")
 
 
+@pytest.mark.filterwarnings("ignore:delta:discreet.errors.DiscreetWarning")
 @pytest.mark.parametrize(("verb", "more"), [
     ("synopsis", ("--epsilon", 1, "--rule", 4, "-o", "{}/s.parquet")),
     ("synopsis", ("--rho", 0.1, "--rule", 4, "-o", "{}/s.parquet")),
