@@ -74,6 +74,21 @@ class InvalidType(InvalidArgument, TypeError):
     """
 
 
+class DiscreetWarning(UserWarning):
+    """What was asked for is done, and is probably not what was meant; the text says how to say that it is.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import discreet as dc
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     domain = dc.Domain({"age": [17, 90]})
+    >>> print(str(told[0].message).partition("; ")[2])
+    write (17, 90) for bounds, or {'categories': [17, 90]} if just these two values are meant
+    """
+
+
 class SchemaError(DiscreetError, ValueError):
     """The declared columns and the columns of the data, or of a schema file, do not fit together.
 

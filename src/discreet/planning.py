@@ -252,6 +252,7 @@ def outlook(
     slack = float(checks.probability("delta", delta, closed=True))
     if slack > SURE_DELTA:
         raise InvalidArgument("delta", delta, f"at most {SURE_DELTA:g} for a forecast", "delta=1e-6")
+    checks.warn_of_delta(Fraction(slack), n)
     distance = float(checks.positive("radius", radius))
     target = None if target_error is None else float(checks.positive("target_error", target_error))
 

@@ -96,7 +96,7 @@ def show(
         findings = [asdict(finding) for finding in chosen.findings(results)]
         typer.echo(json.dumps({"study": chosen.name, "findings": findings}, default=str))
     elif as_html is not None:
-        write_whole(as_html, html(chosen, results))
+        write_whole(as_html, html(chosen, results), streams=True)
         console.print(f"  [cyan]{escape(str(as_html))}[/]", soft_wrap=True)
     elif as_markdown:
         typer.echo(text, nl=False)

@@ -74,6 +74,7 @@ def test_a_synopsis_is_no_csv_file(table: Path) -> None:
     assert told.endswith(f"try --output {table / 's.parquet'}")
 
 
+@pytest.mark.filterwarnings("ignore:delta:discreet.errors.DiscreetWarning")
 @pytest.mark.parametrize(("verb", "more"), [
     ("synopsis", ("--epsilon", 1, "--rule", 4, "-o", "{}/s.parquet")),
     ("synopsis", ("--rho", 0.1, "--rule", 4, "-o", "{}/s.parquet")),
@@ -95,6 +96,7 @@ def test_no_half_is_suggested_for_a_delta() -> None:
         dc.GridSynopsis(1.0, (0, 1), delta=1).fit([[0.5]])
 
 
+@pytest.mark.filterwarnings("ignore:delta:discreet.errors.DiscreetWarning")
 def test_the_promise_says_what_a_large_delta_means() -> None:
     made = {d: str(dc.GridSynopsis(None, (0, 1), 4, rho=0.1, delta=d).fit([[0.5]]).guarantee_) for d in (0.1, 1e-6)}
     assert "anything may come out about anybody" in made[0.1]

@@ -198,7 +198,7 @@ def test_the_target_of_the_schema_is_the_target(folder):
 
 def test_more_rows_of_a_release_cost_nothing(folder):
     """Rows are drawn from what is published already: another number of them is not another release."""
-    account = dc.Account.create(folder / "a.account", dataset="people", epsilon=3, delta=1e-3)
+    account = dc.Account.create(folder / "a.account", dataset="people", epsilon=3, delta=1e-5)
     given = ("--schema", "schema.toml", "--epsilon", "1", "--delta", "1e-9", "--account", "a.account", "-o", "safe.csv")
     run("synthesize", "people.csv", *given)
     sealed = (folder / "safe.synopsis.parquet").read_bytes()

@@ -52,7 +52,9 @@ def test_a_schema_file_round_trips(tmp_path: Path) -> None:
 
 names = st.text(min_size=1, max_size=8).filter(lambda s: s == s.strip() and s)
 bounds = st.tuples(st.floats(-1e100, 1e100), st.floats(-1e100, 1e100)).filter(lambda p: p[1] - p[0] >= 1e-100)
-categories = st.lists(st.text(max_size=6) | st.integers(), min_size=1, max_size=4, unique_by=str)
+categories = st.lists(st.text(max_size=6) | st.integers(), min_size=1, max_size=4, unique_by=str).map(
+    lambda c: {"categories": c}
+)
 
 
 @given(st.dictionaries(names, bounds | categories, min_size=1, max_size=5))
@@ -133,7 +135,7 @@ def test_declared_bounds_cannot_be_changed_from_outside() -> None:
         ({"a": {"role": "target"}}, SchemaError, "either"),
         ({"a": {"bounds": (0, 1), "colour": 1}}, SchemaError, "colour"),
         ({"a": {"bounds": (0, 1), "role": "king"}}, InvalidArgument, "role of column 'a'"),
-        ({"a": {"bounds": (0, 1), "missing": 3}}, InvalidType, "missing rule of column 'a'"),
+        ({"a": {"bounds": (0, 1), "missing": 3}}, InvalidType, "missing of column 'a'"),
         ({"a": {"bounds": 3}}, InvalidArgument, "pair"),
         ({"a": {"categories": "xy"}}, InvalidType, "list of categories"),
         ({"": (0, 1)}, InvalidArgument, "column name"),

@@ -605,7 +605,13 @@ def test_columns_that_differ_by_capitals_or_have_odd_names_are_told_apart(spark:
 
 def test_types_nulls_and_dates_follow_the_rules_of_the_other_engines(spark: Any) -> None:
     domain = dc.Domain(
-        {"n": (0, 10), "price": (0, 10), "code": [1, 2], "yes": [False, True], "born": ("2000-01-01", "2009-12-31")}
+        {
+            "n": (0, 10),
+            "price": (0, 10),
+            "code": {"categories": [1, 2]},
+            "yes": [False, True],
+            "born": ("2000-01-01", "2009-12-31"),
+        }
     )
     types = "n smallint, price decimal(6,2), code string, yes boolean, born date"
     day = datetime.date(2005, 6, 1)

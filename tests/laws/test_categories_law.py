@@ -129,6 +129,7 @@ def test_the_whole_law_keeps_the_promise() -> None:
     assert worst == pytest.approx(0.1, abs=1e-9)  # and it is used up
 
 
+@pytest.mark.filterwarnings("ignore:delta:discreet.errors.DiscreetWarning")
 def test_draws_follow_the_chances_and_are_independent() -> None:
     """500 draws on two words that two persons each have: false alarm three in a million (five standard deviations)."""
     pi = chances(Fraction(1), Fraction(1, 10)) / 2.0**BITS
@@ -140,6 +141,7 @@ def test_draws_follow_the_chances_and_are_independent() -> None:
         assert abs(hits - 500 * chance) < 5 * math.sqrt(500 * chance * (1 - chance))
 
 
+@pytest.mark.filterwarnings("ignore:delta:discreet.errors.DiscreetWarning")
 def test_a_word_that_nobody_counts_for_never_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even by the lowest number that can be drawn, one time in 2^62."""
     monkeypatch.setattr(categories, "below", lambda bound, size, rng: np.zeros(size, np.int64))

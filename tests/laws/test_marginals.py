@@ -23,11 +23,11 @@ from discreet.synopses.marginals import estimator, field, release
 from discreet.synopses.marginals import purse as purse_file
 from enumeration import worst_loss
 
-DOMAIN = dc.Domain({"a": [0, 1], "b": [7]})
+DOMAIN = dc.Domain({"a": {"categories": [0, 1]}, "b": [7]})
 #: The real way to noise: every law that is drawn from is its choice.
 NOISY = Purse._noisy
 RHO = Fraction(1, 2)
-WIDE = dc.Domain({"a": [0, 1], "b": [0, 1, 2], "c": dc.Integer(0, 1), "d": (0, 1)})
+WIDE = dc.Domain({"a": {"categories": [0, 1]}, "b": [0, 1, 2], "c": dc.Integer(0, 1), "d": (0, 1)})
 #: A column that follows from another one, and combinations that cannot occur.
 TOLD = {"functions": {"e": {"b": {0: 5, 1: 6, 2: 6}}}, "impossible": [{"a": 1, "b": 2}, {"c": 1, "d": (0.3, 0.5)}]}
 FACTS = dc.Domain({**WIDE.to_dict(), "e": dc.Integer(5, 6)}, **TOLD)
@@ -71,7 +71,9 @@ def test_scores_without_noise_are_caught(monkeypatch, no_climb):
 
 
 FEW = dc.Domain(
-    {"a": [0, 1], "b": [7], "c": [8, 9]}, functions={"c": {"a": {0: 8, 1: 9}}}, impossible=[{"a": 1, "b": 7}]
+    {"a": {"categories": [0, 1]}, "b": [7], "c": {"categories": [8, 9]}},
+    functions={"c": {"a": {0: 8, 1: 9}}},
+    impossible=[{"a": 1, "b": 7}],
 )
 
 

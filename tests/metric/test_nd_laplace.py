@@ -256,7 +256,7 @@ def test_mixed_tables():
     assert kept == pytest.approx(math.e / (1 + math.e), abs=0.03)
     assert m.guarantee_.epsilon == pytest.approx(4.5)
     assert len(m.guarantee_.ledger) == 4
-    array = NDLaplace(1, 0.1, {"a": (0, 1), "c": [0, 1]}, category_epsilon=1, random_state=1).transform(
+    array = NDLaplace(1, 0.1, {"a": (0, 1), "c": {"categories": [0, 1]}}, category_epsilon=1, random_state=1).transform(
         np.array([[0.5, 1.0], [0.2, 0.0]])
     )
     assert array.shape == (2, 2)

@@ -38,6 +38,7 @@ def test_a_word_that_very_many_have_always_comes_out() -> None:
         assert private_categories(["w"] * 200, list(range(200)), epsilon=1, delta=1e-6, rng=seed) == ["w"]
 
 
+@pytest.mark.filterwarnings("ignore:delta:discreet.errors.DiscreetWarning")
 def test_order_batches_and_types_do_not_matter() -> None:
     words, persons = _table()
     asked: dict[str, Any] = {"epsilon": 1, "delta": 1e-4, "rng": 3}
@@ -57,6 +58,7 @@ def test_order_batches_and_types_do_not_matter() -> None:
     assert private_categories(*mixed, rows=2, **asked) == few != expected
 
 
+@pytest.mark.filterwarnings("ignore:delta:discreet.errors.DiscreetWarning")
 def test_rows_never_make_it_fail() -> None:
     asked: dict[str, Any] = {"epsilon": math.inf, "delta": 0.5, "rng": 0}
     odd = ["a", None, "", "\ud800", 3.5, object(), True, 7, "e\u0301", "\u00e9"]

@@ -136,6 +136,8 @@ class Account(Standing):
             means = f"with chance {float(share):g} anything may come out about anybody"
             expected = f"at most {SURE_DELTA:g} unless it is said twice ({means})"
             raise InvalidArgument("delta", delta, expected, "delta=1e-6, or yes_really=True")
+        if not yes_really:
+            checks.warn_of_delta(share)
         made = cls.__new__(cls)
         made._start(path, disk)
         made._chain.create({

@@ -5,6 +5,7 @@ Heavy modules are imported inside the verbs, so that ``discreet --help`` answers
 
 import json
 import sys
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -18,14 +19,15 @@ from discreet._version import __version__
 from discreet.cli import ask, audit, plan, sketch, synopsis, tables
 from discreet.cli.account import account
 from discreet.cli.collect import collect
-from discreet.cli.common import Json, console, epilog, warn_if_seeded, working
+from discreet.cli.common import Json, console, epilog, warn, warn_if_seeded, working
 from discreet.cli.data import data
 from discreet.cli.run import register as register_run
 from discreet.cli.schema import register as register_schema
 from discreet.cli.studio import register as register_studio
 from discreet.cli.study import study
 from discreet.cli.verbs import add
-from discreet.errors import DiscreetError
+from discreet.core.checks import unfit
+from discreet.errors import DiscreetError, DiscreetWarning, InvalidArgument
 from discreet.jobs.declare import Kind, check, spoken
 from discreet.jobs.kinds import KINDS
 from discreet.jobs.options import EPSILON, SEED, SHELL
@@ -166,7 +168,13 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run the command line; an error that names its fix is shown without a traceback."""
     command = _command()
     try:
-        command(args, prog_name="discreet")
+        typed = sys.argv[1:] if args is None else list(args)
+        for text in typed:
+            if expected := unfit(text):
+                raise InvalidArgument("argument", text, expected)
+        with warnings.catch_warnings():
+            warnings.showwarning = _Warned("delta = " if typed[:1] == ["run"] else "--delta ")
+            command(args, prog_name="discreet")
     except DiscreetError as error:
         _refuse(str(error))
     except MemoryError:
@@ -174,6 +182,24 @@ def main(args: Sequence[str] | None = None) -> None:
     except OSError as error:
         # What the checks before could not foresee: a full disk, a file that went away.
         _refuse(f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}; check file and disk")
+
+
+class _Warned:
+    """Shows a warning of this package as one sentence, once and in the words of the shell; others as Python does."""
+
+    def __init__(self, delta: str) -> None:
+        self._delta = delta
+        self._told: set[str] = set()
+
+    def __call__(
+        self, message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: object, **__: object
+    ) -> None:
+        text = str(message).replace("try delta=", f"try {self._delta}")
+        if not issubclass(category, DiscreetWarning):
+            sys.stderr.write(warnings.formatwarning(message, category, filename, lineno))
+        elif text not in self._told:
+            self._told.add(text)
+            warn([text])
 
 
 def _refuse(why: str) -> None:

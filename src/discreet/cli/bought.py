@@ -69,7 +69,7 @@ def buy(
     share = Fraction(1, len(purchase.columns))
     price: dict[str, Any] = {
         "epsilon": checks.positive("epsilon", purchase.epsilon) * share,
-        "delta": checks.probability("delta", purchase.delta) * share,
+        "delta": checks.slack(purchase.delta) * share,
     }
     if account is not None:
         account.check("categories", **{n: v * len(purchase.columns) for n, v in price.items()}, unit=_unit(account))

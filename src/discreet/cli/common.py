@@ -12,6 +12,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 
+from discreet.core.output import open_number
+
 console = Console()
 #: The flag that every verb has.
 Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON instead.")]
@@ -95,7 +97,7 @@ def tell(show: Callable[[Any], None], result: Any, as_json: bool) -> None:
     if as_json:
         printed = result.figures if result.printed is None else result.printed
         typer.echo(json.dumps(printed, ensure_ascii=False, default=str))
-    else:
+    elif all(open_number(path) != 1 for path in result.files.values()):  # nothing behind a page that was asked for
         show(result)
     warn(result.figures.get("warnings", ()))
 

@@ -73,10 +73,11 @@ class Box:
 
 def vector(name: str, value: Any) -> FloatArray:
     """Read a number or a list of them."""
+    fix = f"{name}={1 if name in ('high', 'upper') else 0}"
     try:
         vector = np.atleast_1d(np.array(value, dtype=np.float64))
     except (TypeError, ValueError):
-        raise InvalidType(name, value, "a number or a list of numbers", f"{name}=[0, 0]") from None
+        raise InvalidType(name, value, "a number or a list of numbers", fix) from None
     if vector.ndim != 1 or not vector.size:
-        raise InvalidArgument(name, value, "a number or a non-empty list of numbers", f"{name}=[0, 0]")
+        raise InvalidArgument(name, value, "a number or a non-empty list of numbers", fix)
     return vector

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
@@ -18,7 +19,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from discreet.core.arrays import AnyArray, FloatArray, IntArray
-from discreet.errors import FormatError, InvalidArgument, InvalidType, SchemaError
+from discreet.core.figures import large_delta
+from discreet.errors import DiscreetWarning, FormatError, InvalidArgument, InvalidType, SchemaError
 
 #: A number that a budget or a scale may be written as.
 Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
@@ -75,7 +77,7 @@ def exact(name: str, value: object, expected: str, fix: str) -> Fraction:
 
 def positive(name: str, value: object, *, fix: str = "") -> Fraction:
     """Check for a positive finite number; exact."""
-    fix = fix or f"{name}=1.0"
+    fix = fix or meant(name, value, "1.0", lambda x: x > 0)
     number = exact(name, value, "a positive finite number", fix)
     if number <= 0:
         raise InvalidArgument(name, value, "a positive finite number", fix)
@@ -87,10 +89,27 @@ def budget(name: str, value: object) -> Exact:
     if isinstance(value, (float, np.floating)) and value == math.inf:
         return math.inf
     expected = "a positive finite number (or math.inf for a run without privacy)"
-    number = exact(name, value, expected, f"{name}=1.0")
+    fix = meant(name, value, "1.0", lambda x: 0 < x <= LARGEST_BUDGET)
+    number = exact(name, value, expected, fix)
     if not 0 < number <= LARGEST_BUDGET:
-        raise InvalidArgument(name, value, expected, f"{name}=1.0")
+        raise InvalidArgument(name, value, expected, fix)
     return number
+
+
+def meant(name: str, value: object, usual: str, fits: Callable[[float], bool]) -> str:
+    """Return what to write: the number that a text holds, also with a decimal comma, if it fits; else a usual one.
+
+    Examples
+    --------
+    >>> meant("epsilon", "0,5", "1.0", lambda x: x > 0), meant("epsilon", "much", "1.0", lambda x: x > 0)
+    ('epsilon=0.5', 'epsilon=1.0')
+    """
+    text = value.strip().replace(",", ".") if isinstance(value, str) else ""
+    try:
+        number = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        number = math.nan
+    return f"{name}={text if math.isfinite(number) and fits(number) else usual}"
 
 
 def written_amount(text: object) -> Fraction:
@@ -103,11 +122,26 @@ def written_amount(text: object) -> Fraction:
 def probability(name: str, value: object, *, closed: bool = False) -> Fraction:
     """Check a probability, exact; open interval unless ``closed``."""
     expected = "a number from 0 to 1" if closed else "a number strictly between 0 and 1"
-    fix = f"{name}={'1e-6' if name == 'delta' else '0.5'}"  # half a chance would be no privacy
+    # Half a chance would be no privacy.
+    fix = meant(name, value, "1e-6" if name == "delta" else "0.5", lambda x: 0 < x < 1)
     number = exact(name, value, expected, fix)
     if not (0 <= number <= 1 if closed else 0 < number < 1):
         raise InvalidArgument(name, value, expected, fix)
     return number
+
+
+def slack(value: object, rows: object = None) -> Fraction:
+    """Check the δ of a promise, exact, and warn of one that is large for anybody, or for a public number of rows."""
+    share = probability("delta", value)
+    warn_of_delta(share, rows)
+    return share
+
+
+def warn_of_delta(share: Fraction, rows: object = None) -> None:
+    """Warn of a large δ."""
+    known = int(rows) if isinstance(rows, Integral) and not isinstance(rows, bool) else 0
+    if said := large_delta(float(share), known if known > 0 else None):
+        warnings.warn(said, DiscreetWarning, stacklevel=4)
 
 
 def finite(name: str, value: object, *, fix: str = "") -> float:
@@ -125,7 +159,7 @@ def finite(name: str, value: object, *, fix: str = "") -> float:
 
 def whole(name: str, value: object, *, low: int = 0, high: int | None = None, fix: str = "") -> int:
     """Check for a whole number in ``low..high``."""
-    fix = fix or f"{name}={max(low, 1)}"
+    fix = fix or f"{name}={_nearest_whole(value, low, high)}"
     expected = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
         raise InvalidType(name, value, expected, fix)
@@ -133,6 +167,17 @@ def whole(name: str, value: object, *, low: int = 0, high: int | None = None, fi
     if number < low or (high is not None and number > high):
         raise InvalidArgument(name, value, expected, fix)
     return number
+
+
+def _nearest_whole(value: object, low: int, high: int | None) -> int:
+    """Return the whole number that is nearest to what was given, and can be used; else a small one."""
+    try:
+        number = math.nan if isinstance(value, (bool, np.bool_)) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number) or number < max(low, 1):
+        return max(low, 1)
+    return round(number) if high is None else min(round(number), high)
 
 
 #: More options than this are not all listed in an error.
@@ -150,8 +195,10 @@ def choice(name: str, value: object, options: Sequence[T], *, fix: str = "") -> 
     listed = ", ".join(shown)
     kind = InvalidArgument if isinstance(value, str) else InvalidType
     known = {str(option): option for option in options}
-    meant = nearest(value, list(known)) if isinstance(value, str) else None
-    fix = fix or f"{name}={options[0] if meant is None else known[meant]!r}"
+    near = nearest(value, list(known)) if isinstance(value, str) else None
+    if near is None and isinstance(value, str) and value:  # the beginning of one
+        near = next((text for text in known if text.casefold().startswith(value.strip().casefold())), None)
+    fix = fix or f"{name.partition(' of column ')[0]}={options[0] if near is None else known[near]!r}"
     raise kind(name, value, f"one of {listed}", fix)
 
 
@@ -174,6 +221,23 @@ def undeclared(name: object, known: Sequence[str]) -> SchemaError:
     meant = f" (did you mean {near!r}?)" if near else ""
     listed = ", ".join(map(repr, known[:20]))
     return SchemaError(f"column {name!r} is not declared in the domain{meant}; declared: {listed}")
+
+
+def unfit(text: str) -> str:
+    """Say what is wrong with a path or a text that no file can be called by and no page can show; "" if nothing is.
+
+    That is the character NUL, and half of a pair of surrogates: what is left of a byte that is not a character.
+
+    Examples
+    --------
+    >>> unfit("café"), unfit("a\\0b"), unfit("caf\\udce9")
+    ('', 'a text without the character NUL', 'a text in UTF-8')
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "a text in UTF-8"
+    return "a text without the character NUL" if "\0" in text else ""
 
 
 def shape(name: str, value: object) -> tuple[int, ...] | None:

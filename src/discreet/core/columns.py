@@ -1,7 +1,8 @@
 """The declaration of one column: bounds or categories, its role, and the rule for its missing values."""
 
 import datetime
-from collections.abc import Iterable, Mapping, Set
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, cast
@@ -10,8 +11,8 @@ import numpy as np
 
 from discreet.core import checks, dates, lists
 from discreet.core.arrays import FloatArray
-from discreet.core.schema import coding
-from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.core.schema import coding, hints
+from discreet.errors import DiscreetWarning, InvalidArgument, InvalidType, SchemaError
 
 Category: TypeAlias = str | int | bool
 Role = Literal["attribute", "quasi-identifier", "sensitive", "identifier", "target", "person"]
@@ -76,11 +77,12 @@ class Numeric:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        low = checks.finite(f"low bound of column {self.name!r}", self.low, fix="low=0")
-        high = checks.finite(f"high bound of column {self.name!r}", self.high, fix="high=1")
-        expected, fix = "", "[0, 1]"
+        fix = hints.mended(self.low, self.high)
+        low = checks.finite(f"low bound of column {self.name!r}", self.low, fix=fix)
+        high = checks.finite(f"high bound of column {self.name!r}", self.high, fix=fix)
+        expected = ""
         if not low < high:
-            expected, fix = "a non-empty interval (low < high)", f"[{high:g}, {low:g}]" if low > high else fix
+            expected = "a non-empty interval (low < high)"
         elif max(-low, high) > _MOST or high - low < _LEAST:
             expected = f"from {-_MOST:g} to {_MOST:g} and at least {_LEAST:g} apart"
         if expected:
@@ -126,12 +128,11 @@ class Date(Numeric):
             if day is None:
                 label = f"{side} bound of column {self.name!r}"
                 wrong = InvalidArgument if isinstance(bound, str) else InvalidType
-                raise wrong(label, bound, "a date such as 1984-05-01", f'{side}="1984-05-01"')
+                raise wrong(label, bound, "a date such as 1984-05-01", hints.mended_days(self.low, self.high))
             object.__setattr__(self, side, day)
         if not self.low < self.high:
             label, shown = f"bounds of column {self.name!r}", tuple(self.to_dict()["bounds"])
-            turned = '["1920-01-01", "2010-12-31"]' if self.low == self.high else str(list(reversed(shown)))
-            raise InvalidArgument(label, shown, "a first and a later last day", turned)
+            raise InvalidArgument(label, shown, "a first and a later last day", hints.mended_days(self.low, self.high))
         super().__post_init__()
 
     def to_dict(self) -> dict[str, Any]:
@@ -169,19 +170,19 @@ class Integer(Numeric):
         self, low: Any, high: Any, *, role: Role = "attribute", missing: Missing = "drop", bottom: Any = None,
         top: Any = None, name: str = "",
     ) -> None:  # fmt: skip
-        ends = []
+        ends: list[float] = []
+        fix = hints.mended(low, high, whole=True)
         for side, given, half in (("low", low, -0.5), ("high", high, 0.5)):
             label = f"{side} bound of column {name!r}" if name else side
-            value = checks.finite(label, given, fix=f"{side}=0")
+            value = checks.finite(label, given, fix=fix)
             if (value - half).is_integer() and isinstance(given, float):  # a copy: the end of the axis already
                 value -= half
             if not value.is_integer() or abs(value) > 2**51:  # a half beside it must be a double
-                near = round(value) if abs(value) <= 2**51 else 0
-                raise InvalidArgument(label, given, "a whole number between -2**51 and 2**51", f"{side}={near}")
+                raise InvalidArgument(label, given, "a whole number between -2**51 and 2**51", fix)
             ends.append(value)
         if not ends[0] < ends[1]:
             label = f"bounds of column {name!r}" if name else "bounds"
-            fix = f"[{int(ends[1])}, {int(ends[0])}]" if ends[0] > ends[1] else "[0, 1]"
+            fix = hints.mended(*ends, whole=True)
             raise InvalidArgument(label, (int(ends[0]), int(ends[1])), "two different whole numbers, low < high", fix)
         for part, value in zip(("low", "high"), (ends[0] - 0.5, ends[1] + 0.5), strict=True):
             object.__setattr__(self, part, value)
@@ -251,16 +252,17 @@ class Time(Integer):
         **rules: Any,
     ) -> None:
         ends: list[Any] = []
+        fix = 'low="00:00", high="23:59:59"'  # a night that ends in the morning lies in it too
         for side, given in (("low", low), ("high", high)):
             second = given if isinstance(given, float) else dates.second_number(given)
             if second is None:
                 label = f"{side} bound of column {name!r}" if name else side
                 wrong = InvalidArgument if isinstance(given, str) else InvalidType
-                raise wrong(label, given, "a time of day such as 08:30", f'{side}="08:30"')
+                raise wrong(label, given, "a time of day such as 08:30", fix)
             ends.append(second if isinstance(given, float) else int(second))
         if not ends[0] < ends[1]:
             label = f"bounds of column {name!r}" if name else "bounds"
-            raise InvalidArgument(label, (low, high), "a first and a later last time of day", '["00:00", "23:59:59"]')
+            raise InvalidArgument(label, (low, high), "a first and a later last time of day", fix)
         super().__init__(*ends, name=name, **rules)
 
     def __repr__(self) -> str:
@@ -314,13 +316,13 @@ class Categorical:
         values = tuple(self.categories)
         for value in values:
             if not isinstance(value, (str, int, bool, np.integer, np.bool_)):
-                raise InvalidType(label, value, "text, whole numbers or booleans", '["a", "b"]')
+                raise InvalidType(label, value, "text, whole numbers or booleans", hints.categories_meant(values))
         texts = [category_text(v) for v in values]
         if not values:
             raise InvalidArgument(label, values, "a list of at least one category", '["a", "b"]')
         if len(set(texts)) < len(texts):
             twice = next(t for t in texts if texts.count(t) > 1)
-            raise InvalidArgument(label, twice, "a list without repeats", "naming each category once")
+            raise InvalidArgument(label, twice, "a list without repeats", hints.named_once(values, texts))
         plain = tuple(v.item() if isinstance(v, (np.integer, np.bool_)) else v for v in values)
         object.__setattr__(self, "categories", plain)
         checks.choice(f"ordered of column {self.name!r}", self.ordered, (True, False))
@@ -377,49 +379,56 @@ def read_column(name: object, declared: object) -> Column:
                 "columns", declared.name, f"keyed by its own name ({name!r})", f"{declared.name!r}: ..."
             )
         return declared
-    if isinstance(declared, Mapping):
-        declared = lists.filled(name, declared)
-        unknown = set(declared) - _KEYS
-        if "unit" in unknown:
-            raise SchemaError(
-                f"column {name!r} has no unit: it belongs to the whole table, so write the line 'unit' above the first "
-                "[columns.NAME] of the file"
-            )
-        if not unknown and declared.get("role") in NAMING and not {"bounds", "categories"} & set(declared):
-            # What says whose row it is has no axis: a list that names nobody stands for any value.
-            declared = {**declared, "categories": list(ANYBODY)}
-        if declared.get("kind") == "time" and not {"bounds", "categories"} & set(declared):
-            declared = {**declared, "bounds": ["00:00:00", "23:59:59"]}
-        if declared.get("kind") == "boolean" and not {"bounds", "categories"} & set(declared):
-            declared = {**declared, "categories": [False, True]}
-        coded: dict[str, Any] = {k: declared[k] for k in ("bottom", "top") if k in declared}
-        if unknown or ("bounds" in declared) == ("categories" in declared) or (coded and "bounds" not in declared):
-            raise SchemaError(
-                f"column {name!r} must declare either 'bounds' or 'categories' (or 'categories_file'), and optionally "
-                f"'kind', 'role' and 'missing', and beside bounds 'bottom' and 'top', got {sorted(map(str, declared))}"
-            )
-        rules: dict[str, Any] = {**coded, **{k: declared[k] for k in ("role", "missing") if k in declared}}
-        kind = declared.get("kind")
-        if kind in ("integer", "time") and "bounds" in declared:
-            low, high = _pair(name, declared["bounds"])
-            return (Integer if kind == "integer" else Time)(low, high, name=name, **rules)
-        found = _bounded(name, declared["bounds"], rules) if "bounds" in declared else None
-        listed = {"ordered": kind == "ordered", "listed": declared.get("categories_file", "")}
-        column = Categorical(name, declared["categories"], **rules, **listed) if found is None else found
-        told = {"numeric": "number", "categorical": "ordered" if kind == "ordered" else "category"}
-        if kind is not None and kind != told.get(column.kind, column.kind):
-            known = "integer, number, date and time (with bounds), category, ordered and boolean"
-            if kind != "boolean" or not set(getattr(column, "categories", ())) <= {False, True}:
-                raise SchemaError(f"column {name!r} cannot be of kind {kind!r} as it is declared; kinds are {known}")
-        return column
     if isinstance(declared, list):
-        return Categorical(name, cast(Any, declared))
-    if isinstance(declared, tuple):
-        return _bounded(name, declared, {})
-    fix = "(0, 1)"
-    if isinstance(declared, Set) and declared:  # it has no order, which a domain needs
-        fix = repr(sorted(declared, key=str))
-    raise InvalidType(f"declaration of column {name!r}", declared, "(low, high) or a list of categories", fix)
+        column = Categorical(name, cast(Any, declared))
+        if len(declared) == 2 and all(hints.is_number(x) for x in declared):
+            warnings.warn(hints.two_categories(name, declared), DiscreetWarning, stacklevel=4)
+        return column
+    if isinstance(declared, (tuple, Mapping)):
+        try:
+            return _bounded(name, declared, {}) if isinstance(declared, tuple) else _by_keys(name, declared)
+        except InvalidArgument as error:
+            raise hints.spelled(error, declared) from None
+    expected = "(low, high) or a list of categories"
+    raise InvalidType(f"declaration of column {name!r}", declared, expected, hints.declaration_meant(declared))
+
+
+def _by_keys(name: str, declared: Mapping[str, Any]) -> Column:
+    """Read a declaration in the words of a schema file."""
+    declared = lists.filled(name, declared)
+    unknown = set(declared) - _KEYS
+    if "unit" in unknown:
+        raise SchemaError(
+            f"column {name!r} has no unit: it belongs to the whole table, so write the line 'unit' above the first "
+            "[columns.NAME] of the file"
+        )
+    if not unknown and declared.get("role") in NAMING and not {"bounds", "categories"} & set(declared):
+        # What says whose row it is has no axis: a list that names nobody stands for any value.
+        declared = {**declared, "categories": list(ANYBODY)}
+    if declared.get("kind") == "time" and not {"bounds", "categories"} & set(declared):
+        declared = {**declared, "bounds": ["00:00:00", "23:59:59"]}
+    if declared.get("kind") == "boolean" and not {"bounds", "categories"} & set(declared):
+        declared = {**declared, "categories": [False, True]}
+    coded: dict[str, Any] = {k: declared[k] for k in ("bottom", "top") if k in declared}
+    if unknown or ("bounds" in declared) == ("categories" in declared) or (coded and "bounds" not in declared):
+        raise SchemaError(
+            f"column {name!r} must declare either 'bounds' or 'categories' (or 'categories_file'), and optionally "
+            f"'kind', 'role' and 'missing', and beside bounds 'bottom' and 'top', got {sorted(map(str, declared))}"
+        )
+    rules: dict[str, Any] = {**coded, **{k: declared[k] for k in ("role", "missing") if k in declared}}
+    kind = declared.get("kind")
+    if kind in ("integer", "time") and "bounds" in declared:
+        low, high = _pair(name, declared["bounds"])
+        return (Integer if kind == "integer" else Time)(low, high, name=name, **rules)
+    found = _bounded(name, declared["bounds"], rules) if "bounds" in declared else None
+    listed = {"ordered": kind == "ordered", "listed": declared.get("categories_file", "")}
+    column = Categorical(name, declared["categories"], **rules, **listed) if found is None else found
+    told = {"numeric": "number", "categorical": "ordered" if kind == "ordered" else "category"}
+    if kind is not None and kind != told.get(column.kind, column.kind):
+        known = "integer, number, date and time (with bounds), category, ordered and boolean"
+        if kind != "boolean" or not set(getattr(column, "categories", ())) <= {False, True}:
+            raise SchemaError(f"column {name!r} cannot be of kind {kind!r} as it is declared; kinds are {known}")
+    return column
 
 
 def _bounded(name: str, bounds: object, rules: Mapping[str, Any]) -> Numeric:
@@ -432,17 +441,18 @@ def _bounded(name: str, bounds: object, rules: Mapping[str, Any]) -> Numeric:
 
 def _pair(name: str, bounds: object) -> tuple[Any, Any]:
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-        raise InvalidArgument(f"bounds of column {name!r}", bounds, "a pair (low, high)", "(0, 1)")
+        raise InvalidArgument(f"bounds of column {name!r}", bounds, "a pair (low, high)", "low=0, high=1")
     return bounds[0], bounds[1]
 
 
 def _check_name(name: object) -> None:
     if not isinstance(name, str):
-        raise InvalidType("column name", name, "text", '"age"')
+        raise InvalidType("column name", name, "text", repr(str(name)))
     if not name or name != name.strip():
-        raise InvalidArgument("column name", name, "non-empty text without surrounding blanks", '"age"')
+        fix = repr(name.strip() or "age")
+        raise InvalidArgument("column name", name, "non-empty text without surrounding blanks", fix)
 
 
 def _check_rules(column: Column) -> None:
     checks.choice(f"role of column {column.name!r}", column.role, ROLES)
-    checks.choice(f"missing rule of column {column.name!r}", column.missing, MISSING_RULES)
+    checks.choice(f"missing of column {column.name!r}", column.missing, MISSING_RULES)

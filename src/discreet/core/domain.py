@@ -26,6 +26,8 @@ from discreet.core.arrays import FloatArray
 from discreet.core.box import Box, vector
 from discreet.core.columns import Categorical, Column, Date, Integer, Numeric, Time, category_text, even_edges
 from discreet.core.facts import Facts
+from discreet.core.output import write_whole
+from discreet.core.schema import hints
 from discreet.core.schema.dialect import Dialect, read_dialect
 from discreet.core.schema.file import load_schema, write_toml
 from discreet.core.unit import Person, Unit, read_unit, unit_to_plain
@@ -151,12 +153,14 @@ class Domain:
         size = max(len(lower), len(upper)) if names is None else len(names)
         for label, corner in (("low", lower), ("high", upper)):
             if len(corner) not in (1, size):
-                raise InvalidArgument(label, len(corner), f"one number or {size} of them", f"{label}=0")
+                widest = corner.min() if label == "low" else corner.max()
+                raise InvalidArgument(label, len(corner), f"one number or {size} of them", f"{label}={widest:.17g}")
         labels = [f"x{i}" for i in range(size)] if names is None else list(names)
         if len(set(map(str, labels))) < len(labels):
             raise InvalidArgument("names", labels, "a list without repeats", "naming each column once")
-        corners = zip(labels, np.broadcast_to(lower, size), np.broadcast_to(upper, size), strict=True)
-        return cls._of([Numeric(n, float(a), float(b)) for n, a, b in corners], named=names is not None)
+        corners = list(zip(labels, np.broadcast_to(lower, size), np.broadcast_to(upper, size), strict=True))
+        with hints.of_box(corners):
+            return cls._of([Numeric(n, float(a), float(b)) for n, a, b in corners], named=names is not None)
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Domain:
@@ -172,7 +176,8 @@ class Domain:
         'quasi-identifier'
         """
         columns, rest = load_schema(source)
-        return cls(columns, **rest)
+        with hints.in_a_file():
+            return cls(columns, **rest)
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """Return the schema file's text, and write it if a path is given.
@@ -192,7 +197,7 @@ class Domain:
         columns = {c.name: lists.short(c, folder) for c in self._columns}
         text = write_toml({**unit, **written, "columns": columns, **self._facts.to_dict()}).rstrip("\n")
         if path is not None:
-            Path(path).write_text(text + "\n", encoding="utf-8")
+            write_whole(path, text + "\n", streams=True)
         return text
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
@@ -376,7 +381,7 @@ class Domain:
 
     def __repr__(self) -> str:
         shown = {
-            c.name: list(c.categories) if isinstance(c, Categorical) else c if isinstance(c, Integer) else _ends(c)
+            c.name: hints.listed(c) if isinstance(c, Categorical) else c if isinstance(c, Integer) else _ends(c)
             for c in itertools.islice(self._columns, 6)
         }
         more = f" and {len(self) - 6} more" if len(self) > 6 else ""

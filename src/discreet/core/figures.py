@@ -9,6 +9,28 @@ from typing import Any
 
 #: A delta above this hides nobody: somebody's row may come out as it is with that chance.
 SURE_DELTA = 1e-3
+#: A delta above this, or above one in the number of rows, is a warning: a few rows in the open would be within it.
+USUAL_DELTA = 1e-5
+
+
+def large_delta(delta: float, rows: int | None = None) -> str:
+    """Return what to say of a delta that is large, by itself or for a public number of rows; "" if it is not.
+
+    Examples
+    --------
+    >>> large_delta(1e-4)
+    'delta = 0.0001 is above 1e-05: with that chance anything may come out about anybody; try delta=1e-6'
+    >>> large_delta(1e-6, rows=2_000_000).partition(": ")[0]
+    'delta = 1e-06 is above one in 2,000,000 rows'
+    >>> large_delta(1e-6), large_delta(1e-6, rows=1000)
+    ('', '')
+    """
+    by_rows = rows is not None and 1 / rows < USUAL_DELTA
+    if delta <= (1 / rows if rows is not None and by_rows else USUAL_DELTA):
+        return ""
+    limit = f"one in {rows:,} rows" if by_rows else f"{USUAL_DELTA:g}"
+    fix = f"{0.1 / rows:.0e}" if rows is not None and by_rows else "1e-6"
+    return f"delta = {delta:g} is above {limit}: with that chance anything may come out about anybody; try delta={fix}"
 
 
 def at_most(number: float, digits: int = 6) -> str:

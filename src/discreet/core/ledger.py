@@ -455,7 +455,10 @@ class Ledger(Scope):
         self._lock = threading.Lock()
         self._unit: Literal["epsilon", "rho"] = "epsilon" if rho is None else "rho"
         self._limit = checks.budget(self._unit, epsilon if rho is None else rho)
-        self._delta = Fraction(0) if delta is None else checks.probability("delta", delta)
+        # A fraction comes from the package itself, which has warned of a large delta already.
+        self._delta = Fraction(0)
+        if delta is not None:
+            self._delta = checks.probability("delta", delta) if isinstance(delta, Fraction) else checks.slack(delta)
         self._delta_spent = Fraction(0)
 
     @property

@@ -1,17 +1,26 @@
-"""Files are written whole or not at all: under a temporary name first, then moved into place."""
+"""Files are written whole or not at all: under a temporary name first, then moved into place.
+
+Every file that this package writes goes through `NewFile`.
+"""
+
+from __future__ import annotations
 
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from discreet.errors import DataSourceError
 
 #: How the name of a promise ends that lies beside its table.
 PROMISE_ENDING = ".guarantee.json"
 _BLOCK = 1 << 20
+#: What is not a regular file and takes bytes as they come.
+STREAMS = ("pipe", "device")
 
 
 def cache_folder() -> Path:
@@ -34,18 +43,150 @@ def cache_folder() -> Path:
         raise DataSourceError("cache: this user has no home directory; set XDG_CACHE_HOME to a folder") from None
 
 
-def check_place(path: str | Path, *, promise: bool = False) -> None:
+def check_place(path: str | Path, *, promise: bool = False, streams: bool = False) -> None:
     """Refuse a place that cannot be written to, before work (and budget) goes into what would be written.
 
-    Only a ``promise`` may have the name of one.
+    Only a ``promise`` may have the name of one. Only what ``streams`` may go to a pipe or a terminal; see `NewFile`.
     """
     if not promise:
         check_name(path)
     target = Path(path).expanduser()
-    if target.is_dir() or not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
+    kind = special(target)
+    if kind in STREAMS and streams:
+        return
+    if kind:
+        raise DataSourceError(
+            f"output: {str(path)!r} is a {kind}, and this output is a file that is kept; name a regular file"
+        )
+    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
         raise DataSourceError(
             f"output: cannot write {str(path)!r}; name a file in a folder that is there and open to you"
         )
+
+
+def special(path: str | Path) -> str:
+    """Return what lies at a place in words, if it is not a regular file; "" for such a file and for an empty place.
+
+    A name of an open file, such as ``/dev/stdout``, counts as one of those, whatever it leads to: the name must stay.
+    """
+    target = Path(path).expanduser()
+    if "\0" in str(target):
+        raise DataSourceError(f"output: {str(path)!r} holds the character NUL, which no name may; leave it out")
+    try:
+        mode = target.stat().st_mode
+    except OSError:
+        return ""
+    if open_number(target) is not None:
+        return "pipe"
+    kinds = ((stat.S_ISDIR, "folder"), (stat.S_ISFIFO, "pipe"), (stat.S_ISCHR, "device"), (stat.S_ISBLK, "disk"))
+    return next((word for is_one, word in kinds if is_one(mode)), "" if stat.S_ISREG(mode) else "socket")
+
+
+def open_number(target: Path) -> int | None:
+    """Return the number of the open file of this process that a name stands for, following links."""
+    for _ in range(40):
+        place = Path(os.path.realpath(target.parent))
+        if place.name == "fd" and place.parent in (Path("/dev"), Path(f"/proc/{os.getpid()}")):
+            return int(target.name) if target.name.isdecimal() else None
+        if not target.is_symlink():
+            return None
+        target = place / os.readlink(target)
+    return None
+
+
+class NewFile:
+    """A file that gets its name when it is whole: the one way in which this package writes files.
+
+    The bytes go to a temporary file next to the place. `keep` gives it its name; without it, nothing is left behind.
+    If a symbolic link lies at the place, the new file takes the link's place; what the link led to stays as it is.
+
+    What is not a regular file is never replaced. A pipe, a terminal or a device such as ``/dev/null`` takes the bytes
+    as they come if this output ``streams``, and is refused otherwise. Folders, sockets and disks are always refused.
+
+    Parameters
+    ----------
+    path : str or Path
+        The place.
+    private : bool
+        Whether only the owner may read the file.
+    durable : bool
+        Whether the bytes are on the disk before an earlier file is given up. Only one program at a time may write such
+        a file: the temporary name is always the same, so that crashes leave one temporary file at most.
+    streams : bool
+        Whether the output may go to a pipe: for pages and figures. What is kept with its guarantee may not.
+
+    Attributes
+    ----------
+    file : binary file
+        Takes the bytes.
+    temporary : Path or None
+        Where they lie before they have their name; None if they are streamed.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder, NewFile(f"{folder}/page.html") as out:
+    ...     _ = out.file.write(b"<html>")
+    ...     out.keep()
+    ...     os.listdir(folder)
+    ['page.html']
+    """
+
+    file: BinaryIO
+
+    def __init__(
+        self, path: str | Path, *, private: bool = False, durable: bool = False, streams: bool = False
+    ) -> None:
+        self._path = Path(path).expanduser()
+        self._private, self._durable, self._streams = private, durable, streams
+        self.temporary: Path | None = None
+
+    def __enter__(self) -> NewFile:
+        if special(self._path):
+            check_place(self._path, promise=True, streams=self._streams)
+            number = open_number(self._path)
+            # Opened without leave to make a file: if the pipe is gone by now, nothing takes its place.
+            handle = os.open(self._path, os.O_WRONLY | os.O_NOCTTY) if number is None else os.dup(number)
+        elif self._durable:
+            self.temporary = self._path.with_name(f".{self._path.name}.new")
+            self.temporary.unlink(missing_ok=True)
+            handle = os.open(self.temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        else:
+            handle, name = tempfile.mkstemp(prefix=".", suffix=f".{self._path.name}", dir=self._path.parent)
+            self.temporary = Path(name)
+        self.file = os.fdopen(handle, "wb")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):  # what is left of a file that is thrown away
+            self.file.close()
+        if self.temporary is not None:
+            self.temporary.unlink(missing_ok=True)
+
+    def keep(self) -> None:
+        """Give the file its name."""
+        if not self.file.closed:
+            self.file.flush()
+            if self._durable:
+                os.fsync(self.file.fileno())
+            self.file.close()
+        if self.temporary is None:
+            return
+        if not self._private:
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(self.temporary, 0o666 & ~mask)  # a temporary file is private by default; this one is to be shared
+        if special(self._path):  # since then
+            check_place(self._path, promise=True)
+        os.replace(self.temporary, self._path)
+        self.temporary = None
+
+
+def cannot_write(path: str | Path, error: OSError) -> DataSourceError:
+    """Return what to say if a file cannot be written."""
+    if isinstance(error, DataSourceError):
+        return error
+    reason = f" ({error.strerror})" if error.strerror else ""
+    return DataSourceError(f"output: cannot write {str(path)!r}{reason}; check the folder and its room")
 
 
 def check_name(path: str | Path) -> None:
@@ -58,23 +199,14 @@ def check_name(path: str | Path) -> None:
         )
 
 
-def write_whole(path: str | Path, data: bytes | str, *, private: bool = False) -> None:
-    """Write a file so that nobody ever meets half of it; a private one is for its owner's eyes alone."""
-    target = Path(path).expanduser()
-    temporary = None
+def write_whole(path: str | Path, data: bytes | str, *, private: bool = False, streams: bool = False) -> None:
+    """Write a file so that no one ever meets half of it; see `NewFile`."""
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data.encode() if isinstance(data, str) else data)
-        if not private:
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)  # a temporary file is private by default; this one is to be shared
-        os.replace(temporary, target)
+        with NewFile(path, private=private, streams=streams) as out:
+            out.file.write(data.encode() if isinstance(data, str) else data)
+            out.keep()
     except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        raise DataSourceError(f"output: cannot write {str(path)!r} ({error.strerror}); check the folder") from None
+        raise cannot_write(path, error) from None
 
 
 def promise_place(path: str | Path) -> Path:

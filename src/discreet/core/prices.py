@@ -243,14 +243,17 @@ class Wanted:
     delta: Fraction | None = None
 
     @classmethod
-    def read(cls, epsilon: Any, rho: Any, delta: Any) -> Wanted:
-        """Check the three arguments; ``epsilon`` left at its default of 1 does not contradict ``rho``."""
+    def read(cls, epsilon: Any, rho: Any, delta: Any, rows: Any = None) -> Wanted:
+        """Check the three arguments; ``epsilon`` left at its default of 1 does not contradict ``rho``.
+
+        A large delta is warned of, also one that is large for a public number of ``rows``.
+        """
         delta = None if not isinstance(delta, str) and delta == 0 else delta  # a pure release has a δ of 0
         if rho is None and delta is None:
             return cls(Epsilon(checks.budget("epsilon", epsilon)))
         if delta is None:
             raise InvalidArgument("delta", delta, "given with rho: where its epsilon is stated", "delta=1e-6")
-        share = checks.probability("delta", delta)
+        share = checks.slack(delta, rows)
         if rho is None:
             pure = Epsilon(checks.positive("epsilon", epsilon))
             return cls(pure, Rho.within(pure, share), share)
@@ -262,7 +265,8 @@ class Wanted:
 
 def wanted_of(model: Any) -> Wanted:
     """Return the budget of an estimator."""
-    return Wanted.read(model.epsilon, getattr(model, "rho", None), getattr(model, "delta", None))
+    rho, delta, rows = (getattr(model, name, None) for name in ("rho", "delta", "n_rows"))
+    return Wanted.read(model.epsilon, rho, delta, rows)
 
 
 def _exact(amount: object) -> Fraction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -67,7 +68,12 @@ class Person:
         if not column or column != column.strip():
             raise InvalidArgument("person", column, "the name of a column", _EXAMPLE)
         if rows is None:
-            raise InvalidArgument("rows", rows, 'a whole number, at least 1, or "auto"', f'Person("{column}", rows=8)')
+            raise InvalidArgument(
+                "rows",
+                rows,
+                'a whole number, at least 1, or "auto"',
+                f"Person({json.dumps(column, ensure_ascii=False)}, rows=8)",
+            )
         if isinstance(rows, str) and rows != "auto":
             fix = int(rows) if rows.isdecimal() and 0 < int(rows) <= MOST_ROWS else "auto"
             raise InvalidType("rows", rows, 'a whole number, at least 1, or "auto"', f"rows={fix!r}".replace("'", '"'))
@@ -77,7 +83,8 @@ class Person:
         if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
             raise InvalidType("group", group, "names of columns", 'group="day"')
         if (per_group is None) == bool(names):
-            raise InvalidArgument("per_group", per_group, "given together with group", 'group="day", per_group=2')
+            fix = "per_group=2" if per_group is None else f'group="day", per_group={per_group!r}'
+            raise InvalidArgument("per_group", per_group, "given together with group", fix)
         if per_group is not None:
             per_group = checks.whole("per_group", per_group, low=1, high=MOST_ROWS)
         for name, value in (("column", column), ("rows", rows), ("group", tuple(names)), ("per_group", per_group)):

@@ -31,7 +31,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from discreet._version import __version__
-from discreet.core.output import cache_folder, write_whole
+from discreet.core.output import NewFile, cache_folder, write_whole
 from discreet.datasets.forms import MOST_BYTES, content_digest, openml_table, packed, table_of, unpacked
 from discreet.datasets.origins import ORIGINS, Origin
 from discreet.errors import DataSourceError
@@ -167,15 +167,14 @@ def _keep(file: str, name: str, payload: bytes, origin: Origin, *, sure: bool) -
     One that is new to everybody and not ``sure`` to be whole must have at least half as many rows as the copy at hand.
     """
     target, memory = _cache() / file, _cache() / "first-downloads.json"
-    handle, temporary = tempfile.mkstemp(prefix=".", suffix=Path(file).name, dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as made:
-            made.write(payload)
-        facts = described(Path(temporary))
+    with NewFile(target) as out:
+        out.file.write(payload)
+        out.file.flush()
+        assert out.temporary is not None
+        facts = described(out.temporary)
         found = facts["sha256"]
         if not origin.unseen:
             _compare(file, name, found, record()[file]["sha256"], "the copy on record")
-        os.chmod(temporary, 0o644)
         with _alone(_cache()):
             if origin.unseen:
                 seen, rows = _remembered(memory), record()[file].get("rows", 0)
@@ -183,9 +182,7 @@ def _keep(file: str, name: str, payload: bytes, origin: Origin, *, sure: bool) -
                     raise ValueError(f"{facts['rows']:,} rows where {rows:,} were expected")
                 _compare(file, name, found, seen.get(file, found), f"the first download, noted in {str(memory)!r}")
                 write_whole(memory, json.dumps({**seen, file: found}, indent=1) + "\n")
-            os.replace(temporary, target)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+            out.keep()
 
 
 def _compare(file: str, name: str, found: str, known: str, whose: str) -> None:

@@ -100,7 +100,7 @@ def open(
     Examples
     --------
     >>> import discreet as dc
-    >>> domain = dc.Domain({"age": (0, 120), "sex": [1, 2]})
+    >>> domain = dc.Domain({"age": (0, 120), "sex": {"categories": [1, 2]}})
     >>> source = dc.engines.open(np.array([[35, 1], [52, 2]]), domain)
     >>> source.count(dc.engines.GridMap(domain.select(["sex"]), 2)).dense().tolist()
     [1, 1]

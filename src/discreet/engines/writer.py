@@ -6,8 +6,6 @@ checked, does the file get its name, and its promise beside it. Nothing that was
 
 from __future__ import annotations
 
-import os
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet.core.guarantee import Guarantee
-from discreet.core.output import check_place, payload_of, promise_place, write_whole
+from discreet.core.output import NewFile, cannot_write, check_place, payload_of, promise_place, write_whole
 from discreet.engines.shuffled import Order, Shuffler
 from discreet.engines.source import Source
 from discreet.engines.tables.part import StoredFile
@@ -92,6 +90,7 @@ class RowWriter:
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, RowWriter(f"{folder}/rows.csv") as rows:
     ...     rows.write(pa.table({"age": [35]}))
     ...     rows.write(pa.table({"age": [36]}))
@@ -106,8 +105,7 @@ class RowWriter:
         self._mixed: Shuffler | None = None
         self._parquet = self._path.suffix.lower() in PARQUET
         self._writer: Any = None
-        self._file: Any = None
-        self._temporary = ""
+        self._out = NewFile(self._path)
         self._schema: pa.Schema | None = None
         self._head: pa.Table | None = None
         self.n_rows = 0
@@ -117,19 +115,18 @@ class RowWriter:
         if self._order is not None:
             self._mixed = Shuffler(self._path.parent, self._order)
         try:
-            handle, self._temporary = tempfile.mkstemp(prefix=f".{self._path.name}.", dir=self._path.parent)
+            self._out.__enter__()
         except OSError as error:
-            raise self._refused(error) from None
-        self._file = os.fdopen(handle, "wb")
+            raise cannot_write(self._path, error) from None
         return self
 
     def __exit__(self, *_: object) -> None:
         with suppress(OSError, pa.ArrowException):  # what is left of a file that is thrown away
-            self._close()
+            if self._writer is not None:
+                self._writer.close()
         if self._mixed is not None:
             self._mixed.__exit__()
-        if self._temporary:
-            Path(self._temporary).unlink(missing_ok=True)
+        self._out.__exit__()
 
     def write(self, table: pa.Table) -> None:
         """Write some rows behind the others, or among them where the order is drawn."""
@@ -140,9 +137,9 @@ class RowWriter:
         if self._writer is None:
             self._schema, self._head = table.schema, table.slice(0, 0)
             try:
-                self._writer = table_writer(self._file, table.schema, self._parquet, self._guarantee)
+                self._writer = table_writer(self._out.file, table.schema, self._parquet, self._guarantee)
             except OSError as error:
-                raise self._refused(error) from None
+                raise cannot_write(self._path, error) from None
         assert self._head is not None
         if self._head.num_rows < HEAD:
             self._head = pa.concat_tables([self._head, table.slice(0, HEAD - self._head.num_rows)]).combine_chunks()
@@ -150,7 +147,7 @@ class RowWriter:
             if table.num_rows or not self._parquet:
                 self._writer.write_table(table)
         except OSError as error:
-            raise self._refused(error) from None
+            raise cannot_write(self._path, error) from None
 
     def finish(self) -> WrittenTable:
         """Give the file its name, and write the promise beside it. At least one table, if an empty one, was written."""
@@ -159,15 +156,13 @@ class RowWriter:
         assert self._schema is not None
         assert self._head is not None
         try:
-            self._close()
-            sealed = None if self._guarantee is None else self._guarantee.seal(payload_of(self._temporary))
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(self._temporary, 0o666 & ~mask)  # a temporary file is private by default
-            os.replace(self._temporary, self._path)
+            self._writer.close()
+            self._out.file.flush()
+            assert self._out.temporary is not None  # a table is never streamed
+            sealed = None if self._guarantee is None else self._guarantee.seal(payload_of(self._out.temporary))
+            self._out.keep()
         except OSError as error:
-            raise self._refused(error) from None
-        self._temporary = ""
+            raise cannot_write(self._path, error) from None
         if sealed is not None:
             try:
                 write_whole(promise_place(self._path), sealed.to_json(indent=2) + "\n")
@@ -175,17 +170,6 @@ class RowWriter:
                 self._path.unlink(missing_ok=True)  # no table without its promise
                 raise
         return WrittenTable(self._path, self.n_rows, tuple(self._schema.names), self._head, sealed)
-
-    def _close(self) -> None:
-        try:
-            if self._writer is not None:
-                self._writer.close()
-        finally:
-            self._file.close()
-
-    def _refused(self, error: OSError) -> DataSourceError:
-        reason = f" ({error.strerror})" if error.strerror else ""
-        return DataSourceError(f"output: cannot write {str(self._path)!r}{reason}; check the folder and its room")
 
 
 def table_writer(file: Any, schema: pa.Schema, parquet: bool, guarantee: Guarantee | None) -> Any:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+from discreet.core.checks import unfit
 from discreet.core.figures import SURE_DELTA
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.jobs.options import FILE, FILES, LARGEST, NEEDED_SCHEMA, PAGE, PAIRS, SCHEMA, SURE, WORDS, Door, Option
@@ -246,6 +247,9 @@ def check(kind: Kind, option: Option, value: Any) -> Any:
         value = os.fspath(value)
     if isinstance(value, tuple):
         value = list(value)
+    for text in _flat(value):
+        if isinstance(text, str) and (expected := unfit(text)):
+            raise kind.wrong(option.name, text, expected, (option.name, option.example))
     fitting = [t for t in option.takes if _fits(value, t)]
     if not fitting:
         words = " or ".join(WORDS[t] for t in option.takes)

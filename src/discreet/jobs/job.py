@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.output import PROMISE_ENDING, check_place, promise_place, write_whole
+from discreet.core.output import PROMISE_ENDING, STREAMS, check_place, promise_place, special, write_whole
 from discreet.core.schema.address import is_address, table_place
 from discreet.core.schema.file import write_toml
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
@@ -118,7 +118,7 @@ class Job:
                 raise kind.wrong("schema", None, "given: the declared columns")
             return None
         if isinstance(schema, (str, os.PathLike)):
-            return os.fspath(schema)
+            return check(kind, SCHEMA, schema)
         from discreet.core.domain import Domain
 
         if isinstance(schema, Mapping):
@@ -251,8 +251,8 @@ class Job:
             parts["outputs"] = self.outputs
         text = write_toml(parts).rstrip("\n")
         if path is not None:
-            check_place(path)
-            write_whole(path, text + "\n")
+            check_place(path, streams=True)
+            write_whole(path, text + "\n", streams=True)
         return text
 
     def place(self, path: str) -> Path:
@@ -328,7 +328,11 @@ class Job:
 
     def _do(self, act: Any) -> Any:
         for name, path in self.outputs.items():
-            check_place(self.place(path), promise=name == "guarantee")
+            option, found = self.declared.option(name), special(self.place(path))
+            if found and not (option.streams and found in STREAMS):
+                fix = str(Path(path, option.example)) if found == "folder" else option.example
+                raise self.declared.wrong(name, path, f"a regular file, and not a {found}", (name, fix))
+            check_place(self.place(path), promise=name == "guarantee", streams=option.streams)
             if name == "guarantee":
                 self._check_promise(path)
         if any(self.place(path).is_file() for path in self.outputs.values()):
@@ -430,8 +434,6 @@ def _read_schema(given: Any) -> Any:
     if not isinstance(given["columns"], dict):
         expected = "one table [schema.columns.NAME] per column"
         raise InvalidType("[schema] columns", given["columns"], expected, "[schema.columns.age]")
-    if len(given) == 1:
-        return given["columns"]
     from discreet.core.domain import Domain
 
     return Domain.from_toml(write_toml(given))

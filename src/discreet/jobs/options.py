@@ -72,6 +72,8 @@ class Option:
         The section of a file.
     positional : bool
         Whether it stands on a command line by its place, after the data.
+    streams : bool
+        Whether a file that is written may be a pipe: a page, or figures, which need no guarantee next to them.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Option:
     off: str = ""
     section: str = "parameters"
     positional: bool = False
+    streams: bool = False
 
     @property
     def key(self) -> str:
@@ -263,7 +266,7 @@ REFINE = option(
     "refine", "text", "what is done to its counts before; auto takes what suits it", "auto", default="auto",
     choices=("auto", "consistent", "means", "project", "threshold", "mixture", "none"),
 )  # fmt: skip
-REPORT = output("report", "one page about it: promise, ledger, assumptions", "report.html", shown=True)
+REPORT = output("report", "one page about it: promise, ledger, assumptions", "report.html", shown=True, streams=True)
 #: What the page says above all; every kind that can write one takes them.
 PAGE = (
     option("title", "text", "what the page is called", "Patients 2026", arguments=()),
@@ -271,7 +274,7 @@ PAGE = (
     option("purpose", "text", "what it was released for", "Planning of beds", arguments=()),
     option("date", "text", "when", "2026-11-16", arguments=()),
 )
-PROMISE = output("guarantee", "the promise alone, as JSON", "guarantee.json")
+PROMISE = output("guarantee", "the promise alone, as JSON", "guarantee.json", streams=True)
 
 
 def release(help: str, example: str = "release.csv", name: str = "release", **more: bool) -> Option:

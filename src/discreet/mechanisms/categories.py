@@ -134,7 +134,7 @@ def private_categories(
     budget = checks.budget("epsilon", epsilon)
     if budget < _SMALLEST_EPSILON:
         raise InvalidArgument("epsilon", epsilon, f"at least {float(_SMALLEST_EPSILON):g}", "epsilon=1.0")
-    share = checks.probability("delta", delta)
+    share = checks.slack(delta)
     most = None if rows is None else checks.whole("rows", rows, low=1)
     price = Approx(Epsilon(budget), share)
     # An account of rows refuses a promise to persons.

@@ -56,7 +56,7 @@ _COINS = 2**20
 def sampling_price(k: int, sample: Any, delta: Any) -> Approx:
     """Return the price of `drawn_classes`."""
     epsilon = checks.budget("epsilon", sampling_epsilon(k, sample, delta))
-    return Approx(Epsilon(epsilon), checks.probability("delta", delta))
+    return Approx(Epsilon(epsilon), checks.slack(delta))
 
 
 def drawn_classes(gate: Gate, label: str, counts: IntArray, k: int, sample: Any, delta: Any) -> IntArray:

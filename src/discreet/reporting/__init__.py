@@ -64,8 +64,8 @@ def write_report(
     for name, value in said.items():
         if value is not None and not isinstance(value, (str, datetime.date) if name == "date" else str):
             raise InvalidType(name, value, "text", f'{name}="2026-01-31"' if name == "date" else f'{name}="..."')
-    check_place(output)
+    check_place(output, streams=True)
     facts = report_facts(artifact, **options)
     facts["about"] = {name: None if value is None else str(value) for name, value in said.items()}
-    write_whole(output, report_page(facts))
+    write_whole(output, report_page(facts), streams=True)
     return facts

@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import pass_context
 from jinja2.runtime import Context
 
+from discreet.core.figures import large_delta
 from discreet.reporting.words import number, prose
 
 _FIGURE = re.compile(r"(?<![\w.,])[−-]?\d[\d,]*(\.\d+)?(?![\w.,]\d)")
@@ -38,4 +39,4 @@ def _figure(context: Context, value: float) -> str:
 
 #: ``{{ 1234.5 | figure }}`` writes a number, ``{{ "1,234.5" | written }}`` one that is written already;
 #: ``prose`` writes powers of ten in a sentence of a promise.
-FILTERS = {"written": _written, "figure": _figure, "prose": prose}
+FILTERS = {"written": _written, "figure": _figure, "prose": prose, "large_delta": large_delta}

@@ -165,7 +165,7 @@ def open_release(
     >>> opening.n_rows, opening.domain
     (2.0, Domain({'x0': (0.0, 1.0)}))
     """
-    wanted = Wanted.read(epsilon, rho, delta)
+    wanted = Wanted.read(epsilon, rho, delta, n_rows)
     share, public, stream = _shared(wanted, random_state, n_rows, size_share)
     check_ledger(ledger)
     source = engines.open(table(X, _declared_width(domain)), dialect=dialect_of(domain))

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from discreet.collector.stores.base import Held, Post
+from discreet.core.output import NewFile
 from discreet.errors import DataSourceError, StoreUnavailable
 from discreet.local import Counts, Task
 
@@ -71,15 +72,13 @@ def _write_whole(path: Path, rows: pa.Table, begun: float) -> None:
 
     Its time is when its period began: files of a few minutes each would tell when their reports came.
     """
-    temporary = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            pq.write_table(rows, file, compression="zstd")
-            file.flush()
-            os.utime(file.fileno(), (begun, begun))
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        with NewFile(path, durable=True) as out:
+            pq.write_table(rows, out.file, compression="zstd")
+            out.file.flush()
+            os.utime(out.file.fileno(), (begun, begun))
+            out.keep()
         for folder in (path.parent, path.parent.parent, path.parent.parent.parent):
             handle = os.open(folder, os.O_RDONLY)
             try:

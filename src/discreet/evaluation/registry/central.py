@@ -66,7 +66,7 @@ def entries() -> Iterator[AuditedMechanism]:
         yield _entry(f"synopses.TreeSynopsis/{name}", method, plane)
     method = TreeSynopsis(epsilon=_EPSILON, domain=line, partitioner="binary", max_depth=2, leaf_means=True)
     yield _entry("synopses.TreeSynopsis/leaf means", method, line)
-    crosses = Domain({"a": [0, 1], "b": [0, 1, 2]})
+    crosses = Domain({"a": {"categories": [0, 1]}, "b": [0, 1, 2]})
     relaxed = epsilon_to_zcdp(_EPSILON, _DELTA)
     prices: dict[str, Any] = {"pure": {}, "concentrated": {"rho": relaxed, "delta": _DELTA}}
     for name, settings in prices.items():

@@ -41,7 +41,7 @@ KIND = Kind(
             arguments=("time_budget",)),
         option("seed", "whole", "mechanism: repeat an audit", 1, low=0, arguments=SEED.arguments),
     ),
-    outputs=(output("html", "one page, with the curves; it needs nothing else", "audit.html"),),
+    outputs=(output("html", "one page, with the curves; it needs nothing else", "audit.html", streams=True),),
     together=_together,
     examples=("audit s.parquet", "audit --mechanism noise.discrete_laplace --trials 100000",
         "audit --mechanism my_module:my_function --epsilon 1"),

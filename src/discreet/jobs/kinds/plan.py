@@ -29,7 +29,7 @@ KIND = Kind(
         option("persons", "whole", "persons that the rows belong to: adds what bounding their rows costs", 1000, low=1),
         option("target_error", "number", "a wanted error: adds the epsilon that each method needs", 0.01, above=0),
     ),
-    outputs=(output("html", "one page with table and curves", "plan.html"),),
+    outputs=(output("html", "one page with table and curves", "plan.html", streams=True),),
     examples=(
         "plan --rows 100000 --columns 2 --epsilon 0.5",
         "plan -n 5000 -d 3 --target-error 0.01 --html plan.html",

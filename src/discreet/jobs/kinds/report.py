@@ -35,7 +35,7 @@ KIND = Kind(
     ),
     outputs=(
         replace(release("the page; report.html, or what the job says", "report.html", "report"), required=False,
-            default="report.html"),
+            default="report.html", streams=True),
     ),
     together=_together,
     examples=(

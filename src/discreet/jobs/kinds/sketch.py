@@ -110,7 +110,7 @@ ESTIMATE = Kind(
     parameters=(_CANDIDATES, _CONSISTENCY, option("top", "whole", "how many to show", 20, default=20, low=1)),
     outputs=(
         release("all of them, as CSV or Parquet", "estimates.csv", "estimates", required=False),
-        output("plot", "a picture, as HTML", "estimates.html"),
+        output("plot", "a picture, as HTML", "estimates.html", streams=True),
     ),
     examples=("sketch estimate counts.bin --candidates words.txt --top 20",),
 )

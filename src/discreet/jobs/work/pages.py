@@ -46,7 +46,7 @@ def finish(
         write_report(job.artifact, places["report"], candidates=candidates, clusters=clusters, **said)
         files["report"] = places["report"]
     if "guarantee" in places:
-        write_whole(places["guarantee"], guarantee.to_json(indent=2) + "\n")
+        write_whole(places["guarantee"], guarantee.to_json(indent=2) + "\n", streams=True)
         files["guarantee"] = places["guarantee"]
     return JobResult(job, guarantee, files, figures, artifact, more)
 
@@ -97,7 +97,7 @@ def _plan(job: Job) -> JobResult:
 
     found, files = _outlook(job), job.places()
     if "html" in files:
-        write_whole(files["html"], page(found))
+        write_whole(files["html"], page(found), streams=True)
     figures = {**found.to_dict(), "file": str(files["html"]) if files else None}
     return JobResult(job, None, files, figures, found)
 

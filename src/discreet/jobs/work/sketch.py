@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import local, noise
-from discreet.core.output import write_whole
+from discreet.core.output import NewFile, write_whole
 from discreet.engines.passes.texts import texts
 from discreet.engines.writer import write_table
 from discreet.errors import DataSourceError, FormatError
@@ -135,7 +135,7 @@ def _estimate(job: Job) -> JobResult:
         write_estimates(found, target)
     if "plot" in places and hasattr(found, "plot"):
         drawn = found.plot(job.parameters.get("top", 20)) if hasattr(found, "candidates") else found.plot()
-        write_whole(places["plot"], drawn.to_html())
+        write_whole(places["plot"], drawn.to_html(), streams=True)
     figures = {**estimate_figures(found, target, counts.mechanism), "warnings": _none(found)}
     return JobResult(job, found.guarantee, places, figures, found, counts.mechanism)
 
@@ -193,20 +193,16 @@ def encode(job: Job, mechanism: Mechanism, output: Path) -> dict[str, Any]:
     users = job.parameters.get("users")
     wanted = [job.parameters[name] for name in ("column", "users") if name in job.parameters]
     extra = _memory(job, mechanism)
-    temporary = output.with_name(f".{output.name}.part")
-    try:
-        with temporary.open("wb") as file:
-            for batch in texts(job.table(job.data), wanted):
-                values = _values(mechanism, batch[0])
-                people = None if users is None else batch[1].to_pylist()
-                reports = mechanism.encode(values, users=people, rng=stream, **extra)
-                file.write(reports.to_bytes())
-                n += len(reports)
-            if not n:
-                file.write(mechanism.encode([], users=None if users is None else [], rng=stream, **extra).to_bytes())
-        temporary.replace(output)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with NewFile(output) as out:
+        for batch in texts(job.table(job.data), wanted):
+            values = _values(mechanism, batch[0])
+            people = None if users is None else batch[1].to_pylist()
+            reports = mechanism.encode(values, users=people, rng=stream, **extra)
+            out.file.write(reports.to_bytes())
+            n += len(reports)
+        if not n:
+            out.file.write(mechanism.encode([], users=None if users is None else [], rng=stream, **extra).to_bytes())
+        out.keep()
     figures = {"file": str(output), "reports": n, "bits": mechanism.report_bits}
     # The number of reports is public in this model.
     warnings = [] if n else ["there are no values in the column, so there are no reports: look at the file"]

@@ -82,7 +82,7 @@ def _domain(job: Job) -> Domain:
 def _about_column(job: Job, error: InvalidArgument) -> InvalidArgument:
     """Return what is wrong with a threshold as an error about the option: a schema alone was accepted before."""
     side, of, column = error.name.partition(" of column ")
-    value = error.fix.removeprefix(f"{side}=")
+    value = error.fix.removeprefix(f'"{side}": ')
     if side not in ("bottom", "top") or value == error.fix:
         return error
     fix = (side, {ast.literal_eval(column): ast.literal_eval(value)})

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from discreet.accounts import Account
 from discreet.core.columns import Categorical, category_text
 from discreet.core.domain import Domain, Integer
-from discreet.core.figures import SURE_DELTA
+from discreet.core.figures import SURE_DELTA, large_delta
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.jobs.declare import Kind, WrongOption
 from discreet.jobs.job import Job
@@ -257,6 +257,7 @@ def _outlook(studio: Studio, request: Request, project: Project, domain: Domain 
         "elsewhere": studio.workspace.accounts_of(project.source, but=project.id),
         "account": account_of(project, wish.parameters, domain), "raw": raw_columns(project.goal, wish.parameters),
         "charged": project.goal in CHARGED and not project.artifact,
+        "large_delta": bool(large_delta(wish.parameters.get("delta") or 0.0, wish.planned.get("rows"))),
         # A level that holds at a distance is large or small by that distance.
         "strength": _strength(wish.parameters.get("epsilon")) if project.goal not in ("anonymize", "perturb") else "",
     }  # fmt: skip

@@ -120,7 +120,8 @@ def follow(function: Function, source: Column, column: Column, lower: FloatArray
     Examples
     --------
     >>> from discreet import Domain
-    >>> domain = Domain({"age": Integer(0, 9), "wed": [0, 1]}, functions={"wed": {"age": {"0..4": 0, "5..9": 1}}})
+    >>> follows = {"wed": {"age": {"0..4": "no", "5..9": "yes"}}}
+    >>> domain = Domain({"age": Integer(0, 9), "wed": ["no", "yes"]}, functions=follows)
     >>> ends = np.array([-0.5, 4.5]), np.array([0.5, 5.5])
     >>> follow(domain.facts.functions[0], *domain.columns, *ends).tolist()
     [[0.0, 1.0], [1.0, 2.0]]

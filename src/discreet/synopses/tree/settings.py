@@ -363,7 +363,8 @@ def _read_depth(max_depth: Any) -> int:
     try:
         return checks.whole("max_depth", max_depth, high=_MOST_DEPTH)
     except InvalidArgument as error:
-        raise type(error)("max_depth", max_depth, f'{error.expected}, or "auto"', 'max_depth="auto"') from None
+        fix = 'max_depth="auto"' if isinstance(max_depth, str) else error.fix
+        raise type(error)("max_depth", max_depth, f'{error.expected}, or "auto"', fix) from None
 
 
 def _read_levels(partitioner: Any) -> tuple[str, ...]:
