@@ -124,7 +124,7 @@ def test_a_ledger_is_charged_too_and_clones_share_it() -> None:
 
 
 def test_bought_answers_are_charged(account: dc.Account) -> None:
-    dc.noise.private_bounds(ROWS[:, 0], epsilon=0.5, ledger=account)
+    dc.private_bounds(ROWS[:, 0], epsilon=0.5, ledger=account)
     dc.noise.quantiles(ROWS[:, 0], [0.5], epsilon=0.25, low=0, high=1, ledger=account)
     dc.noise.quantiles_from_counts([3, 4], [0.5], epsilon=0.25, low=0, high=1, ledger=account)
     assert [(e.job, e.state) for e in account.entries] == [
@@ -159,7 +159,7 @@ def test_another_unit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match=r"about one person .* the release about one row"):
         dc.GridSynopsis(epsilon=1, domain=(0, 1), rule=2, ledger=account).fit(ROWS)
     with pytest.raises(SchemaError):
-        dc.noise.private_bounds(ROWS[:, 0], epsilon=0.5, ledger=account)
+        dc.private_bounds(ROWS[:, 0], epsilon=0.5, ledger=account)
     with pytest.raises(SchemaError):
         account.reserve("r", epsilon=1, unit={"person": "customer", "rows": 3})
     # The bound on rows is a matter of the release.

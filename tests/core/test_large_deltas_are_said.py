@@ -39,7 +39,7 @@ DOORS: dict[str, Callable[[float, Path], Any]] = {
     "rho": lambda delta, _: dc.GridSynopsis(None, BOX, 4, rho=0.1, delta=delta).fit(ROWS),
     "sampled": sampled,
     "account": lambda delta, path: dc.Account.create(path / "a", dataset="d", epsilon=1, delta=delta),
-    "categories": lambda delta, _: dc.noise.private_categories(["a"] * 9, list(range(9)), epsilon=1, delta=delta),
+    "categories": lambda delta, _: dc.private_categories(["a"] * 9, list(range(9)), epsilon=1, delta=delta),
     "plan": lambda delta, _: dc.planning.outlook(1000, 2, delta=delta),
 }
 

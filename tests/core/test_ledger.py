@@ -111,7 +111,7 @@ def test_overspending_fails_before_any_data_are_read() -> None:
 
     ledger = dc.Ledger(epsilon=0.5)
     with pytest.raises(BudgetExceeded):
-        dc.noise.private_bounds(Trap(), epsilon=0.6, ledger=ledger)
+        dc.private_bounds(Trap(), epsilon=0.6, ledger=ledger)
     assert ledger.spent == 0
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.noise.choice import bounds
+from discreet.mechanisms import bounds
 
 
 def test_every_bin_gets_noise_of_its_own_and_the_bounds_follow_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,6 +22,6 @@ def test_every_bin_gets_noise_of_its_own_and_the_bounds_follow_it(monkeypatch: p
         return z
 
     monkeypatch.setattr(bounds, "discrete_laplace", scripted)
-    low, high = dc.noise.private_bounds(np.full(1000, 1.5), epsilon=0.5, exponents=(-2, 2), rng=1)
+    low, high = dc.private_bounds(np.full(1000, 1.5), epsilon=0.5, exponents=(-2, 2), rng=1)
     assert asked == [(Fraction(2), 8)]
     assert (low, high) == (2.0, 4.0)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from discreet.noise.choice.categories import BITS, chances, levels, support
 
-from discreet.noise.choice import categories
+from discreet.mechanisms import categories
+from discreet.mechanisms.categories import BITS, chances, levels, support
 from discreet.noise.stream.generator import generator
 
 WORDS = "abc"

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from discreet.anonymity.methods.sampled_law import _added, _beyond
 
 import discreet as dc
 from discreet import noise
 from discreet.anonymity import SampledGeneralization, sampling_delta, sampling_epsilon
+from discreet.mechanisms.sampled import _added, _beyond
 
 Law = dict[Any, Fraction]
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet import noise
+from discreet import mechanisms, noise
 from discreet.errors import InvalidArgument
-from discreet.noise.choice import bounds, quantiles
+from discreet.mechanisms import bounds
+from discreet.noise.choice import quantiles
 from discreet.noise.choice.persons import at_most
 
 
@@ -56,7 +57,7 @@ def test_the_price_per_value_is_a_share_and_the_ledger_is_charged_for_a_person(
     people = ["ann"] * 50 + ["bob"] * 50
     more: dict[str, Any] = {"ledger": ledger, "persons": people, "rows": rows, "rng": 1}
     noise.quantiles(np.arange(100.0), [0.5], epsilon=1.0, low=0, high=100, **more)
-    noise.private_bounds(np.arange(100.0), epsilon=1.0, **more)
+    mechanisms.private_bounds(np.arange(100.0), epsilon=1.0, **more)
     assert seen == pytest.approx([1 / rows, 1 / rows])
     assert ledger.remaining == 0
 
@@ -73,7 +74,7 @@ def test_one_without_the_other_is_refused() -> None:
         with pytest.raises(InvalidArgument):
             noise.quantiles([1.0], [0.5], epsilon=1.0, low=0, high=2, **given)
         with pytest.raises(InvalidArgument):
-            noise.private_bounds([1.0], epsilon=1.0, **given)
+            mechanisms.private_bounds([1.0], epsilon=1.0, **given)
 
 
 def test_quantiles_follow_persons_and_not_rows() -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet import noise
+from discreet import mechanisms, noise
 from discreet.errors import DiscreetError
 
 DATA = [0.1, 0.2, 0.3]
@@ -99,7 +99,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, list[Any]]]] = [
         },
     ),
     (
-        noise.private_categories,
+        mechanisms.private_categories,
         {"values": ["a"], "persons": [1], "epsilon": 1, "delta": 1e-6},
         {
             "values": ["a", None, 7, np.array([1.5]), np.zeros((1, 1), int)],
@@ -111,7 +111,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any], dict[str, list[Any]]]] = [
         },
     ),
     (
-        noise.private_bounds,
+        mechanisms.private_bounds,
         {"values": DATA, "epsilon": 0.1},
         {"values": BAD_TABLES, "epsilon": [*BAD_BUDGETS, None, 1e-300], "beta": [*BAD_SHARES, 0, 1], "rng": BAD_RNG},
     ),
@@ -236,7 +236,7 @@ def test_rows_never_raise(rows: list[Any]) -> None:
     values = np.array(rows, dtype=object)
     noise.quantiles(values, [0.25, 0.5, 0.75], epsilon=1, low=0, high=1, rng=0)
     noise.quantiles(values, np.linspace(0.02, 0.98, 20).round(3).tolist(), epsilon=1, low=0, high=1, rng=0)
-    noise.private_bounds(values, epsilon=1, rng=0)
+    mechanisms.private_bounds(values, epsilon=1, rng=0)
     if len(values):
         noise.exponential(values, epsilon=1, span=1, rng=0)
     grid = dc.engines.GridMap(dc.Domain({"a": (0, 1)}), 8)
@@ -247,7 +247,7 @@ def test_messages_do_not_quote_rows() -> None:
     secret = 123456.789
     for call in (
         lambda: noise.quantiles([[secret]], [0.5], epsilon=1, low=0, high=1),
-        lambda: noise.private_bounds(np.full((2, 2), secret), epsilon=1),
+        lambda: mechanisms.private_bounds(np.full((2, 2), secret), epsilon=1),
         lambda: dc.engines.open({"a": secret}),
         lambda: dc.engines.open({"a": [secret], "b": []}),
         lambda: dc.engines.open([secret]),

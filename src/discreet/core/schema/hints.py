@@ -48,12 +48,10 @@ def mended(low: Any, high: Any, *, whole: bool = False, usual: tuple[float, floa
         a = usual[0] if b is None or usual[0] < b else b - max(1, abs(b) * 1e-9)
     if b is None:
         b = usual[1] if usual[1] > a else a + max(1, abs(a) * 1e-9)
-    if a == b:  # the value stays inside
-        a, b = (a, a + 1) if whole else (a - max(step, abs(a) * 1e-9), a + max(step, abs(a) * 1e-9))
     # What `Numeric` takes: within these numbers, and not too near to each other.
-    a, b = (min(max(x, -1e100), 1e100) for x in (a, b))
-    if b - a < 1e-100:
-        a, b = a - step, b + step
+    a, b = (min(max(x, -1e99), 1e99) for x in (a, b))
+    if b - a < 1e-100:  # the value stays inside
+        a, b = (a, a + 1) if whole else (a - max(step, abs(a) * 1e-9), a + max(step, abs(a) * 1e-9))
     return f"low={_number_text(a)}, high={_number_text(b)}"
 
 

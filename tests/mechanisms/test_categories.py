@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType, SchemaError
-from discreet.noise import private_categories
+from discreet.mechanisms import private_categories
 
 
 def _table(seed: int = 0) -> tuple[list[str], list[int]]:

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from discreet.noise.choice.bounds import magnitude_counts, magnitude_edges, private_bounds, threshold
 
 import discreet as dc
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType
+from discreet.mechanisms.bounds import magnitude_counts, magnitude_edges, private_bounds, threshold
 
 EVERYTHING = (-(2.0**32), 2.0**32)
 
