@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,8 @@ from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.house import House, Origin
 from discreet.anonymity.release.kept import KeptCounter
 from discreet.anonymity.release.printed import PROMISE_KEY, with_legend
-from discreet.anonymity.release.table import CodedColumn, Table, TablePlan
+from discreet.anonymity.release.table import Table, TablePlan
+from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.core.dates import date_array, time_array
@@ -48,18 +49,6 @@ _SAMPLE = (
     "readers know that the rows were drawn from the cells, counts and sensitive values of a k-anonymous table: they "
     "reveal no more than it does, but are not k-anonymous themselves"
 )
-
-
-class Requirement(Protocol):
-    """What a release must satisfy; `discreet.anonymity.Rules` is one."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what is required, as plain data."""
-
-    def reached(
-        self, classes: IntArray, sensitive: Sequence[CodedColumn], persons: IntArray | None = None
-    ) -> dict[str, Any]:
-        """Return what the classes reach: ``k`` and, for each rule, the worst value over classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +187,7 @@ class Release:
 def publish(
     table: Table,
     cells: Cells,
-    rules: Requirement,
+    rules: Rules,
     delivery: Delivery,
     *,
     method: str = "",
@@ -214,7 +203,7 @@ def publish(
         The rows.
     cells : Cells
         Their cells; rows with -1 are suppressed.
-    rules : Requirement
+    rules : Rules
         What is promised; checked here once more, on exactly what is released.
     delivery : Delivery
         How it is handed out.
@@ -224,7 +213,8 @@ def publish(
     stream = noise.generator(delivery.random_state)
     rows = np.flatnonzero(cells.of >= 0)
     suppressed = len(cells.of) - len(rows)
-    reached = rules.reached(cells.of, table.sensitive, table.persons)
+    found = rules.measure(cells.of, table.sensitive, table.persons)
+    rules.check(found)
     if delivery.output == "sample":
         drawn, own, donors = _sample(table, cells, stream)
         columns = {**drawn, **_others(table, donors)}
@@ -241,7 +231,7 @@ def publish(
             columns = {**hashed_columns(table.identifiers, rows, delivery.key, table.plan.domain), **columns}
     names = _order_of(table, columns)
     figures = {
-        "reached": reached,
+        "reached": found.to_dict(),
         "rows": len(own),
         "cells": len(np.unique(own)),
         "suppressed": suppressed,
@@ -257,7 +247,7 @@ def publish(
 
 def promise(
     plan: TablePlan,
-    rules: Requirement,
+    rules: Rules,
     figures: Mapping[str, Any],
     delivery: Delivery,
     method: str,

@@ -28,7 +28,7 @@ from discreet.anonymity.release.kept import KeptCounter
 from discreet.anonymity.release.release import _bounds, _centers, _flat, _intervals, promise
 from discreet.anonymity.release.table import PlaceCounts, TablePlan, without_sign_of_zero
 from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCounts
-from discreet.anonymity.risk.rules import Rules
+from discreet.anonymity.risk.rules import ReachedLevels, Rules
 from discreet.core.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.guarantee import Guarantee
 from discreet.engines.tables.columns import column_batches
@@ -109,7 +109,8 @@ def release_file(
         passed.add(found.place, found.raw, found.rows)
     counts: Any = counter.counts()  # a table from a partition that takes one
     decided = partition.decide(counts)
-    figures, _ = _figures(rules, counts, decided.of_place, total)
+    figures, reached = _figures(rules, counts, decided.of_place, total)
+    rules.check(reached)
     figures |= passed.result(decided.of_place)
     cells = Cells(plan.grids, decided.first, decided.last, np.empty(0, np.int64))
     told = {**decided.settings, **cells.legend()}
@@ -127,9 +128,9 @@ def release_file(
             passed_again.add(found.place, found.raw, found.rows)
         # What was written is counted as a table of its own: cells in place of places.
         written = again.counts()
-        recounted, good = _figures(rules, written, None, seen)
+        recounted, reached = _figures(rules, written, None, seen)
         recounted |= passed_again.result()
-        if not good or recounted != figures:
+        if not reached.ok or recounted != figures:
             raise DataSourceError(
                 "data: the table changed while it was read, or gives other rows each time; write it out first"
             )
@@ -192,8 +193,8 @@ def cells_at(place: IntArray, cell_of: IntArray) -> IntArray:
 
 def _figures(
     rules: Rules, counts: PlaceCounts | TabledCounts, of_place: AnyArray | None, total: int
-) -> tuple[dict[str, Any], bool]:
-    """Return what a guarantee says of counted rows, and whether the rules are kept; without cells places are cells."""
+) -> tuple[dict[str, Any], ReachedLevels]:
+    """Return what a guarantee says of counted rows, and what these reach; without cells places are cells."""
     if isinstance(counts, TabledCounts):
         own = counts.places if of_place is None else of_place[counts.places]
         reached, rows, cells, suppressed = counts.figures(rules, np.append(own, np.int32(-1)))
@@ -210,7 +211,7 @@ def _figures(
         "suppressed": suppressed,
         "dropped_for_missing_values": total - rows - suppressed,
     }
-    return figures, reached.ok
+    return figures, reached
 
 
 def batches(

@@ -143,6 +143,13 @@ class Rules:
         counts = np.bincount(codes[:, chosen].ravel(), minlength=len(limits.share))
         return is_ok(counts, len(chosen), limits)
 
+    def check(self, found: ReachedLevels) -> None:
+        """Refuse a release that does not keep the rules: the last look, at the very rows that leave."""
+        if not found.ok:
+            raise InvalidArgument(
+                "data", found.to_dict(), f"rows whose release keeps {self.to_dict()}", "a smaller l, or a larger k or t"
+            )
+
     def reached(
         self, classes: Any, sensitive: Sequence[CodedColumn], persons: IntArray | None = None
     ) -> dict[str, Any]:
