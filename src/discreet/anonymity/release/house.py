@@ -31,6 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from discreet.anonymity.growth.hierarchy import Hierarchy
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.rules import Rules
@@ -56,7 +57,7 @@ class House:
     records : pyarrow.Table
         The columns of the file, a row per record.
     required : dict
-        What the release promised to keep, as `Rules.to_dict` writes it.
+        What the release promised to keep, as `Rules.to_history` writes it.
     counts_persons : bool
         Whether k counted persons: then the identifier is the person.
     declared : dict
@@ -146,7 +147,7 @@ class House:
 
     @cached_property
     def rules(self) -> Rules:
-        """What the release promised to keep; hierarchies are not in the file."""
+        """What the release promised to keep, by its own hierarchies."""
         diverse, close = self.required.get("l", {}), self.required.get("t", {})
         return Rules(
             self.required["k"],
@@ -155,6 +156,7 @@ class House:
             c=diverse.get("c", 3.0),
             t_closeness=close.get("most"),
             t_kind=close.get("kind", "auto"),
+            hierarchies={name: Hierarchy(tree) for name, tree in close.get("hierarchies", {}).items()},
             per_person="persons" in (diverse.get("counts"), close.get("counts")),
         )
 

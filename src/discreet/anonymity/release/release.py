@@ -241,7 +241,7 @@ def publish(
     told = {**(settings or {}), **({} if delivery.output == "sample" else cells.legend())}
     guarantee = promise(table.plan, rules, figures, delivery, method, told, notes, stream.seeded)
     made = with_legend(pa.table({name: columns[name] for name in names}), guarantee)
-    origin = Origin(table, rules.to_dict(), tuple(earlier))
+    origin = Origin(table, rules.to_history(), tuple(earlier))
     return Release(made, guarantee, cells, rows, suppressed, table.dropped, origin)
 
 

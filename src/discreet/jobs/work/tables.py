@@ -1,6 +1,8 @@
 """What the jobs `anonymize` and `risk` do."""
 
 import ast
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from discreet import anonymity, engines
 from discreet.anonymity.risk.report import with_promise
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
-from discreet.core.output import promise_place
+from discreet.core.output import promise_place, write_whole
 from discreet.engines.progress import stage
 from discreet.engines.writer import check_target
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
@@ -38,8 +40,7 @@ def check(job: Job) -> None:
     if job.kind == "risk":
         _asked(job)
     else:
-        if "sample" in job.parameters:
-            check_target(job.places()["release"], promised=True)  # before budget goes into it
+        check_target(job.places()["release"], promised=True)  # before budget goes into it
         _check_model(job, checkable(job, _model(job)))
         _key(job)
         for path in job.parameters.get("previous", ()):
@@ -126,6 +127,7 @@ def _anonymize(job: Job) -> JobResult:
     target, house = places["release"], places.get("house")
     if "sample" in given:
         return _draw(job, target)
+    check_target(target, promised=True)  # before a row is read
     model = _model(job)
     _check_model(job, model)
     key = _key(job)
@@ -141,9 +143,10 @@ def _anonymize(job: Job) -> JobResult:
     if not held and model.is_large(job.read_table()):
         return _anonymize_large(job, model, target, settings)
     release = model.fit_transform(job.read_table(), **settings)
-    if house is not None:
-        release.save_house(house)  # first: a table that was handed out without it could not be followed
-    release.save(target, form="bounds" if given.get("bounds") else "text")
+    with nullcontext() if house is None else _written_with(house):
+        if house is not None:
+            release.save_house(house)  # first: a table that was handed out without it could not be followed
+        release.save(target, form="bounds" if given.get("bounds") else "text")
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
     figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
@@ -151,6 +154,20 @@ def _anonymize(job: Job) -> JobResult:
     figures |= {"given_away": _given_away(release, release.table, quasi)}
     files = {"release": target, "promise": promise_place(target), **({} if house is None else {"house": house})}
     return replace(finish(job, sealed, files, figures, release), printed=release.guarantee.to_dict())
+
+
+@contextmanager
+def _written_with(house: Path) -> Iterator[None]:
+    """Put a house file back as it was if what it belongs to cannot be written: it must not tell of no release."""
+    before = house.read_bytes() if house.is_file() else None
+    try:
+        yield
+    except BaseException:
+        if before is None:
+            house.unlink(missing_ok=True)
+        else:
+            write_whole(house, before, private=True)
+        raise
 
 
 def _draw(job: Job, target: Path) -> JobResult:
