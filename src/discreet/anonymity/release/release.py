@@ -16,7 +16,7 @@ from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.house import House, Origin
-from discreet.anonymity.release.kept import KeptCounter
+from discreet.anonymity.release.kept import KeptCounter, nearly_unique, own_sensitive
 from discreet.anonymity.release.printed import PROMISE_KEY, with_legend
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.rules import Rules
@@ -289,9 +289,15 @@ def promise(
 
 
 def unknown_columns(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say what a promise of k assumes of the columns that are passed on as they are."""
-    columns = facts.get("kept", {}).get("columns", ())
-    return (f"an attacker knows nothing of a person from {_listed(columns)}, passed on unchanged",) if columns else ()
+    """Say what a promise assumes of the columns that are passed on."""
+    columns, own = facts.get("kept", {}).get("columns", ()), list(facts.get("nearly_unique", ()))
+    said = [f"an attacker knows nothing of a person from {_listed(columns)}, passed on unchanged"] if columns else []
+    if own:
+        said.append(
+            f"an attacker knows nobody's value in {_listed(own)}, where more than half of the rows have a value of "
+            "their own and can be found by it"
+        )
+    return tuple(said)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -299,13 +305,15 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _kept_by(table: Table, own: IntArray, rows: IntArray, persons: bool = True) -> dict[str, Any]:
-    """Measure what the kept columns of released rows cost, given their cells."""
+    """Measure what the kept columns of released rows cost, given their cells, and what is nearly unique."""
     counter = KeptCounter(table.plan, persons)
+    shares = own_sensitive(table.sensitive, rows, np.ones(table.n, np.int64))
     if counter.columns:
         picked = pa.array(rows)
         sources = {name: table.identifiers if name == counter.person else table.others for name in counter.names}
         counter.add(own, {name: held[name].take(picked).combine_chunks() for name, held in sources.items()})
-    return counter.result()
+        shares |= counter.own()
+    return {**counter.result(), **nearly_unique(shares, table.plan)}
 
 
 def in_order(order: str) -> tuple[str, ...]:

@@ -24,14 +24,15 @@ from discreet.anonymity.methods.blind import check_blind, growth_rules
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery, check_key, hashed_columns
 from discreet.anonymity.release.house import refuse_previous
-from discreet.anonymity.release.kept import KeptCounter
+from discreet.anonymity.release.kept import KeptCounter, nearly_unique, own_sensitive
 from discreet.anonymity.release.release import _bounds, _centers, _flat, _intervals, promise
-from discreet.anonymity.release.table import PlaceCounts, TablePlan, without_sign_of_zero
+from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCounts
 from discreet.anonymity.risk.rules import ReachedLevels, Rules
 from discreet.core.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.guarantee import Guarantee
 from discreet.engines.tables.columns import column_batches
+from discreet.engines.tables.declared import declared_values
 from discreet.engines.tables.part import is_remote
 from discreet.engines.writer import PARQUET, RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument
@@ -111,7 +112,7 @@ def release_file(
     decided = partition.decide(counts)
     figures, reached = _figures(rules, counts, decided.of_place, total)
     rules.check(reached)
-    figures |= passed.result(decided.of_place)
+    figures |= _passed_on(plan, counts, passed, decided.of_place)
     cells = Cells(plan.grids, decided.first, decided.last, np.empty(0, np.int64))
     told = {**decided.settings, **cells.legend()}
     guarantee = promise(plan, rules, figures, delivery, method, told, notes, stream.seeded)
@@ -129,7 +130,7 @@ def release_file(
         # What was written is counted as a table of its own: cells in place of places.
         written = again.counts()
         recounted, reached = _figures(rules, written, None, seen)
-        recounted |= passed_again.result()
+        recounted |= _passed_on(plan, written, passed_again, None)
         if not reached.ok or recounted != figures:
             raise DataSourceError(
                 "data: the table changed while it was read, or gives other rows each time; write it out first"
@@ -214,16 +215,36 @@ def _figures(
     return figures, reached
 
 
+def _passed_on(
+    plan: TablePlan, counts: PlaceCounts | TabledCounts, passed: KeptCounter, of_place: AnyArray | None
+) -> dict[str, Any]:
+    """Return what a guarantee says of the columns that are passed on."""
+    if isinstance(counts, TabledCounts):
+        own = counts.places if of_place is None else of_place[counts.places]
+        rows = counts.held(np.append(own >= 0, False))
+        shares = own_sensitive(counts.sensitive, np.ones(len(rows), bool), rows)
+    else:
+        cell = counts.place if of_place is None else of_place[counts.place]
+        shares = own_sensitive(counts.sensitive, cell >= 0, counts.rows)
+    shares |= passed.own(of_place)
+    return {**passed.result(of_place), **nearly_unique(shares, plan)}
+
+
 def batches(
     source: engines.Source, plan: TablePlan, names: Sequence[str]
 ) -> Iterator[tuple[Any, BoolArray, dict[str, pa.Array]]]:
-    """Yield bins and columns of the rows that have every quasi-identifier they must, and which those are."""
-    wanted = plan.domain.select(list(plan.quasi))
-    for coordinates, found in column_batches(source, names, wanted):
-        raw = {name: without_sign_of_zero(column) for name, column in found.items()}
-        bins, lost = np.empty((len(coordinates), len(coordinates[0])), np.uint16), 0
-        for grid, values, row in zip(plan.grids, coordinates, bins, strict=True):
+    """Yield bins and columns of the rows that have every quasi-identifier they must, and which those are.
+
+    Columns are as they are passed on, `declared_values`; those that say whose rows they are, as they came.
+    """
+    d, passed = len(plan.quasi), [name for name in names if name in plan.passed]
+    wanted = plan.domain.select([*plan.quasi, *passed])
+    for coordinates, raw in column_batches(source, [name for name in names if name not in passed], wanted):
+        bins, lost = np.empty((d, len(coordinates[0])), np.uint16), 0
+        for grid, values, row in zip(plan.grids, coordinates[:d], bins, strict=True):
             lost += grid.write_bins(values, row)
+        for name, values in zip(passed, coordinates[d:], strict=True):
+            raw[name] = declared_values(plan.domain.column(name), values)
         kept = (bins != NO_BIN).all(axis=0) if lost else np.ones(bins.shape[1], bool)
         if lost:
             chosen = pa.array(kept)
@@ -244,7 +265,7 @@ class ReleasedColumns:
             made = pa.table(show(Cells((grid,), runs[:, :1], runs[:, 1:], every), every))
             made = _flat(made) if flat else made
             self._cells |= {name: (made[name].combine_chunks(), place) for name in made.column_names}
-        self._others = list(dict.fromkeys([*plan.sensitive, *([plan.target] if plan.target else []), *plan.keep]))
+        self._others = plan.passed
         self._hashed = list(plan.identifiers) if delivery.identifiers == "hash" else []
         self._key = delivery.key
         self._domain = plan.domain
