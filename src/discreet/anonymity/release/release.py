@@ -26,6 +26,7 @@ from discreet.core.dates import date_array, time_array
 from discreet.core.domain import Date, Integer, Time
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import write_with_promise
+from discreet.engines.tables.escapes import are_escaped, escaped, with_escapes
 from discreet.engines.writer import check_target
 from discreet.errors import InvalidArgument
 
@@ -145,7 +146,7 @@ class Release:
             frame.attrs[PROMISE_KEY] = self.guarantee.to_json()
         return frame
 
-    def save(self, path: str | Path, *, form: str = "text") -> None:
+    def save(self, path: str | Path, *, form: str = "text", escape_formulas: bool = False) -> None:
         """Write the table (CSV, or Parquet by its suffix) and, beside it, the promise as ``<name>.guarantee.json``.
 
         The promise there is sealed over the bytes of the file: `discreet audit` tells if either was changed.
@@ -156,10 +157,13 @@ class Release:
             The file.
         form : {"text", "bounds"}
             Quasi-identifiers as texts for people, or as bounds for programs. CSV writes lists of categories as texts.
+        escape_formulas : bool
+            CSV: put an apostrophe before texts that a spreadsheet would run (`discreet.engines.tables.escapes`).
         """
         target = Path(path).expanduser()
         check_target(target, promised=True)  # both or none
-        write_with_promise(target, self._payload(target.suffix, form), self.guarantee)
+        promise = with_escapes(self.guarantee, target, escape_formulas)
+        write_with_promise(target, replace(self, guarantee=promise)._payload(target.suffix, form), promise)
 
     def _payload(self, suffix: str = ".csv", form: str = "text") -> bytes:
         """Return the bytes that `save` writes into a file of this ending."""
@@ -170,7 +174,8 @@ class Release:
         if suffix.lower() in (".parquet", ".pq"):
             pq.write_table(table.replace_schema_metadata({PROMISE_KEY: self.guarantee.to_json()}), sink)
         else:
-            pa_csv.write_csv(_flat(table), sink)
+            flat = _flat(table)
+            pa_csv.write_csv(escaped(flat) if are_escaped(self.guarantee) else flat, sink)
         return bytes(sink.getvalue().to_pybytes())
 
     def _with_bounds(self) -> pa.Table:

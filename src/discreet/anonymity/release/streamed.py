@@ -33,6 +33,7 @@ from discreet.core.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.guarantee import Guarantee
 from discreet.engines.tables.columns import column_batches
 from discreet.engines.tables.declared import declared_values
+from discreet.engines.tables.escapes import with_escapes
 from discreet.engines.tables.part import is_remote
 from discreet.engines.writer import PARQUET, RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument
@@ -116,6 +117,7 @@ def release_file(
     cells = Cells(plan.grids, decided.first, decided.last, np.empty(0, np.int64))
     told = {**decided.settings, **cells.legend()}
     guarantee = promise(plan, rules, figures, delivery, method, told, notes, stream.seeded)
+    guarantee = with_escapes(guarantee, target, delivery.escape_formulas)
     again = PlaceCounter(plan, len(decided.first)) if isinstance(counter, PlaceCounter) else Counter(plan)
     passed_again, seen = KeptCounter(plan), 0
     del counts, counter, passed  # before as much is counted again
@@ -363,6 +365,7 @@ class ToFile:
         order: str = "shuffled",
         identifiers: str = "drop",
         key: bytes | None = None,
+        escape_formulas: bool = False,
     ) -> WrittenTable:
         """Release records to a file as they come: tables larger than memory; and Spark frames, from where they are.
 
@@ -383,7 +386,7 @@ class ToFile:
         output : {"interval", "center"}
             As in `transform`; drawn rows ("sample") need the table in memory.
         form : {"text", "bounds"}
-            As in `Release.save`.
+            As in `Release.save`, and so ``escape_formulas``.
         previous : None
             Refused: following everybody through all releases needs the table in memory, and a file written here leaves
             no house file. People of whom more is to be released are released with `transform`.
@@ -410,7 +413,7 @@ class ToFile:
         """
         check_is_fitted(self, "plan_")
         refuse_previous(previous, "following everybody through all releases needs the table in memory")
-        delivery = Delivery(output, random_state, order, identifiers, key, form)
+        delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas)
         model: Any = self
         return release_file(
             data, target, model.plan_, model.rules_, self._frozen_partition(), delivery,

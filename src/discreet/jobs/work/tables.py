@@ -13,6 +13,7 @@ from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import promise_place, write_whole
 from discreet.engines.progress import stage
+from discreet.engines.tables.escapes import check_escapes
 from discreet.engines.writer import check_target
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs.declare import WrongOption
@@ -41,6 +42,7 @@ def check(job: Job) -> None:
         _asked(job)
     else:
         check_target(job.places()["release"], promised=True)  # before budget goes into it
+        check_escapes(job.places()["release"], _domain(job), _escapes(job))
         _check_model(job, checkable(job, _model(job)))
         _key(job)
         for path in job.parameters.get("previous", ()):
@@ -111,6 +113,10 @@ def _check_model(job: Job, model: Any) -> None:
         )
 
 
+def _escapes(job: Job) -> bool:
+    return bool(job.parameters.get("escape_formulas"))
+
+
 def _key(job: Job) -> bytes | None:
     file = job.parameters.get("hash_key")
     if file is None:
@@ -128,6 +134,7 @@ def _anonymize(job: Job) -> JobResult:
     if "sample" in given:
         return _draw(job, target)
     check_target(target, promised=True)  # before a row is read
+    check_escapes(target, _domain(job), _escapes(job))
     model = _model(job)
     _check_model(job, model)
     key = _key(job)
@@ -146,7 +153,7 @@ def _anonymize(job: Job) -> JobResult:
     with nullcontext() if house is None else _written_with(house):
         if house is not None:
             release.save_house(house)  # first: a table that was handed out without it could not be followed
-        release.save(target, form="bounds" if given.get("bounds") else "text")
+        release.save(target, form="bounds" if given.get("bounds") else "text", escape_formulas=_escapes(job))
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
     figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
@@ -181,7 +188,7 @@ def _draw(job: Job, target: Path) -> JobResult:
     if earlier is None:
         stage("groups")
         form = "bounds" if job.parameters.get("bounds") else "text"
-        made = _model(job).release_file(job.read_table(), target, form=form)
+        made = _model(job).release_file(job.read_table(), target, form=form, escape_formulas=_escapes(job))
         figures["groups"] = made.cells.n_cells
     else:
         made = earlier
@@ -194,7 +201,9 @@ def _draw(job: Job, target: Path) -> JobResult:
 def _anonymize_large(job: Job, model: Any, target: Path, settings: dict[str, Any]) -> JobResult:
     """Do the same with a table that is not to be held in memory."""
     form = "bounds" if job.parameters.get("bounds") else "text"
-    release = model.fit(job.read_table()).transform_file(job.read_table(), target, form=form, **settings)
+    release = model.fit(job.read_table()).transform_file(
+        job.read_table(), target, form=form, escape_formulas=_escapes(job), **settings
+    )
     facts = release.guarantee.parameters
     dropped = facts["dropped_for_missing_values"]
     figures = {"file": str(target), "rows": len(release), "left_out": facts["suppressed"] + dropped}
