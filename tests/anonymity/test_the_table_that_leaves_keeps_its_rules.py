@@ -190,3 +190,27 @@ def test_a_row_lies_in_the_interval_that_is_printed_for_it() -> None:
             low, high = (float(end) for end in text[1:-1].split(", "))
             assert low <= value
             assert value < high or (text.endswith("]") and value == high)
+
+
+@pytest.mark.parametrize("before", [None, b"an older house file"])
+def test_a_release_that_is_refused_or_fails_leaves_nothing(
+    before: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "p.csv").write_text("id,age\n" + "".join(f"{i},{i % 50}\n" for i in range(40)))
+    (tmp_path / "s.toml").write_text(
+        '[columns]\nid = {role = "identifier"}\nage = {bounds = [0, 99], role = "quasi-identifier"}\n'
+    )
+    if before is not None:
+        (tmp_path / "p.house").write_bytes(before)
+    there = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    wrong = {"release": "safe.dat", "house": "p.house"}
+    with pytest.raises(DiscreetError, match="written as"):
+        dc.Job("anonymize", "p.csv", "s.toml", {"k": 5}, wrong, tmp_path).run()
+    job = dc.Job("anonymize", "p.csv", "s.toml", {"k": 5}, {**wrong, "release": "safe.csv"}, tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(dc.anonymity.Release, "save", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            job.run()
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == there
+    job.run()
+    assert dc.anonymity.House.load(tmp_path / "p.house").n == 40

@@ -183,9 +183,10 @@ class House:
         try:
             table = pq.read_table(Path(path).expanduser())
         except OSError as error:
-            raise DataSourceError(f"previous: cannot read {str(path)!r} ({error}); check the path") from None
-        except pa.ArrowException as error:
-            raise FormatError(f"previous: {str(path)!r} is not a house file ({error})") from None
+            reason = f" ({error.strerror})" if error.strerror else ""
+            raise DataSourceError(f"previous: cannot read {str(path)!r}{reason}; check the path") from None
+        except pa.ArrowException:
+            raise FormatError(f"previous: {str(path)!r} is not a house file") from None
         found = (table.schema.metadata or {}).get(META)
         if found is None:
             raise FormatError(
@@ -206,7 +207,9 @@ class House:
             good = house.seal == facts["seal"] and house._facts() == {k: v for k, v in facts.items() if k != "seal"}
             house.rules  # noqa: B018 - what cannot be checked later is refused now
         except (KeyError, TypeError, ValueError, AttributeError, pa.ArrowException, DiscreetError) as error:
-            raise FormatError(f"previous: the house file {str(path)!r} is damaged: {error}") from None
+            # What is not ours may quote a record: text where a number should be, say.
+            said = str(error) if isinstance(error, DiscreetError) else type(error).__name__
+            raise FormatError(f"previous: the house file {str(path)!r} is damaged: {said}") from None
         if not good:
             raise FormatError(f"previous: the house file {str(path)!r} was changed: its seal does not fit")
         return house
