@@ -73,6 +73,7 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
     domain: Any
     category_epsilon: Any
     random_state: Any
+    guarantee_: Guarantee
 
     @abstractmethod
     def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> Any:

@@ -166,15 +166,15 @@ def _anonymize(job: Job) -> JobResult:
 @contextmanager
 def _written_with(house: Path) -> Iterator[None]:
     """Put a house file back as it was if what it belongs to cannot be written: it must not tell of no release."""
-    before = house.read_bytes() if house.is_file() else None
+    before, done = house.read_bytes() if house.is_file() else None, False
     try:
         yield
-    except BaseException:
-        if before is None:
+        done = True
+    finally:
+        if not done and before is None:
             house.unlink(missing_ok=True)
-        else:
+        elif not done and before is not None:
             write_whole(house, before, private=True)
-        raise
 
 
 def _draw(job: Job, target: Path) -> JobResult:
