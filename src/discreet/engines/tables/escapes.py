@@ -53,9 +53,9 @@ def are_escaped(guarantee: Guarantee | None) -> bool:
 
 def file_is_escaped(path: Path) -> bool:
     """Tell whether the promise beside a file, or beside the folder that it is a part of, says so."""
-    for place in (promise_place(path), promise_place(path.parent)):
+    for place in (path, path.absolute().parent):
         try:
-            return FACT.items() <= dict(json.loads(place.read_bytes())["parameters"]).items()
+            return FACT.items() <= dict(json.loads(promise_place(place).read_bytes())["parameters"]).items()
         except (OSError, ValueError, KeyError, TypeError):
             continue  # `discreet audit` says what is wrong with a promise
     return False
