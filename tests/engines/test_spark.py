@@ -384,6 +384,37 @@ def test_no_order_of_a_frame_can_be_seen_in_what_is_written(
     assert found[0] == found[1] == found[2]
 
 
+def test_what_was_mistyped_does_not_leave_a_frame(spark: Any, tmp_path: Path) -> None:
+    day, flag = ("2025-01-01", "2025-12-31"), [False, True]
+    kept = {"cost": (0, 100), "visits": dc.Integer(0, 9), "code": [1, 2], "yes": flag, "day": day}
+    columns = {
+        "age": {"bounds": [0, 99], "role": "quasi-identifier"},
+        "ill": {"categories": ["flu", "-"], "role": "sensitive"},
+    }
+    domain = dc.Domain({**columns, **kept})
+    typed = {"ill": ["flu", "Ann Smith", "-"], "cost": ["7.50", "0170 123", "5000"], "visits": ["3", "77", "two"]}
+    typed |= {"code": ["1", "Ann", "2.0"], "yes": ["true", "Ann", "false"], "day": ["2025-02-03", "1999-01-01", "Ann"]}
+    rows = pa.table(
+        {"age": [i % 50 for i in range(300)], **{n: [v[i // 7 % 3] for i in range(300)] for n, v in typed.items()}}
+    )
+    frame = spark.createDataFrame(
+        [tuple(row.values()) for row in rows.to_pylist()],
+        ", ".join(f"{n} {'int' if n == 'age' else 'string'}" for n in rows.column_names),
+    )
+    method = dc.anonymity.DensityTree(5, domain=domain, keep=list(kept)).fit(frame)
+    expected = method.transform(rows)
+    for ending in ("csv", "parquet"):
+        written = method.transform_file(frame, tmp_path / f"rows.{ending}", escape_formulas=ending == "csv")
+        found = read_columns(dc.engines.open(str(written.path)), expected.table.column_names)
+        if ending == "parquet":
+            assert as_a_bag(found) == as_a_bag(expected.table)
+            assert found.schema.field("cost").type == pa.float64()
+        assert {v for v in found["ill"].to_pylist() if v} == {"flu", "-"}
+        assert not any("Ann" in p.read_bytes().decode("latin-1") for p in written.path.iterdir())
+    assert set(expected.table["cost"].to_pylist()) == {7.5, None, 100.0}
+    assert b'"\'-"' in b"".join(p.read_bytes() for p in (tmp_path / "rows.csv").iterdir())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["persons", "hashed", "levels", "csv"])
 def test_all_that_a_frame_is_released_with_is_as_in_memory(

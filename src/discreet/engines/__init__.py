@@ -30,6 +30,7 @@ from discreet.engines.passes.checkpoint import Checkpoint
 from discreet.engines.passes.counts import CellCounts
 from discreet.engines.source import Source
 from discreet.engines.tables.csv_file import CsvTable
+from discreet.engines.tables.escapes import file_is_escaped
 from discreet.engines.tables.formats.excel import ExcelTable
 from discreet.engines.tables.formats.sql import database
 from discreet.engines.tables.formats.statistics import StatisticsTable
@@ -250,7 +251,7 @@ def _file(path: Path, dialect: Dialect) -> Part:
         return StatisticsTable(path, suffix)
     # One of our own releases, or a part of one, whatever the table it was made of is written like.
     if promise_place(path).is_file() or promise_place(path.parent).is_file():
-        dialect = Dialect()
+        return CsvTable(path, Dialect(), escaped=file_is_escaped(path))
     tabs = suffix.startswith(".tsv") and dialect.delimiter == ","
     return CsvTable(path, dataclasses.replace(dialect, delimiter="\t") if tabs else dialect)
 

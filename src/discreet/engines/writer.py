@@ -19,6 +19,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.output import NewFile, cannot_write, check_place, payload_of, promise_place, write_whole
 from discreet.engines.shuffled import Order, Shuffler
 from discreet.engines.source import Source
+from discreet.engines.tables.escapes import EscapingWriter, are_escaped
 from discreet.engines.tables.part import StoredFile
 from discreet.errors import DataSourceError
 
@@ -176,7 +177,10 @@ def table_writer(file: Any, schema: pa.Schema, parquet: bool, guarantee: Guarant
     """Open a writer of tables; a Parquet file carries what is promised of it."""
     if parquet and guarantee is not None:
         schema = schema.with_metadata({"discreet.guarantee": guarantee.to_json()})
-    return (pq.ParquetWriter if parquet else pa_csv.CSVWriter)(file, schema)
+    if parquet:
+        return pq.ParquetWriter(file, schema)
+    plain = pa_csv.CSVWriter(file, schema)
+    return EscapingWriter(plain) if are_escaped(guarantee) else plain
 
 
 def write_table(path: str | Path, table: pa.Table, guarantee: Guarantee | None = None) -> None:

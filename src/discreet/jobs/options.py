@@ -261,6 +261,10 @@ ORDER = option(
     "order", "text", "of the rows; input is for a table that stays in the house", "shuffled", default="shuffled",
     choices=("shuffled", "input"),
 )  # fmt: skip
+ESCAPE_FORMULAS = option(
+    "escape_formulas", "flag", "CSV: an apostrophe before texts that begin with =, +, - or @, which spreadsheets run",
+    True, arguments=(),
+)  # fmt: skip
 MAX_MEMORY = option("max_memory", "number", "gibibytes that cells and nodes may take", 2.0, default=2.0, above=0)
 REFINE = option(
     "refine", "text", "what is done to its counts before; auto takes what suits it", "auto", default="auto",

@@ -25,6 +25,7 @@ from discreet.core.domain import Box, Categorical, Date, Domain, Integer, Numeri
 from discreet.core.guarantee import Guarantee, Ledger
 from discreet.core.html import EstimatorHtml
 from discreet.core.people import check_unit, released_columns, row_promise
+from discreet.engines.tables.escapes import with_escapes
 from discreet.engines.writer import RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType
 from discreet.metric.rows import ROWS_AT_ONCE, chunks_of, like, open_rows, read_rows
@@ -72,6 +73,7 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
     domain: Any
     category_epsilon: Any
     random_state: Any
+    guarantee_: Guarantee
 
     @abstractmethod
     def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> Any:
@@ -170,6 +172,7 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
         ledger: UserLedger | None = None,
         period: Any = None,
         order: str = "shuffled",
+        escape_formulas: bool = False,
     ) -> WrittenTable:
         """Perturb every row and write the rows to a file as they come: tables larger than memory, and Spark frames.
 
@@ -192,6 +195,8 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
             meanwhile, only their owner can read them, and they are deleted. Then one file after the other is sorted by
             the numbers. So the order of all rows is exactly uniform, as if all had been shuffled at once
             (`discreet.noise.RowOrder`). For a seed it depends on the places of the rows, not on batches.
+        escape_formulas : bool
+            CSV: put an apostrophe before categories that a spreadsheet would run (`discreet.engines.tables.escapes`).
 
         Returns
         -------
@@ -205,6 +210,7 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
         check_target(target, promised=True, source=source)
         stream = noise.generator(self.random_state)
         self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, assumed=assumed, order=order)
+        self.guarantee_ = with_escapes(self.guarantee_, target, escape_formulas)
         charged = None
         if ledger is not None or users is not None:
             first = domain.select([domain.names[0]])

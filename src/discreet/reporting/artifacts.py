@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from discreet.anonymity.release.house import META as HOUSE
 from discreet.core.domain import Categorical, Domain
 from discreet.core.output import PROMISE_ENDING, promise_place
+from discreet.engines.tables.escapes import file_is_escaped, unescaped
 from discreet.engines.writer import PARQUET
 from discreet.errors import FormatError
 from discreet.local.wire.binary import BITMAP, MAGIC, REPORTS
@@ -73,6 +74,10 @@ def read_released(path: Path, domain: Domain | None) -> pa.Table:
         if path.suffix.lower() in PARQUET:
             return pq.read_table(path)
         files = sorted(path.glob("part-*")) if path.is_dir() else [path]
-        return pa.concat_tables([pa_csv.read_csv(file, convert_options=options) for file in files])
-    except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{path.name} cannot be read as a table: {str(error).splitlines()[0]}") from None
+        table = pa.concat_tables([pa_csv.read_csv(file, convert_options=options) for file in files])
+        return unescaped(table) if file_is_escaped(path) else table
+    except OSError as error:
+        raise FormatError(f"{path.name} cannot be read as a table: {error.strerror or 'the file is damaged'}") from None
+    except pa.ArrowException:  # what Arrow says may quote a row
+        said = "its records differ in how many fields they have, or it is no such file"
+        raise FormatError(f"{path.name} cannot be read as a table: {said}") from None

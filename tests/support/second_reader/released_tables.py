@@ -38,6 +38,15 @@ def anonymous_table(case: Case) -> Objections:
         if any(v is not None and not re.fullmatch("[0-9a-f]{16}", str(v)) for v in values[name]):
             yield f"{name} is not hashed"
     yield from _values(case, values, quasi if not bounds else [])
+    told, kept = facts.get("nearly_unique", {}), facts.get("kept", {}).get("columns", ())
+    for name in (*passed, *kept) if table.num_rows else ():
+        held = Counter(v for v in values[name] if v not in (None, ""))
+        share = sum(n == 1 for n in held.values()) / table.num_rows
+        if (name in told) != (share > 0.5) or not math.isclose(told.get(name, share), share, abs_tol=1e-12):
+            yield f"{share} of the rows have a {name} of their own, {told} is told"
+    said = [text for text in case.promise["assumptions"] if "a value of their own" in text]
+    if bool(said) != bool(told):
+        yield "columns in which most rows are alone are not named"
     if table.num_rows:
         yield from _classes(case, values, quasi, passed, hashed)
     key = case.made.sorted_by

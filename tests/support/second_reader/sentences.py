@@ -241,6 +241,11 @@ def _listed(case: Case, m: re.Match[str]) -> Objections:
         yield f"kept are {case.facts['kept']['columns']}"
 
 
+def _nearly_unique(case: Case, m: re.Match[str]) -> Objections:
+    if m["names"].split(", ") != list(case.facts["nearly_unique"]):
+        yield f"nearly unique are {case.facts['nearly_unique']}"
+
+
 def _disjoint(case: Case, m: re.Match[str]) -> Objections:
     if not case.facts["disjoint_people"] or case.promise["ledger"][0]["kind"] != "parallel":
         yield "it was not declared"
@@ -308,6 +313,8 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"an attacker does not know several rows of one person: hashed identifiers show .+", _linked),
     (r"an attacker does not reckon with how the cells were found: .+", _minimal),
     (r"an attacker knows nothing of a person from (column|the columns) (?P<names>.+), passed on unchanged", _listed),
+    (r"an attacker knows nobody's value in (column|the columns) (?P<names>.+), where more than half of the rows have a "
+     r"value of their own and can be found by it", _nearly_unique),
     (r"readers know that the rows were drawn .+, but are not k-anonymous themselves", _only("syntactic", output="sample")),
     (r"the table stays with whoever holds the data: its rows are in the order of the input, and .+", _in_order),
     (r"cells overlap; which of them a record was put in was decided by the record's place in the input",

@@ -284,9 +284,9 @@ def _real_edges(column: Numeric, steps: Any, label: str) -> tuple[float, ...]:
             raise InvalidArgument(label, list(steps), f"rising points strictly between {low:g} and {high:g}", fix)
         return (low, *inner, high)
     count = checks.whole(label, steps, low=1, high=MOST_LEVELS, fix=fix)
-    # low + i (high - low)/count, each rounded once: 0.3 prints as 0.3
-    edges = low + (high - low) * np.arange(count) / count
-    return (*edges.tolist(), high)
+    # Bounds are read as they are written, and each point is rounded once: -1 + 91/100 is the -0.09 that is printed.
+    start, width = Fraction(str(low)), Fraction(str(high)) - Fraction(str(low))
+    return (low, *(float(start + i * width / count) for i in range(1, count)), high)
 
 
 def _whole_edges(column: Integer, steps: Any, label: str) -> tuple[float, ...]:
@@ -331,16 +331,16 @@ def _whole_text(number: float) -> str:
 
 
 def number_text(number: float) -> str:
-    """Write a grid point as people do: no trailing zeros, no more digits than needed.
+    """Write a grid point as people do: no trailing zeros, no more digits than needed to read the same number back.
 
     Examples
     --------
-    >>> number_text(34.0), number_text(0.1), number_text(1e6)
-    ('34', '0.1', '1000000')
+    >>> number_text(34.0), number_text(0.1), number_text(1e6), number_text(1 / 3)
+    ('34', '0.1', '1000000', '0.3333333333333333')
     """
     if number == math.floor(number) and abs(number) < 1e15:
         return str(int(number))
-    return f"{number:.12g}"
+    return repr(float(number))
 
 
 @jit

@@ -291,6 +291,16 @@ class Hierarchy:
                 parent[i] = number[path[-1]]
         return parent, weight, leaf
 
+    def to_list(self) -> list[Any]:
+        """Return the tree as plain data, which makes the same hierarchy again.
+
+        Examples
+        --------
+        >>> Hierarchy({"office": ["clerk", "manager"], "craft": ["smith"]}).to_list()
+        [{'office': ['clerk', 'manager']}, {'craft': ['smith']}]
+        """
+        return _listed(self._root)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Hierarchy) and self._root == other._root
 
@@ -312,6 +322,10 @@ def _common(a: tuple[int, ...], b: tuple[int, ...]) -> int:
 
 def _nodes(nested: Mapping[str, Any]) -> tuple[_Node, ...]:
     return tuple(_Node(label, _nodes(held)) for label, held in nested.items())
+
+
+def _listed(node: _Node) -> list[Any]:
+    return [{child.label: _listed(child)} if child.children else child.label for child in node.children]
 
 
 def _children(label: str, tree: Any) -> tuple[_Node, ...]:

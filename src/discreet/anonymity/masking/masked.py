@@ -100,8 +100,8 @@ def masked_release(
     if delivery.identifiers == "hash":
         columns = {**hashed_columns(table.identifiers, rows, delivery.key, table.plan.domain), **columns}
     kept = _kept_by(table, cells.of[rows], rows)
-    if kept and facts.get("reached", {}).get("k") is None:  # no groups are promised, so none become smaller
-        kept = {"kept": {"columns": kept["kept"]["columns"]}}
+    if "kept" in kept and facts.get("reached", {}).get("k") is None:  # no groups are promised, so none become smaller
+        kept = {**kept, "kept": {"columns": kept["kept"]["columns"]}}
     guarantee = Guarantee(
         "syntactic",
         unit="one row",

@@ -294,7 +294,7 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
             if self.blind:
                 raise InvalidArgument("previous", "given", "left out where blind=True", "previous=None")
             following_column(self.plan_)
-            past = read_past(houses, table, leaf, self.rules_)
+            past = read_past(houses, table, leaf)
             found, together = enforce_together(self.tree_, leaf, self.rules_, table, past, suppress=suppress)
             settings |= {"earlier_releases": len(houses), "reached_together": together}
             notes.append(TOGETHER)

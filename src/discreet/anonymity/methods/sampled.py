@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from discreet.core.domain import as_domain, dialect_of
 from discreet.core.html import EstimatorHtml
 from discreet.core.output import promise_place, write_whole
 from discreet.core.unit import Person
+from discreet.engines.tables.escapes import FACT, check_escapes
 from discreet.engines.writer import check_target
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.mechanisms import Gate, drawn_classes, sampling_epsilon, sampling_price
@@ -149,7 +151,9 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         self._release(data, ".csv", "text")  # so the account knows what `save` writes as CSV
         return self
 
-    def release_file(self, data: Any, path: str | Path, *, form: str = "text") -> SampledRelease:
+    def release_file(
+        self, data: Any, path: str | Path, *, form: str = "text", escape_formulas: bool = False
+    ) -> SampledRelease:
         """Do the same and write the table at once, with its promise beside it; an account knows that very file.
 
         Parameters
@@ -160,15 +164,19 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
             A CSV or Parquet file. Checked before anything is charged.
         form : {"text", "bounds"}
             As in `Release.save`.
+        escape_formulas : bool
+            As in `Release.save`.
         """
         target = Path(path).expanduser()
         check_target(target, promised=True)
-        payload = self._release(data, target.suffix, checks.choice("form", form, ("text", "bounds")))
+        check_escapes(target, None, escape_formulas)
+        shown = checks.choice("form", form, ("text", "bounds"))
+        payload = self._release(data, target.suffix, shown, FACT if escape_formulas else {})
         write_whole(target, payload)
         write_whole(promise_place(target), self.guarantee_.to_json(indent=2) + "\n")
         return self.release_
 
-    def _release(self, data: Any, suffix: str, form: str) -> bytes:
+    def _release(self, data: Any, suffix: str, form: str, told: Mapping[str, str] = MappingProxyType({})) -> bytes:
         """Charge, draw, and book what was drawn; return the bytes of the file that is sealed."""
         stream = generator(self.random_state)  # refused before the table is opened
         plan, ladders = self._settings(lambda: engines.open(data, dialect=dialect_of(self.domain)).names)
@@ -193,6 +201,7 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
                 "output": "interval",
                 "quasi_identifiers": list(plan.quasi),
                 **cells.legend(),
+                **told,
             },
             domain=plan.domain,
             assumptions=_FIXED,

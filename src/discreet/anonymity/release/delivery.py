@@ -39,6 +39,8 @@ class Delivery:
         At least 16 secret bytes, for "hash".
     form : {"text", "bounds"}
         For a file: quasi-identifiers as texts for people, or as bounds for programs.
+    escape_formulas : bool
+        For a file: an apostrophe before texts that a spreadsheet would run.
     """
 
     output: str = "interval"
@@ -47,6 +49,7 @@ class Delivery:
     identifiers: str = "drop"
     key: bytes | None = None
     form: str = "text"
+    escape_formulas: bool = False
 
     def __post_init__(self) -> None:
         checks.choice("output", self.output, OUTPUTS)

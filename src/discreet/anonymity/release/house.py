@@ -31,6 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from discreet.anonymity.growth.hierarchy import Hierarchy
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.rules import Rules
@@ -56,7 +57,7 @@ class House:
     records : pyarrow.Table
         The columns of the file, a row per record.
     required : dict
-        What the release promised to keep, as `Rules.to_dict` writes it.
+        What the release promised to keep, as `Rules.to_history` writes it.
     counts_persons : bool
         Whether k counted persons: then the identifier is the person.
     declared : dict
@@ -146,7 +147,7 @@ class House:
 
     @cached_property
     def rules(self) -> Rules:
-        """What the release promised to keep; hierarchies are not in the file."""
+        """What the release promised to keep, by its own hierarchies."""
         diverse, close = self.required.get("l", {}), self.required.get("t", {})
         return Rules(
             self.required["k"],
@@ -155,6 +156,7 @@ class House:
             c=diverse.get("c", 3.0),
             t_closeness=close.get("most"),
             t_kind=close.get("kind", "auto"),
+            hierarchies={name: Hierarchy(tree) for name, tree in close.get("hierarchies", {}).items()},
             per_person="persons" in (diverse.get("counts"), close.get("counts")),
         )
 
@@ -181,9 +183,10 @@ class House:
         try:
             table = pq.read_table(Path(path).expanduser())
         except OSError as error:
-            raise DataSourceError(f"previous: cannot read {str(path)!r} ({error}); check the path") from None
-        except pa.ArrowException as error:
-            raise FormatError(f"previous: {str(path)!r} is not a house file ({error})") from None
+            reason = f" ({error.strerror})" if error.strerror else ""
+            raise DataSourceError(f"previous: cannot read {str(path)!r}{reason}; check the path") from None
+        except pa.ArrowException:
+            raise FormatError(f"previous: {str(path)!r} is not a house file") from None
         found = (table.schema.metadata or {}).get(META)
         if found is None:
             raise FormatError(
@@ -204,7 +207,9 @@ class House:
             good = house.seal == facts["seal"] and house._facts() == {k: v for k, v in facts.items() if k != "seal"}
             house.rules  # noqa: B018 - what cannot be checked later is refused now
         except (KeyError, TypeError, ValueError, AttributeError, pa.ArrowException, DiscreetError) as error:
-            raise FormatError(f"previous: the house file {str(path)!r} is damaged: {error}") from None
+            # What is not ours may quote a record: text where a number should be, say.
+            said = str(error) if isinstance(error, DiscreetError) else type(error).__name__
+            raise FormatError(f"previous: the house file {str(path)!r} is damaged: {said}") from None
         if not good:
             raise FormatError(f"previous: the house file {str(path)!r} was changed: its seal does not fit")
         return house

@@ -1,21 +1,54 @@
 """Columns that are passed on as they are: what a release costs if somebody knows them too.
 
 k is promised in the quasi-identifiers. A kept column (`keep`, and a target) is not generalised, so whoever knows it of
-a person sees smaller groups, down to single rows. The release measures these groups and its guarantee says so.
+a person sees smaller groups, down to single rows. The release measures these groups and its guarantee says so. Of every
+column that is passed on, sensitive ones too, it names those in which most rows have a value of their own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from discreet.anonymity.release.table import TablePlan
+from discreet.anonymity.release.table import CodedColumn, TablePlan
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.counted import Values, ValueTally, total
 from discreet.anonymity.risk.persons import persons_by_class
-from discreet.core.arrays import IntArray
+from discreet.core.arrays import AnyArray, IntArray
 from discreet.engines.tables.same import same_key
+
+#: A column is named if more than this share of the released rows have a value in it that no other row has.
+NEARLY_UNIQUE = 0.5
+
+
+def own_values(codes: AnyArray, rows: IntArray) -> float:
+    """Return the share of rows with a value that no other row has, given values by number (missing below 0).
+
+    Examples
+    --------
+    >>> own_values(np.array([0, 1, 1, 2, -1]), np.ones(5, np.int64))
+    0.4
+    """
+    there = codes >= 0
+    held = total(codes[there].astype(np.int64), rows[there])
+    return int((held == 1).sum()) / max(int(rows.sum()), 1)
+
+
+def own_sensitive(columns: Sequence[CodedColumn], shown: AnyArray, rows: IntArray) -> dict[str, float]:
+    """Return that share of sensitive columns, among the entries that are shown."""
+    found = {}
+    for column in columns:
+        gone = column.labels.index(None) if None in column.labels else -1
+        codes = column.codes[shown]
+        found[column.name] = own_values(np.where(codes == gone, -1, codes), rows[shown])
+    return found
+
+
+def nearly_unique(shares: Mapping[str, float], plan: TablePlan) -> dict[str, Any]:
+    """Return what a guarantee says of columns in which most rows have a value of their own; nothing without any."""
+    named = {name: shares[name] for name in plan.passed if shares.get(name, 0.0) > NEARLY_UNIQUE}
+    return {"nearly_unique": named} if named else {}
 
 
 def kept_columns(plan: TablePlan) -> list[str]:
@@ -51,6 +84,14 @@ class KeptCounter:
         """Count some rows, or entries that stand for that many each; those at a negative place are not released."""
         if self.columns:
             self._tally.add([place, *(self._values[name].codes(raw[name]) for name in self.names)], rows)
+
+    def own(self, of_place: IntArray | None = None) -> dict[str, float]:
+        """Return by column the share of released rows with a value of their own."""
+        codes, rows = self._tally.result()
+        if not len(rows):
+            return {}
+        shown = (codes[0] if of_place is None else of_place[codes[0]]) >= 0
+        return {name: own_values(codes[1 + i][shown], rows[shown]) for i, name in enumerate(self.columns)}
 
     def result(self, of_place: IntArray | None = None) -> dict[str, Any]:
         """Return what a guarantee says of the kept columns, given the cell of every place; nothing if there are none.

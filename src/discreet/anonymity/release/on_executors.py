@@ -26,6 +26,7 @@ from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.schema.dialect import Dialect
 from discreet.engines.tables.columns import places_of
+from discreet.engines.tables.declared import declared_type
 from discreet.engines.tables.same import same_key
 from discreet.engines.tables.spark import SparkTable
 from discreet.engines.tables.spark import parts as spark_parts
@@ -69,9 +70,8 @@ class ExecutorRows:
         With ``by_bin`` there are also entries for every column and bin, labelled by `bin_label`, that hold nothing.
         """
         rows, whose = self.worker(self._names), self._plan.person
-        types = {n: "string" if n == whose else spark_parts.declared_type(k) for n, k in rows.kinds.items()}
         place = "string" if pa.types.is_string(self._partition.labels(np.empty(0, np.int64)).type) else "bigint"
-        columns = {"c": place, **{f"c{i}": types[name] for i, name in enumerate(self._names)}}
+        columns = {"c": place, **{f"c{i}": self._type(name) for i, name in enumerate(self._names)}}
         work = _Placing(rows, self._partition, whose, self._names, columns, by_bin)
         for batch in spark_parts.added_up(self.table, rows.positions, work, _schema(columns)):
             raw = {name: batch.column(1 + i) for i, name in enumerate(self._names)}
@@ -83,9 +83,7 @@ class ExecutorRows:
 
     def written(self, out: Any, shown: ReleasedColumns, cell_of: IntArray, n: int) -> Iterator[FoundRows]:
         rows, person = self.worker(shown.names), self._plan.person
-        types = {name: "string" if name in shown.hashed else spark_parts.declared_type(rows.kinds[name])
-                 for name in shown.passed}  # fmt: skip
-        columns = {"c": "bigint", **{f"c{i}": types[name] for i, name in enumerate(shown.passed)}}
+        columns = {"c": "bigint", **{f"c{i}": self._type(name) for i, name in enumerate(shown.passed)}}
         columns |= {} if person is None else {PERSON: "string"}
         secret = noise.generator(None).bytes(32).view(np.uint64)  # persons are told apart by it, here and now
         work = _Releasing(rows, self._partition, shown, cell_of, person, secret, columns)
@@ -108,17 +106,18 @@ class ExecutorRows:
                 raw[person] = table.column(PERSON).combine_chunks().filter(pa.array(here))
             yield FoundRows(cell[here], raw, int(held.sum()), held[here])
 
+    def _type(self, name: str) -> str:
+        """Return how Spark knows a column: by its declaration if it is passed on; persons and hashes are text."""
+        passed = name in self._plan.passed
+        return spark_parts.spark_type(declared_type(self._plan.domain.column(name))) if passed else "string"
+
     def worker(self, names: Sequence[str]) -> RowsHere:
         domain, wanted = self._plan.domain, {*self._plan.quasi, *names}
         asked = [name for name in domain.names if name in wanted]
         bound = self._source._match(domain)[0][0]
         positions = [bound[domain.position(name)] for name in asked]
         assert not names or places_of(self._source, self.table, list(names))
-        kinds = {name: self.table._kinds[position] for name, position in zip(asked, positions, strict=True)}
-        return RowsHere(
-            self._plan, domain.select(asked), self._source.dialect, tuple(names), positions,
-            {name: kinds[name] for name in names},
-        )  # fmt: skip
+        return RowsHere(self._plan, domain.select(asked), self._source.dialect, tuple(names), positions)
 
 
 class PartsWriter:
@@ -149,7 +148,6 @@ class RowsHere:
     dialect: Dialect
     names: tuple[str, ...]
     positions: list[int]
-    kinds: dict[str, Any]
 
     def __call__(self, pieces: Iterator[pa.RecordBatch]) -> Iterator[tuple[Any, BoolArray, dict[str, pa.Array]]]:
         for table in _together(pieces):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,15 +16,17 @@ from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.house import House, Origin
-from discreet.anonymity.release.kept import KeptCounter
+from discreet.anonymity.release.kept import KeptCounter, nearly_unique, own_sensitive
 from discreet.anonymity.release.printed import PROMISE_KEY, with_legend
-from discreet.anonymity.release.table import CodedColumn, Table, TablePlan
+from discreet.anonymity.release.table import Table, TablePlan
+from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.core.dates import date_array, time_array
 from discreet.core.domain import Date, Integer, Time
 from discreet.core.guarantee import Guarantee
 from discreet.core.output import write_with_promise
+from discreet.engines.tables.escapes import are_escaped, escaped, with_escapes
 from discreet.engines.writer import check_target
 from discreet.errors import InvalidArgument
 
@@ -48,18 +50,6 @@ _SAMPLE = (
     "readers know that the rows were drawn from the cells, counts and sensitive values of a k-anonymous table: they "
     "reveal no more than it does, but are not k-anonymous themselves"
 )
-
-
-class Requirement(Protocol):
-    """What a release must satisfy; `discreet.anonymity.Rules` is one."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what is required, as plain data."""
-
-    def reached(
-        self, classes: IntArray, sensitive: Sequence[CodedColumn], persons: IntArray | None = None
-    ) -> dict[str, Any]:
-        """Return what the classes reach: ``k`` and, for each rule, the worst value over classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +146,7 @@ class Release:
             frame.attrs[PROMISE_KEY] = self.guarantee.to_json()
         return frame
 
-    def save(self, path: str | Path, *, form: str = "text") -> None:
+    def save(self, path: str | Path, *, form: str = "text", escape_formulas: bool = False) -> None:
         """Write the table (CSV, or Parquet by its suffix) and, beside it, the promise as ``<name>.guarantee.json``.
 
         The promise there is sealed over the bytes of the file: `discreet audit` tells if either was changed.
@@ -167,10 +157,13 @@ class Release:
             The file.
         form : {"text", "bounds"}
             Quasi-identifiers as texts for people, or as bounds for programs. CSV writes lists of categories as texts.
+        escape_formulas : bool
+            CSV: put an apostrophe before texts that a spreadsheet would run (`discreet.engines.tables.escapes`).
         """
         target = Path(path).expanduser()
         check_target(target, promised=True)  # both or none
-        write_with_promise(target, self._payload(target.suffix, form), self.guarantee)
+        promise = with_escapes(self.guarantee, target, escape_formulas)
+        write_with_promise(target, replace(self, guarantee=promise)._payload(target.suffix, form), promise)
 
     def _payload(self, suffix: str = ".csv", form: str = "text") -> bytes:
         """Return the bytes that `save` writes into a file of this ending."""
@@ -181,7 +174,8 @@ class Release:
         if suffix.lower() in (".parquet", ".pq"):
             pq.write_table(table.replace_schema_metadata({PROMISE_KEY: self.guarantee.to_json()}), sink)
         else:
-            pa_csv.write_csv(_flat(table), sink)
+            flat = _flat(table)
+            pa_csv.write_csv(escaped(flat) if are_escaped(self.guarantee) else flat, sink)
         return bytes(sink.getvalue().to_pybytes())
 
     def _with_bounds(self) -> pa.Table:
@@ -198,7 +192,7 @@ class Release:
 def publish(
     table: Table,
     cells: Cells,
-    rules: Requirement,
+    rules: Rules,
     delivery: Delivery,
     *,
     method: str = "",
@@ -214,7 +208,7 @@ def publish(
         The rows.
     cells : Cells
         Their cells; rows with -1 are suppressed.
-    rules : Requirement
+    rules : Rules
         What is promised; checked here once more, on exactly what is released.
     delivery : Delivery
         How it is handed out.
@@ -224,7 +218,8 @@ def publish(
     stream = noise.generator(delivery.random_state)
     rows = np.flatnonzero(cells.of >= 0)
     suppressed = len(cells.of) - len(rows)
-    reached = rules.reached(cells.of, table.sensitive, table.persons)
+    found = rules.measure(cells.of, table.sensitive, table.persons)
+    rules.check(found)
     if delivery.output == "sample":
         drawn, own, donors = _sample(table, cells, stream)
         columns = {**drawn, **_others(table, donors)}
@@ -241,7 +236,7 @@ def publish(
             columns = {**hashed_columns(table.identifiers, rows, delivery.key, table.plan.domain), **columns}
     names = _order_of(table, columns)
     figures = {
-        "reached": reached,
+        "reached": found.to_dict(),
         "rows": len(own),
         "cells": len(np.unique(own)),
         "suppressed": suppressed,
@@ -251,13 +246,13 @@ def publish(
     told = {**(settings or {}), **({} if delivery.output == "sample" else cells.legend())}
     guarantee = promise(table.plan, rules, figures, delivery, method, told, notes, stream.seeded)
     made = with_legend(pa.table({name: columns[name] for name in names}), guarantee)
-    origin = Origin(table, rules.to_dict(), tuple(earlier))
+    origin = Origin(table, rules.to_history(), tuple(earlier))
     return Release(made, guarantee, cells, rows, suppressed, table.dropped, origin)
 
 
 def promise(
     plan: TablePlan,
-    rules: Requirement,
+    rules: Rules,
     figures: Mapping[str, Any],
     delivery: Delivery,
     method: str,
@@ -299,9 +294,15 @@ def promise(
 
 
 def unknown_columns(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say what a promise of k assumes of the columns that are passed on as they are."""
-    columns = facts.get("kept", {}).get("columns", ())
-    return (f"an attacker knows nothing of a person from {_listed(columns)}, passed on unchanged",) if columns else ()
+    """Say what a promise assumes of the columns that are passed on."""
+    columns, own = facts.get("kept", {}).get("columns", ()), list(facts.get("nearly_unique", ()))
+    said = [f"an attacker knows nothing of a person from {_listed(columns)}, passed on unchanged"] if columns else []
+    if own:
+        said.append(
+            f"an attacker knows nobody's value in {_listed(own)}, where more than half of the rows have a value of "
+            "their own and can be found by it"
+        )
+    return tuple(said)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -309,13 +310,15 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _kept_by(table: Table, own: IntArray, rows: IntArray, persons: bool = True) -> dict[str, Any]:
-    """Measure what the kept columns of released rows cost, given their cells."""
+    """Measure what the kept columns of released rows cost, given their cells, and what is nearly unique."""
     counter = KeptCounter(table.plan, persons)
+    shares = own_sensitive(table.sensitive, rows, np.ones(table.n, np.int64))
     if counter.columns:
         picked = pa.array(rows)
         sources = {name: table.identifiers if name == counter.person else table.others for name in counter.names}
         counter.add(own, {name: held[name].take(picked).combine_chunks() for name, held in sources.items()})
-    return counter.result()
+        shares |= counter.own()
+    return {**counter.result(), **nearly_unique(shares, table.plan)}
 
 
 def in_order(order: str) -> tuple[str, ...]:

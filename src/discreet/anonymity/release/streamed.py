@@ -24,14 +24,16 @@ from discreet.anonymity.methods.blind import check_blind, growth_rules
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery, check_key, hashed_columns
 from discreet.anonymity.release.house import refuse_previous
-from discreet.anonymity.release.kept import KeptCounter
+from discreet.anonymity.release.kept import KeptCounter, nearly_unique, own_sensitive
 from discreet.anonymity.release.release import _bounds, _centers, _flat, _intervals, promise
-from discreet.anonymity.release.table import PlaceCounts, TablePlan, without_sign_of_zero
+from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCounts
-from discreet.anonymity.risk.rules import Rules
+from discreet.anonymity.risk.rules import ReachedLevels, Rules
 from discreet.core.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.guarantee import Guarantee
 from discreet.engines.tables.columns import column_batches
+from discreet.engines.tables.declared import declared_values
+from discreet.engines.tables.escapes import with_escapes
 from discreet.engines.tables.part import is_remote
 from discreet.engines.writer import PARQUET, RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument
@@ -109,11 +111,13 @@ def release_file(
         passed.add(found.place, found.raw, found.rows)
     counts: Any = counter.counts()  # a table from a partition that takes one
     decided = partition.decide(counts)
-    figures, _ = _figures(rules, counts, decided.of_place, total)
-    figures |= passed.result(decided.of_place)
+    figures, reached = _figures(rules, counts, decided.of_place, total)
+    rules.check(reached)
+    figures |= _passed_on(plan, counts, passed, decided.of_place)
     cells = Cells(plan.grids, decided.first, decided.last, np.empty(0, np.int64))
     told = {**decided.settings, **cells.legend()}
     guarantee = promise(plan, rules, figures, delivery, method, told, notes, stream.seeded)
+    guarantee = with_escapes(guarantee, target, delivery.escape_formulas)
     again = PlaceCounter(plan, len(decided.first)) if isinstance(counter, PlaceCounter) else Counter(plan)
     passed_again, seen = KeptCounter(plan), 0
     del counts, counter, passed  # before as much is counted again
@@ -127,9 +131,9 @@ def release_file(
             passed_again.add(found.place, found.raw, found.rows)
         # What was written is counted as a table of its own: cells in place of places.
         written = again.counts()
-        recounted, good = _figures(rules, written, None, seen)
-        recounted |= passed_again.result()
-        if not good or recounted != figures:
+        recounted, reached = _figures(rules, written, None, seen)
+        recounted |= _passed_on(plan, written, passed_again, None)
+        if not reached.ok or recounted != figures:
             raise DataSourceError(
                 "data: the table changed while it was read, or gives other rows each time; write it out first"
             )
@@ -192,8 +196,8 @@ def cells_at(place: IntArray, cell_of: IntArray) -> IntArray:
 
 def _figures(
     rules: Rules, counts: PlaceCounts | TabledCounts, of_place: AnyArray | None, total: int
-) -> tuple[dict[str, Any], bool]:
-    """Return what a guarantee says of counted rows, and whether the rules are kept; without cells places are cells."""
+) -> tuple[dict[str, Any], ReachedLevels]:
+    """Return what a guarantee says of counted rows, and what these reach; without cells places are cells."""
     if isinstance(counts, TabledCounts):
         own = counts.places if of_place is None else of_place[counts.places]
         reached, rows, cells, suppressed = counts.figures(rules, np.append(own, np.int32(-1)))
@@ -210,19 +214,40 @@ def _figures(
         "suppressed": suppressed,
         "dropped_for_missing_values": total - rows - suppressed,
     }
-    return figures, reached.ok
+    return figures, reached
+
+
+def _passed_on(
+    plan: TablePlan, counts: PlaceCounts | TabledCounts, passed: KeptCounter, of_place: AnyArray | None
+) -> dict[str, Any]:
+    """Return what a guarantee says of the columns that are passed on."""
+    if isinstance(counts, TabledCounts):
+        own = counts.places if of_place is None else of_place[counts.places]
+        rows = counts.held(np.append(own >= 0, False))
+        shares = own_sensitive(counts.sensitive, np.ones(len(rows), bool), rows)
+    else:
+        cell = counts.place if of_place is None else of_place[counts.place]
+        shares = own_sensitive(counts.sensitive, cell >= 0, counts.rows)
+    shares |= passed.own(of_place)
+    return {**passed.result(of_place), **nearly_unique(shares, plan)}
 
 
 def batches(
     source: engines.Source, plan: TablePlan, names: Sequence[str]
 ) -> Iterator[tuple[Any, BoolArray, dict[str, pa.Array]]]:
-    """Yield bins and columns of the rows that have every quasi-identifier they must, and which those are."""
-    wanted = plan.domain.select(list(plan.quasi))
-    for coordinates, found in column_batches(source, names, wanted, persons=plan.persons):
-        raw = {name: without_sign_of_zero(column) for name, column in found.items()}
-        bins, lost = np.empty((len(coordinates), len(coordinates[0])), np.uint16), 0
-        for grid, values, row in zip(plan.grids, coordinates, bins, strict=True):
+    """Yield bins and columns of the rows that have every quasi-identifier they must, and which those are.
+
+    Columns are as they are passed on, `declared_values`; those that say whose rows they are, as they came.
+    """
+    d, passed = len(plan.quasi), [name for name in names if name in plan.passed]
+    wanted = plan.domain.select([*plan.quasi, *passed])
+    others = [name for name in names if name not in passed]
+    for coordinates, raw in column_batches(source, others, wanted, persons=plan.persons):
+        bins, lost = np.empty((d, len(coordinates[0])), np.uint16), 0
+        for grid, values, row in zip(plan.grids, coordinates[:d], bins, strict=True):
             lost += grid.write_bins(values, row)
+        for name, values in zip(passed, coordinates[d:], strict=True):
+            raw[name] = declared_values(plan.domain.column(name), values)
         kept = (bins != NO_BIN).all(axis=0) if lost else np.ones(bins.shape[1], bool)
         if lost:
             chosen = pa.array(kept)
@@ -243,7 +268,7 @@ class ReleasedColumns:
             made = pa.table(show(Cells((grid,), runs[:, :1], runs[:, 1:], every), every))
             made = _flat(made) if flat else made
             self._cells |= {name: (made[name].combine_chunks(), place) for name in made.column_names}
-        self._others = list(dict.fromkeys([*plan.sensitive, *([plan.target] if plan.target else []), *plan.keep]))
+        self._others = plan.passed
         self._hashed = list(plan.identifiers) if delivery.identifiers == "hash" else []
         self._key = delivery.key
         self._domain = plan.domain
@@ -341,6 +366,7 @@ class ToFile:
         order: str = "shuffled",
         identifiers: str = "drop",
         key: bytes | None = None,
+        escape_formulas: bool = False,
     ) -> WrittenTable:
         """Release records to a file as they come: tables larger than memory; and Spark frames, from where they are.
 
@@ -361,7 +387,7 @@ class ToFile:
         output : {"interval", "center"}
             As in `transform`; drawn rows ("sample") need the table in memory.
         form : {"text", "bounds"}
-            As in `Release.save`.
+            As in `Release.save`, and so ``escape_formulas``.
         previous : None
             Refused: following everybody through all releases needs the table in memory, and a file written here leaves
             no house file. People of whom more is to be released are released with `transform`.
@@ -388,7 +414,7 @@ class ToFile:
         """
         check_is_fitted(self, "plan_")
         refuse_previous(previous, "following everybody through all releases needs the table in memory")
-        delivery = Delivery(output, random_state, order, identifiers, key, form)
+        delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas)
         model: Any = self
         return release_file(
             data, target, model.plan_, model.rules_, self._frozen_partition(), delivery,

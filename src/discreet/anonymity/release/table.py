@@ -1,4 +1,4 @@
-"""A table made ready for anonymising: quasi-identifiers as bins of public grids, the other columns as they are.
+"""A table made ready for anonymising: quasi-identifiers as bins of public grids, the other columns as declared.
 
 Roles come from the domain. Quasi-identifiers are binned, sensitive columns and the target are numbered, identifiers are
 left out. A column whose role is only "attribute" is refused unless the user says to keep it: whoever passes on a column
@@ -29,6 +29,7 @@ from discreet.core.domain import Categorical, Column, Date, Domain, Numeric, Tim
 from discreet.core.people import with_person
 from discreet.core.schema import coding
 from discreet.engines.tables.columns import read_columns
+from discreet.engines.tables.declared import declared_type, declared_values
 from discreet.engines.tables.same import same_key
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
@@ -94,6 +95,11 @@ class TablePlan:
     def persons(self) -> dict[str, Column | None]:
         """The columns that say whose row it is, with their declarations."""
         return {name: self.domain.column(name) for name in self.identifiers}
+
+    @property
+    def passed(self) -> list[str]:
+        """The columns that are passed on: sensitive ones, the target, and those that are kept."""
+        return list(dict.fromkeys([*self.sensitive, *([self.target] if self.target else []), *self.keep]))
 
     @classmethod
     def of(
@@ -182,7 +188,7 @@ class Table:
     target : CodedColumn or None
         The target.
     others : pyarrow.Table
-        Sensitive, target and kept columns as they came, rows as in ``bins``.
+        Sensitive, target and kept columns as they are passed on (`declared_values`), rows as in ``bins``.
     dropped : int
         Input rows left out for a missing quasi-identifier.
     """
@@ -251,7 +257,7 @@ class PlaceCounts:
 
 
 def read_table(data: Any, plan: TablePlan) -> Table:
-    """Read a table: one pass over the quasi-identifiers, one over the rest.
+    """Read a table: one pass over the declared columns, one over what says whose rows they are.
 
     Examples
     --------
@@ -260,17 +266,19 @@ def read_table(data: Any, plan: TablePlan) -> Table:
     [[35, 119]]
     """
     source = engines.open(data, plan.domain)
-    wanted = plan.domain.select(list(plan.quasi))
-    pieces, lost = [np.empty((len(plan.quasi), 0), np.uint16)], 0
+    d, passed = len(plan.quasi), [plan.domain.column(name) for name in plan.passed]
+    wanted = plan.domain.select([*plan.quasi, *plan.passed])
+    pieces, lost = [np.empty((d, 0), np.uint16)], 0
+    found: list[list[pa.Array]] = [[] for _ in passed]
     for columns in source._batches(wanted):
-        pieces.append(np.empty((len(columns), len(columns[0])), np.uint16))
-        for grid, coordinates, piece in zip(plan.grids, columns, pieces[-1], strict=True):
+        pieces.append(np.empty((d, len(columns[0])), np.uint16))
+        for grid, coordinates, piece in zip(plan.grids, columns[:d], pieces[-1], strict=True):
             lost += grid.write_bins(coordinates, piece)
+        for column, coordinates, held in zip(passed, columns[d:], found, strict=True):
+            held.append(declared_values(column, coordinates))
     bins = pieces[1] if len(pieces) == 2 else np.concatenate(pieces, axis=1)
     kept = np.flatnonzero((bins != NO_BIN).all(axis=0)) if lost else np.arange(bins.shape[1])
-    others = read_columns(source, _unique([*plan.sensitive, *([plan.target] if plan.target else []), *plan.keep]))
-    for i, name in enumerate(others.column_names):
-        others = others.set_column(i, name, without_sign_of_zero(others[name]))
+    others = pa.table({c.name: pa.chunked_array(held, declared_type(c)) for c, held in zip(passed, found, strict=True)})
     whole = len(kept) == bins.shape[1]
     others = others if whole else others.take(pa.array(kept))
     identifiers = read_columns(source, list(plan.identifiers), plan.persons)
@@ -279,17 +287,6 @@ def read_table(data: Any, plan: TablePlan) -> Table:
     coded = tuple(code_column(plan.domain, name, others[name]) for name in plan.sensitive)
     target = code_column(plan.domain, plan.target, others[plan.target]) if plan.target else None
     return Table(plan, binned, kept, coded, target, others, bins.shape[1] - len(kept), identifiers)
-
-
-def without_sign_of_zero(column: Any) -> Any:
-    """Turn -0.0 into 0.0: equal numbers that are counted as one value must not be written differently.
-
-    Examples
-    --------
-    >>> without_sign_of_zero(pa.array([-0.0, 0.5])).to_pylist()
-    [0.0, 0.5]
-    """
-    return pc.add(column, pa.scalar(0.0, column.type)) if column.type in (pa.float32(), pa.float64()) else column
 
 
 def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> CodedColumn:
@@ -384,10 +381,6 @@ def _names(label: str, given: Any, names: list[str], roles: Mapping[str, str]) -
             shown = f"[{near!r}]" if label == "keep" else repr(near)
             raise InvalidArgument(label, name, f"a declared column ({', '.join(plain[:20])})", f"{label}={shown}")
     return listed
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(names))
 
 
 def without_values(column: Any) -> SchemaError:

@@ -171,7 +171,10 @@ class Counter:
         own = dict(zip(self.names, codes, strict=True))
         told = [n for n in self._plan.sensitive if n in own]
         coded = tuple(self.values[n].coded(self._plan.domain, n, own[n]) for n in told)
-        return PlaceCounts(place, coded, own[self._plan.person] if self._plan.person else None, rows)
+        persons = None
+        if whose := self._plan.person:  # all rows of nobody are taken to be one more person's
+            persons = np.where(own[whose] < 0, len(self.values[whose]), own[whose])
+        return PlaceCounts(place, coded, persons, rows)
 
 
 class PlaceCounter(Counter):

@@ -26,7 +26,7 @@ left over, rows with equal sensitive values are taken for the same, in the order
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,7 @@ class EarlierReleases:
         return state, join([(self.known, _levels(self.known)), (state, n_nodes + _SHOWN)], len(state))
 
 
-def read_past(houses: Sequence[House], table: Table, leaf: IntArray, rules: Rules) -> EarlierReleases:
+def read_past(houses: Sequence[House], table: Table, leaf: IntArray) -> EarlierReleases:
     """Follow the records of a table through earlier releases; ``leaf`` orders several rows of one person."""
     plan = table.plan
     own = identities(table)
@@ -133,7 +133,7 @@ def read_past(houses: Sequence[House], table: Table, leaf: IntArray, rules: Rule
                 mine[there],
                 tuple(column.take(rows).compact() for column in coded),
                 key[rows] if house.counts_persons else None,
-                replace(house.rules, hierarchies=rules.hierarchies),
+                house.rules,
             )
         )
     before = join(states, n)
@@ -265,6 +265,14 @@ def _check_same(house: House, declared: dict[str, Any], sensitive: tuple[str, ..
             "a release in which k counts " + ("persons" if house.counts_persons else "rows"),
             "releases that count as this one does",
             "the same schema for all releases about these people",
+        )
+    unknown = set(house.sensitive) - set(house.rules.hierarchies)
+    if house.rules.t_on and house.rules.t_kind == "hierarchical" and unknown:
+        raise InvalidArgument(
+            "previous",
+            f"a release whose t follows a hierarchy of {sorted(unknown)} that its house file does not hold",
+            "house files that hold it, as they do since: nobody can check whether that table still keeps its t",
+            "release.save_house(path) of that release once more; where it is gone, nothing more about these people",
         )
     if dict(house.declared) != declared:
         raise InvalidArgument(

@@ -97,14 +97,14 @@ def equal_distance(counts: Any, size: int, share: Any) -> float:  # pragma: no c
 
 @jit
 def ordered_distance(counts: Any, size: int, share: Any) -> float:  # pragma: no cover
-    """Return Σ_i |Σ_{j≤i} (p_j - q_j)| / (m - 1)."""
-    if counts.size < 2:
-        return 0.0
-    total, running = 0.0, 0.0
-    for i in range(counts.size - 1):
-        running += counts[i] / size - share[i]
-        total += abs(running)
-    return float(total / (counts.size - 1))
+    """Return Σ_i |Σ_{j≤i} (p_j - q_j)| / (m - 1), over the m values that the table has: a suppressed row adds none."""
+    total, running, values = 0.0, 0.0, 0
+    for i in range(counts.size):
+        if share[i] > 0.0:
+            running += counts[i] / size - share[i]
+            total += abs(running)
+            values += 1
+    return float(total / (values - 1)) if values > 1 else 0.0
 
 
 @jit

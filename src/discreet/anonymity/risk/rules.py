@@ -135,6 +135,13 @@ class Rules:
             asked["t"] = {"kind": self.t_kind, "most": self.t_closeness, **whose}
         return asked
 
+    def to_history(self) -> dict[str, Any]:
+        """Return what is required, with the hierarchies by which t is measured: all that it takes to check it later."""
+        asked = self.to_dict()
+        if self.t_on and self.t_kind == "hierarchical":
+            asked["t"]["hierarchies"] = {name: tree.to_list() for name, tree in self.hierarchies.items()}
+        return asked
+
     def ok(self, rows: Any, sensitive: Sequence[CodedColumn]) -> bool:
         """Tell whether the class of these rows keeps the rules; all rows of ``sensitive`` are the table."""
         chosen = np.asarray(rows, np.int64)
@@ -142,6 +149,13 @@ class Rules:
         codes = stacked(sensitive, int(chosen.max(initial=-1)) + 1)
         counts = np.bincount(codes[:, chosen].ravel(), minlength=len(limits.share))
         return is_ok(counts, len(chosen), limits)
+
+    def check(self, found: ReachedLevels) -> None:
+        """Refuse a release that does not keep the rules: the last look, at the very rows that leave."""
+        if not found.ok:
+            raise InvalidArgument(
+                "data", found.to_dict(), f"rows whose release keeps {self.to_dict()}", "a smaller l, or a larger k or t"
+            )
 
     def reached(
         self, classes: Any, sensitive: Sequence[CodedColumn], persons: IntArray | None = None

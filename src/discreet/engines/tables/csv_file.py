@@ -23,6 +23,7 @@ import pyarrow as pa
 from discreet.core.arrays import ByteArray, FloatArray, IntArray
 from discreet.core.schema.dialect import ENCODINGS, Dialect
 from discreet.engines.tables.encode import Encoder
+from discreet.engines.tables.escapes import unescaped_field
 from discreet.engines.tables.part import BATCH_SIZE, Batch
 from discreet.engines.tables.text_kernels import RECORD_LIMIT, START, Field, record_ends, split_records
 from discreet.engines.threads import in_order
@@ -43,15 +44,18 @@ class CsvTable:
         The file; one that ends in ``.gz`` or ``.zst`` is compressed.
     dialect : Dialect
         How it is written.
+    escaped : bool
+        Whether it is a release of ours in which texts like formulas have an apostrophe before them, to be taken off.
     """
 
     bare = False
     slow = True
 
-    def __init__(self, path: Path, dialect: Dialect | None = None) -> None:
+    def __init__(self, path: Path, dialect: Dialect | None = None, escaped: bool = False) -> None:
         self.label = f"file {str(path)!r}"
         self.dialect = dialect or Dialect()
         self._path = path
+        self._escaped = escaped
         self._delimiter = ord(self.dialect.delimiter)
         self._quote = ord(self.dialect.quote) if self.dialect.quote else -1
         with self._open() as (_, stream):
@@ -108,7 +112,8 @@ class CsvTable:
         starts, ends = np.empty((width, most), np.int32), np.empty((width, most), np.int32)
         styles = np.empty((width, most), np.uint8)
         rows, _, _ = split_records(block, self._delimiter, self._quote, slots, len(slots), starts, ends, styles)
-        return [Field(block, starts[k, :rows], ends[k, :rows], styles[k, :rows], self._quote) for k in range(width)]
+        found = [Field(block, starts[k, :rows], ends[k, :rows], styles[k, :rows], self._quote) for k in range(width)]
+        return list(map(unescaped_field, found)) if self._escaped else found
 
     def _chunks(self, size: int) -> Iterator[tuple[ByteArray, int, int]]:
         """Yield whole records, some at a time, how many rows they have at most, and how much of the file they are."""

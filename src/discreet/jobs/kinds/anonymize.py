@@ -7,6 +7,7 @@ from discreet.core.figures import SURE_DELTA
 from discreet.jobs.declare import Kind, Speech
 from discreet.jobs.options import (
     ACCOUNT,
+    ESCAPE_FORMULAS,
     FRESH,
     ORDER,
     OVERWRITE,
@@ -46,7 +47,20 @@ def _together(job: Any) -> None:
 
 
 #: What goes with rows that are drawn first: everything else would show more of them than their epsilon allows.
-_DRAWN = ("k", "method", "sample", "delta", "level", "widths", "hierarchy", "grid", "top", "bottom", "bounds")
+_DRAWN = (
+    "k",
+    "method",
+    "sample",
+    "delta",
+    "level",
+    "widths",
+    "hierarchy",
+    "grid",
+    "top",
+    "bottom",
+    "bounds",
+    "escape_formulas",
+)
 #: Who is charged for them.
 _PAID = ("account", "fresh")
 
@@ -147,6 +161,7 @@ KIND = Kind(
             choices=("interval", "center", "sample"), arguments=("output",)),
         option("bounds", "flag", "write lower and upper columns instead of intervals", True, arguments=()),
         replace(ORDER, arguments=("order",)),
+        ESCAPE_FORMULAS,
         option("hash_key", "file", "file with a secret: identifiers are hashed with it instead of dropped",
             "secret.txt",            arguments=()),
         option("previous", "files", "house file of an earlier release about these people; give all of them",

@@ -4,7 +4,19 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.jobs.declare import Kind, said_twice
-from discreet.jobs.options import EPSILON, ORDER, PROMISE, REPORT, SEED, TABLE, UNIT, YES_REALLY, option, release
+from discreet.jobs.options import (
+    EPSILON,
+    ESCAPE_FORMULAS,
+    ORDER,
+    PROMISE,
+    REPORT,
+    SEED,
+    TABLE,
+    UNIT,
+    YES_REALLY,
+    option,
+    release,
+)
 
 _NEED_RADIUS = ("nd-laplace", "sphere")
 _POINTS = ("nd-laplace", "sphere", "column-laplace")
@@ -73,6 +85,7 @@ KIND = Kind(
             methods=_POINTS),
         UNIT,
         replace(ORDER, arguments=()),
+        ESCAPE_FORMULAS,
         YES_REALLY,
         SEED,
     ),

@@ -7,6 +7,7 @@ from discreet.jobs.options import (
     CENTRAL,
     DELTA,
     EPSILON,
+    ESCAPE_FORMULAS,
     PROMISE,
     REPORT,
     ROWS,
@@ -39,6 +40,7 @@ KIND = Kind(
             arguments=()),
         ROWS,
         option("max_cells", "whole", "counts held in memory at a time at most", 4194304, default=4194304, low=1024),
+        ESCAPE_FORMULAS,
         *CENTRAL,
     ),
     outputs=(

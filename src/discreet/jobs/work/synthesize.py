@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines.progress import stage
+from discreet.engines.tables.escapes import check_escapes, with_escapes
 from discreet.engines.writer import check_target, write_table
 from discreet.errors import InvalidArgument
 from discreet.jobs.job import Job, JobResult
@@ -29,7 +30,7 @@ def run(job: Job) -> JobResult:
     rows = made.sample(number, rng=job.parameters.get("seed"))
     if earlier is None:
         keep(job, made, charged=False)
-    write_table(places["table"], rows, made.guarantee)
+    write_table(places["table"], rows, with_escapes(made.guarantee, places["table"], _escapes(job)))
     files = {"table": places["table"], "release": places["release"]}
     told = {**figures(made, places["release"]), "table": str(places["table"]), "invented": number, **known(made)}
     return finish(job, made.guarantee, files, {**told, **standing(job, made, earlier is not None)}, made)
@@ -39,6 +40,7 @@ def check(job: Job) -> None:
     """Refuse what no table can be released with."""
     named = _named(job)
     check_target(named.places()["table"], promised=True)
+    check_escapes(named.places()["table"], chosen_columns(job), _escapes(job))
     check_paid(named)
     try:
         check_ending(named.places()["release"])
@@ -64,6 +66,10 @@ def _named(job: Job) -> Job:
         return job
     table = Path(job.outputs["table"])
     return replace(job, outputs={**job.outputs, "release": str(table.with_name(f"{table.stem}.synopsis.parquet"))})
+
+
+def _escapes(job: Job) -> bool:
+    return bool(job.parameters.get("escape_formulas"))
 
 
 def _estimator(job: Job) -> Any:

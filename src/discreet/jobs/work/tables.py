@@ -1,6 +1,8 @@
 """What the jobs `anonymize` and `risk` do."""
 
 import ast
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,9 @@ from discreet import anonymity, engines
 from discreet.anonymity.risk.report import with_promise
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
-from discreet.core.output import promise_place
+from discreet.core.output import promise_place, write_whole
 from discreet.engines.progress import stage
+from discreet.engines.tables.escapes import check_escapes
 from discreet.engines.writer import check_target
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs.declare import WrongOption
@@ -38,8 +41,8 @@ def check(job: Job) -> None:
     if job.kind == "risk":
         _asked(job)
     else:
-        if "sample" in job.parameters:
-            check_target(job.places()["release"], promised=True)  # before budget goes into it
+        check_target(job.places()["release"], promised=True)  # before budget goes into it
+        check_escapes(job.places()["release"], _domain(job), _escapes(job))
         _check_model(job, checkable(job, _model(job)))
         _key(job)
         for path in job.parameters.get("previous", ()):
@@ -110,6 +113,10 @@ def _check_model(job: Job, model: Any) -> None:
         )
 
 
+def _escapes(job: Job) -> bool:
+    return bool(job.parameters.get("escape_formulas"))
+
+
 def _key(job: Job) -> bytes | None:
     file = job.parameters.get("hash_key")
     if file is None:
@@ -126,6 +133,8 @@ def _anonymize(job: Job) -> JobResult:
     target, house = places["release"], places.get("house")
     if "sample" in given:
         return _draw(job, target)
+    check_target(target, promised=True)  # before a row is read
+    check_escapes(target, _domain(job), _escapes(job))
     model = _model(job)
     _check_model(job, model)
     key = _key(job)
@@ -141,9 +150,10 @@ def _anonymize(job: Job) -> JobResult:
     if not held and model.is_large(job.read_table()):
         return _anonymize_large(job, model, target, settings)
     release = model.fit_transform(job.read_table(), **settings)
-    if house is not None:
-        release.save_house(house)  # first: a table that was handed out without it could not be followed
-    release.save(target, form="bounds" if given.get("bounds") else "text")
+    with nullcontext() if house is None else _written_with(house):
+        if house is not None:
+            release.save_house(house)  # first: a table that was handed out without it could not be followed
+        release.save(target, form="bounds" if given.get("bounds") else "text", escape_formulas=_escapes(job))
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
     figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
@@ -151,6 +161,20 @@ def _anonymize(job: Job) -> JobResult:
     figures |= {"given_away": _given_away(release, release.table, quasi)}
     files = {"release": target, "promise": promise_place(target), **({} if house is None else {"house": house})}
     return replace(finish(job, sealed, files, figures, release), printed=release.guarantee.to_dict())
+
+
+@contextmanager
+def _written_with(house: Path) -> Iterator[None]:
+    """Put a house file back as it was if what it belongs to cannot be written: it must not tell of no release."""
+    before, done = house.read_bytes() if house.is_file() else None, False
+    try:
+        yield
+        done = True
+    finally:
+        if not done and before is None:
+            house.unlink(missing_ok=True)
+        elif not done and before is not None:
+            write_whole(house, before, private=True)
 
 
 def _draw(job: Job, target: Path) -> JobResult:
@@ -164,7 +188,7 @@ def _draw(job: Job, target: Path) -> JobResult:
     if earlier is None:
         stage("groups")
         form = "bounds" if job.parameters.get("bounds") else "text"
-        made = _model(job).release_file(job.read_table(), target, form=form)
+        made = _model(job).release_file(job.read_table(), target, form=form, escape_formulas=_escapes(job))
         figures["groups"] = made.cells.n_cells
     else:
         made = earlier
@@ -177,7 +201,9 @@ def _draw(job: Job, target: Path) -> JobResult:
 def _anonymize_large(job: Job, model: Any, target: Path, settings: dict[str, Any]) -> JobResult:
     """Do the same with a table that is not to be held in memory."""
     form = "bounds" if job.parameters.get("bounds") else "text"
-    release = model.fit(job.read_table()).transform_file(job.read_table(), target, form=form, **settings)
+    release = model.fit(job.read_table()).transform_file(
+        job.read_table(), target, form=form, escape_formulas=_escapes(job), **settings
+    )
     facts = release.guarantee.parameters
     dropped = facts["dropped_for_missing_values"]
     figures = {"file": str(target), "rows": len(release), "left_out": facts["suppressed"] + dropped}

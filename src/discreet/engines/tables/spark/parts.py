@@ -50,34 +50,25 @@ PERSON, ROWS, _FIRST, _NUMBER = "person", "rows", "first", "number"
 #: Turns Arrow batches into others, on an executor.
 Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-_TYPES = {
-    "boolean": pa.bool_(), "tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64(),
-    "float": pa.float32(), "double": pa.float64(), "string": pa.string(),
-}  # fmt: skip
-_NAMES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
+#: What columns that are carried are declared as.
+_TYPES = {"boolean": pa.bool_(), "bigint": pa.int64(), "double": pa.float64(), "string": pa.string()}
 
 
 def arrow_type(declared: str) -> pa.DataType:
     """Return the Arrow type of a column that Spark declares so."""
-    if declared.startswith("decimal("):
-        digits, scale = declared[8:-1].split(",")
-        return pa.decimal128(int(digits), int(scale))
     return _TYPES[declared]
 
 
-def declared_type(kind: Any) -> str:
-    """Return how Spark is told of a column that is passed on as it is: numbers keep their type, all else is text."""
-    name = _NAMES.get(kind.typeName(), kind.typeName())
-    if name == "decimal":
-        return str(kind.simpleString())
-    return name if name in _TYPES else "string"
+def spark_type(kind: pa.DataType) -> str:
+    """Return how Spark is told of a column of an Arrow type: what is neither number nor truth is text."""
+    return next((name for name, own in _TYPES.items() if own == kind), "string")
 
 
 def exactly(column: pa.Array, declared: str) -> pa.Array:
     """Return a column in a form in which Spark adds up what is the same bit for bit: 0.0 and -0.0 are two values."""
     kind = arrow_type(declared)
     if pa.types.is_floating(kind):
-        return column.cast(kind).view(pa.int32() if kind == pa.float32() else pa.int64())
+        return column.cast(kind).view(pa.int64())
     return column.cast(kind)
 
 
@@ -91,7 +82,7 @@ def as_they_were(column: pa.Array, declared: str) -> pa.Array:
 
 def carried_type(declared: str) -> str:
     """Return how Spark knows a column in the form of `exactly`."""
-    return {"float": "int", "double": "bigint"}.get(declared, declared)
+    return "bigint" if declared == "double" else declared
 
 
 def added_up(table: SparkTable, positions: Sequence[int], work: Work, schema: str) -> Iterator[pa.RecordBatch]:
