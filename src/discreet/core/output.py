@@ -80,7 +80,7 @@ def write_whole(path: str | Path, data: bytes | str, *, private: bool = False) -
 def promise_place(path: str | Path) -> Path:
     """Return where the promise of a table lies: beside it, as ``<name>.guarantee.json``."""
     target = Path(path).expanduser()
-    return target.with_name(target.name + PROMISE_ENDING)
+    return target.parent / f"{target.name}{PROMISE_ENDING}"
 
 
 def payload_of(path: str | Path) -> Iterator[bytes]:

@@ -24,7 +24,7 @@ from discreet.evaluation.audits.recount import recount
 from discreet.evaluation.kept_facts import broken_facts
 from discreet.local import Counts, FlippedBitmap, Reports
 from discreet.local.wire.binary import REPORTS, messages
-from discreet.reporting.artifacts import kind_of, read_released
+from discreet.reporting.artifacts import kind_of, read_promise, read_released
 from discreet.reporting.words import table_kind
 from discreet.synopses import Synopsis
 
@@ -43,12 +43,13 @@ class Check:
 
 @dataclass
 class Findings:
-    """What was found out about a file."""
+    """What was found out about a file; ``thing`` is the synopsis or table that was read from it."""
 
     file: str
     kind: str = "unknown"
     checks: list[Check] = field(default_factory=list)
     guarantee: Guarantee | None = None
+    thing: Any = field(default=None, repr=False)
 
     @property
     def passed(self) -> bool:
@@ -59,6 +60,16 @@ class Findings:
     def seeded(self) -> bool:
         """Whether the noise can be repeated."""
         return self.guarantee is not None and self.guarantee.seeded
+
+    @property
+    def failures(self) -> list[str]:
+        """What does not hold, in words."""
+        return [check.detail for check in self.checks if check.holds is False]
+
+    def held(self, name: str) -> bool | None:
+        """Return whether a check holds; False if any of this name does not, None without one."""
+        said = [check.holds for check in self.checks if check.name == name]
+        return False if False in said else True if True in said else None
 
     def add(self, name: str, holds: bool | None, detail: str) -> None:
         """Note one check."""
@@ -87,10 +98,10 @@ def examine(path: Path) -> Findings:
     found = Findings(target.name)
     try:
         _examine(target, b"".join(payload_of(target)), found)
-    except (DiscreetError, UnicodeDecodeError, pa.ArrowException) as error:
+    except DiscreetError as error:
         found.add("file", False, str(error).splitlines()[0])
-    except OSError as error:  # Arrow's word for a damaged Parquet file
-        found.add("file", False, f"{target.name} cannot be read: {str(error).splitlines()[0]}")
+    except (OSError, UnicodeDecodeError, pa.ArrowException):  # their words may quote what the file holds
+        found.add("file", False, f"{target.name} cannot be read: it is damaged, or not what its name says")
     return found
 
 
@@ -121,7 +132,7 @@ def _examine(path: Path, data: bytes, found: Findings) -> None:
 def _synopsis(path: Path, found: Findings) -> None:
     found.kind = "synopsis"
     made = Synopsis.load(path)  # refuses what was changed, what does not add up, and boxes outside of the domain
-    found.guarantee = made.guarantee
+    found.guarantee, found.thing = made.guarantee, made
     found.add("checksum", True, "the file is, byte for byte, the one that was written")
     found.add("seal", True, f"promise and content are those that were sealed: {made.digest}")
     _ledger(made.guarantee, found)
@@ -141,25 +152,31 @@ def _synopsis(path: Path, found: Findings) -> None:
 
 
 def _ledger(promise: Guarantee, found: Findings) -> None:
-    """State what the ledger adds up to. It was added up when it was read; a sum that differs was refused there."""
+    """Compose the ledger's lines afresh, and compare with what is promised."""
     steps = sum(1 for top in promise.ledger for _ in top.walk())
     if promise.model == "syntactic":
         found.add("ledger", None, "a syntactic promise spends nothing")
     else:
         told = "1 step adds" if steps == 1 else f"{steps} steps add"
-        found.add("ledger", True, f"{told} up to the stated {promise.spent.exact} ({promise.accounting})")
+        sum_ = add_up(promise.ledger)
+        level = sum_ if promise.accounting == "epsilon" else zcdp_to_epsilon(sum_, promise.delta)
+        if promise.epsilon is None or promise.epsilon < level or promise.spent.exact < sum_:
+            said = f"{told} up to {sum_} ({promise.accounting}), more than the stated {promise.spent.exact}"
+            found.add("ledger", False, said)
+        else:
+            found.add("ledger", True, f"{told} up to the stated {promise.spent.exact} ({promise.accounting})")
     said = "SEEDED: the noise can be repeated; it must not be published" if promise.seeded else "not seeded"
     found.add("seed", None if promise.seeded else True, said)
 
 
 def _promise(data: bytes, found: Findings) -> Guarantee:
     """Read a promise strictly: also its layout must be the one that is written."""
-    text = data.decode("utf-8")
-    promise = Guarantee.from_json(text)
+    promise = read_promise(data)
     found.guarantee = promise
-    forms = {promise.to_json(indent=indent) for indent in (None, 2)}
-    if text.removesuffix("\n") not in forms:
-        raise FormatError("the promise was changed after it was written: it is not in the form that is written")
+    forms = {promise.to_json(indent=indent).encode() for indent in (None, 2)}
+    if data.removesuffix(b"\n") not in forms:
+        said = "the promise was changed after it was written: it is not in the form that is written"
+        found.add("promise", False, said)
     _ledger(promise, found)
     return promise
 
@@ -174,7 +191,7 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> Non
         whole = promise.verify(data)
         said = f"the table is the one that was sealed: {promise.digest}"
         found.add("seal", whole, said if whole else "table or promise was changed after they were written")
-    table = read_released(path, promise.domain)
+    table = found.thing = read_released(path, promise.domain)
     if not table.num_rows:
         found.add("content", None, "the table has no rows: nothing was released")
     if promise.domain is not None:
@@ -209,13 +226,10 @@ def _counted(found: Mapping[str, Any]) -> str:
 
 def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Findings) -> None:
     """Check that nothing is handed out that was not declared, and that bounded numbers are within their bounds."""
-    odd = [n for n in table.column_names if not any(n == c.name or n.startswith(f"{c.name}_") for c in domain)]
-    wrong, labels = [f"column {n!r} is not declared" for n in odd], legend_of(found)
+    wrong, labels = undeclared(table, promise, domain), legend_of(found)
     for column in domain:
         if column.name not in table.column_names:
             continue
-        if column.role in ("identifier", "person") and promise.parameters.get("identifiers") != "hash":
-            wrong.append(f"column {column.name!r} names people")
         values = table[column.name].to_pylist()
         if promise.model != "syntactic" and isinstance(column, Categorical):
             known = {category_text(c): None for c in column.categories}
@@ -231,9 +245,6 @@ def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Finding
                 wrong.append(f"column {column.name!r} leaves its bounds")
     for text in wrong:
         found.add("domain", False, text)
-    odd_values = _odd_values(table, promise, domain) if promise.model == "syntactic" else []
-    for text in odd_values:
-        found.add("domain", None, text)
     free = promise.model == "metric" and promise.parameters.get("remap") not in _BOUNDED
     said = "; perturbed numbers may leave their bounds by design" if free else ""
     if promise.parameters.get("facts"):
@@ -245,38 +256,6 @@ def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Finding
             found.add("facts", True, f"every row keeps the declared facts: {told}")
     if not wrong:
         found.add("domain", True, f"{table.num_rows:,} rows; all {table.num_columns} columns are declared{said}")
-
-
-def _odd_values(table: pa.Table, promise: Guarantee, domain: Domain) -> list[str]:
-    """Say which numbers that were passed on as they are lie outside of their bounds, or are not numbers."""
-    passed = {
-        *promise.parameters.get("kept", {}).get("columns", ()),
-        *(c.name for c in domain if c.role == "sensitive"),
-    }
-    texts = []
-    for column in domain:
-        if column.name not in passed or column.name not in table.column_names or isinstance(column, Categorical):
-            continue
-        values = [v for v in table[column.name].to_pylist() if v not in (None, "")]
-        numbers = [_read_number(v) for v in values]
-        unread = sum(v is None for v in numbers)
-        outside = sum(v is not None and not column.low <= v <= column.high for v in numbers)
-        if unread or outside:
-            texts.append(
-                f"column {column.name!r} was passed on as it is: {outside:,} of its values are outside of the declared "
-                f"bounds and {unread:,} cannot be read as declared"
-            )
-    return texts
-
-
-def _read_number(value: Any) -> float | None:
-    """Return a number as `_number` does, also where it was kept as text."""
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return dates.day_number(value)
-    return _number(value)
 
 
 def _number(value: Any) -> float | None:

@@ -19,7 +19,6 @@ from discreet.evaluation.registry.mechanisms import (
 from discreet.jobs.job import Job, JobResult
 from discreet.reporting.verdict import examine
 
-
 # ---- mechanisms
 
 

@@ -76,7 +76,7 @@ def _report(job: Job) -> JobResult:
     if isinstance(given.get("candidates"), str):
         given["candidates"] = read_lines(job.place(given["candidates"]))
     facts = write_report(artifact, output, **given)
-    return JobResult(job, None, {"report": output}, facts, facts, None, facts["checks"]["seal"] == "BROKEN")
+    return JobResult(job, None, {"report": output}, facts, facts, None, not facts["checks"]["holds"])
 
 
 def _clusters(job: Job, name: str) -> Any:
