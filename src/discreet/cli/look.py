@@ -4,6 +4,7 @@ Which options are files to read is part of their declaration. What is wrong *ins
 """
 
 import glob
+import os
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +33,7 @@ def look(given: Sequence[tuple[Option, Any]], start: Path = Path()) -> None:
         for text in values:
             if "table" in option.takes and is_address(text):
                 continue
-            place = str(start / Path(str(text)).expanduser())
+            place = str(start / os.path.expanduser(str(text)))
             if not (_matches(place) if "table" in option.takes else _is_there(place)):
                 name = option.name.replace("_", "-")
                 # In the words of the jobs themselves, which say it where no command line was typed.

@@ -14,6 +14,7 @@ from discreet.cli.verbs import completion
 from discreet.core.figures import counted
 from discreet.core.schema.address import is_address
 from discreet.errors import InvalidArgument
+from discreet.jobs.declare import unusable
 from discreet.jobs.kinds import KINDS
 from discreet.jobs.written import example as written
 from discreet.jobs.written import json_schema
@@ -46,6 +47,8 @@ def register(app: typer.Typer, shown: Mapping[str, Any]) -> None:
         if job is None:
             _print_declared(example, schema, as_json)
             return
+        if why := unusable(str(job), path=True):
+            raise InvalidArgument("JOB", str(job), why, "discreet run job.toml")
         look.look_into(job.expanduser(), data=not check)
         with working("Checking the job ..." if check else "Doing the job ...", as_json=as_json):
             from discreet.jobs.job import Job

@@ -11,6 +11,7 @@ import ast
 import math
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -262,9 +263,31 @@ def check(kind: Kind, option: Option, value: Any) -> Any:
         if isinstance(number, (int, float)) and not isinstance(number, bool) and not _within(option, number):
             near = _nearest(option, number) if number is value else option.example
             raise kind.wrong(option.name, value, _bounds(option), (option.name, near))
+    for text in _flat(value):
+        if isinstance(text, str) and (why := unusable(text, path=fitting[0] in (*FILES, "output"))):
+            raise kind.wrong(option.name, text, why)
     if fitting[0] in FILES and isinstance(value, str) and "files" in option.takes:
         value = [value]
     return value
+
+
+def unusable(text: str, *, path: bool) -> str:
+    """Return what a text must be to be written, or opened as a path; empty if it is.
+
+    Examples
+    --------
+    >>> unusable("report.html", path=True), unusable("a\\0b", path=True), unusable("\\ud800", path=False)
+    ('', 'a path without a zero byte', 'text that can be written as UTF-8')
+    """
+    if path and "\0" in text:
+        return "a path without a zero byte"
+    try:
+        os.fsencode(text) if path else text.encode()
+    except UnicodeEncodeError:
+        return "text that can be written as UTF-8"
+    if path and text.startswith("~") and os.path.expanduser(text) == text:
+        return "a path below a home folder that exists"
+    return ""
 
 
 def one_budget(kind: Kind, given: Mapping[str, Any]) -> None:
@@ -350,7 +373,7 @@ def _within(option: Option, number: float) -> bool:
     if "budget" in option.takes:
         return 0 < number <= LARGEST or number == math.inf
     bounded = "number" in option.takes or any(b is not None for b in (option.low, option.above))
-    if bounded and not math.isfinite(number):
+    if bounded and not abs(number) <= sys.float_info.max:  # also of a whole number that no float can hold
         return False
     return (
         (option.low is None or number >= option.low)

@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 
 from discreet.anonymity.release.house import META as HOUSE
 from discreet.core.domain import Categorical, Domain
-from discreet.core.guarantee import Guarantee
 from discreet.core.output import PROMISE_ENDING, promise_place
 from discreet.engines.writer import PARQUET
 from discreet.errors import FormatError
@@ -64,24 +63,6 @@ def _of_parquet(path: Path) -> str:
     return "house" if HOUSE in named else "synopsis" if SYNOPSIS in named else "table"
 
 
-def read_promise(data: bytes) -> Guarantee:
-    """Read the promise of a released file from its bytes.
-
-    Examples
-    --------
-    >>> read_promise(b"[" * 100_000)
-    Traceback (most recent call last):
-    ...
-    discreet.errors.FormatError: not a Discreet guarantee: it is nested too deeply
-    """
-    try:
-        return Guarantee.from_json(data.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise FormatError(f"not a Discreet guarantee: byte {error.start} is not UTF-8") from None
-    except RecursionError:
-        raise FormatError("not a Discreet guarantee: it is nested too deeply") from None
-
-
 def read_released(path: Path, domain: Domain | None) -> pa.Table:
     """Read a released table. Categories are texts: read as numbers, 01234 would be another one than was declared."""
     texts = {c.name: pa.string() for c in domain or () if isinstance(c, Categorical)}
@@ -90,10 +71,16 @@ def read_released(path: Path, domain: Domain | None) -> pa.Table:
     )
     try:
         if path.suffix.lower() in PARQUET:
-            return pq.read_table(path)
-        files = sorted(path.glob("part-*")) if path.is_dir() else [path]
-        return pa.concat_tables([pa_csv.read_csv(file, convert_options=options) for file in files])
+            table = pq.read_table(path)
+        else:
+            files = sorted(path.glob("part-*")) if path.is_dir() else [path]
+            table = pa.concat_tables([pa_csv.read_csv(file, convert_options=options) for file in files])
+        unread = [name for name in table.column_names if pa.types.is_binary(table[name].type)]
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         # Arrow's own words quote the row at which it stopped.
         said = "it is damaged, or its rows do not all have the same columns"
         raise FormatError(f"{path.name} cannot be read as a table: {said}") from None
+    if unread or len(set(table.column_names)) < table.num_columns:
+        said = "bytes that are not UTF-8" if unread else "several columns of one name"
+        raise FormatError(f"{path.name} cannot be read as a table: it holds {said}")
+    return table

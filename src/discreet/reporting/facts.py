@@ -445,7 +445,7 @@ def _released(thing: Any, column: Any, edges: Any, domain: Domain) -> Any:
 def _attached(file: str | Path, what: str) -> dict[str, Any]:
     try:
         facts = json.loads(Path(file).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise DataSourceError(
             f"{what}: {str(file)!r} is not a JSON file; write one with 'discreet {what} --json'"
         ) from None

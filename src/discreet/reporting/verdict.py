@@ -24,7 +24,7 @@ from discreet.evaluation.audits.recount import recount
 from discreet.evaluation.kept_facts import broken_facts
 from discreet.local import Counts, FlippedBitmap, Reports
 from discreet.local.wire.binary import REPORTS, messages
-from discreet.reporting.artifacts import kind_of, read_promise, read_released
+from discreet.reporting.artifacts import kind_of, read_released
 from discreet.reporting.words import table_kind
 from discreet.synopses import Synopsis
 
@@ -171,7 +171,7 @@ def _ledger(promise: Guarantee, found: Findings) -> None:
 
 def _promise(data: bytes, found: Findings) -> Guarantee:
     """Read a promise strictly: also its layout must be the one that is written."""
-    promise = read_promise(data)
+    promise = Guarantee.from_json(data)
     found.guarantee = promise
     forms = {promise.to_json(indent=indent).encode() for indent in (None, 2)}
     if data.removesuffix(b"\n") not in forms:
