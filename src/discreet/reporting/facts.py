@@ -137,8 +137,10 @@ def report_facts(
         names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
         release["clusters"] = {**{name: clusters[name] for name in names}, "suggestion": clusters.get("suggestion")}
     if against is not None:
-        found = facts["comparison"] = _comparison(thing, guarantee, against, target)  # first: a misread file is known
-        found |= {} if clusters is None else {"clusters": against_raw(clusters, guarantee.domain, against)}
+        compared = facts["comparison"] = _comparison(
+            thing, guarantee, against, target
+        )  # first: a misread file is known
+        compared |= {} if clusters is None else {"clusters": against_raw(clusters, guarantee.domain, against)}
     return facts
 
 
