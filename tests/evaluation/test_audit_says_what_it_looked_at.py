@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,7 +15,9 @@ import pytest
 
 import discreet as dc
 from discreet.core.output import promise_place
+from discreet.errors import FormatError
 from discreet.jobs.work.audit import examine
+from discreet.reporting import report_facts
 
 PEOPLE = 200
 _R = random.Random(1)
@@ -102,6 +105,41 @@ def test_what_is_stated_as_reached_is_held_to_it(tmp_path: Path) -> None:
 def test_no_column_comes_along_because_its_name_begins_like_a_declared_one(tmp_path: Path) -> None:
     people = _put("age_name", TABLE["who"].to_pylist())
     assert _changed(_released(tmp_path), people) == ["column 'age_name' is not declared"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("required", {"k": "many"}),
+        ("reached", {"k": 10**400}),
+        ("reached", {"k": 5, "l": {"ill": None}}),
+        ("kept", {"columns": ["ill"], "k": 2}),
+        ("quasi_identifiers", None),
+        ("rows", True),
+        ("method", "\ud800"),
+        ("labels", {"town": ["a"]}),
+    ],
+)
+def test_facts_that_cannot_be_read_are_named_and_make_no_page(name: str, value: Any, tmp_path: Path) -> None:
+    path = _released(tmp_path)
+    beside = promise_place(path)
+    facts = json.loads(beside.read_text())
+    facts["parameters"][name] = value
+    beside.write_text(json.dumps(facts, indent=2) + "\n")
+    assert examine(path).failures == [f"the promise states {name!r} in a form that cannot be read"]
+    with pytest.raises(FormatError, match=name):
+        report_facts(path)
+
+
+def test_a_promise_without_columns_or_without_a_price_is_no_promise(tmp_path: Path) -> None:
+    path = _released(tmp_path)
+    promise = dc.Guarantee.from_json(promise_place(path).read_text())
+    for changed, said in (
+        (replace(promise, domain=None), "declares no columns"),
+        (replace(promise, model="central", neighbours=""), "has spent nothing"),
+    ):
+        promise_place(path).write_text(changed.seal(path.read_bytes()).to_json(indent=2) + "\n")
+        assert any(said in text for text in examine(path).failures)
 
 
 def test_cells_outside_of_the_declaration_are_refused(tmp_path: Path) -> None:

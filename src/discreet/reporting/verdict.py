@@ -21,6 +21,7 @@ from discreet.core.output import PROMISE_ENDING, payload_of, promise_place
 from discreet.errors import DataSourceError, DiscreetError, FormatError
 from discreet.evaluation.audits.declared import undeclared
 from discreet.evaluation.audits.recount import recount
+from discreet.evaluation.audits.shape import misshapen
 from discreet.evaluation.kept_facts import broken_facts
 from discreet.local import Counts, FlippedBitmap, Reports
 from discreet.local.wire.binary import REPORTS, messages
@@ -172,6 +173,9 @@ def _ledger(promise: Guarantee, found: Findings) -> None:
 def _promise(data: bytes, found: Findings) -> Guarantee:
     """Read a promise strictly: also its layout must be the one that is written."""
     promise = Guarantee.from_json(data)
+    odd = misshapen(promise.parameters, syntactic=promise.model == "syntactic")
+    if odd:
+        raise FormatError(f"the promise states {odd!r} in a form that cannot be read")
     found.guarantee = promise
     forms = {promise.to_json(indent=indent).encode() for indent in (None, 2)}
     if data.removesuffix(b"\n") not in forms:
@@ -196,6 +200,10 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> Non
         found.add("content", None, "the table has no rows: nothing was released")
     if promise.domain is not None:
         _columns(table, promise, promise.domain, found)
+    else:
+        found.add("domain", False, "the promise declares no columns, so nothing says what the table may hold")
+    if promise.model != "syntactic" and table.num_rows and not promise.ledger:
+        found.add("ledger", False, "the promise has spent nothing, and rows were released")
     if promise.model == "syntactic":
         try:
             counted = recount(table, promise)
