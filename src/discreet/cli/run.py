@@ -12,9 +12,9 @@ from discreet.cli import look
 from discreet.cli.common import console, epilog, warn, working
 from discreet.cli.verbs import completion
 from discreet.core.figures import counted
+from discreet.core.output import unusable
 from discreet.core.schema.address import is_address
 from discreet.errors import InvalidArgument
-from discreet.jobs.declare import unusable
 from discreet.jobs.kinds import KINDS
 from discreet.jobs.written import example as written
 from discreet.jobs.written import json_schema

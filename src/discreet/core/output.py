@@ -48,6 +48,25 @@ def check_place(path: str | Path, *, promise: bool = False) -> None:
         )
 
 
+def unusable(text: str, *, path: bool) -> str:
+    """Return what a text must be to be written, or opened as a path; empty if it is.
+
+    Examples
+    --------
+    >>> unusable("report.html", path=True), unusable("a\\0b", path=True), unusable("\\ud800", path=False)
+    ('', 'a path without a zero byte', 'text that can be written as UTF-8')
+    """
+    if path and "\0" in text:
+        return "a path without a zero byte"
+    try:
+        os.fsencode(text) if path else text.encode()
+    except UnicodeEncodeError:
+        return "text that can be written as UTF-8"
+    if path and text.startswith("~") and os.path.expanduser(text) == text:
+        return "a path below a home folder that exists"
+    return ""
+
+
 def check_name(path: str | Path) -> None:
     """Refuse the name of a promise for anything else: a table would lose the promise that lies beside it."""
     name = Path(path).name

@@ -11,13 +11,13 @@ import ast
 import math
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
 from discreet.core.figures import SURE_DELTA
+from discreet.core.output import unusable
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.jobs.options import FILE, FILES, LARGEST, NEEDED_SCHEMA, PAGE, PAIRS, SCHEMA, SURE, WORDS, Door, Option
 
@@ -271,25 +271,6 @@ def check(kind: Kind, option: Option, value: Any) -> Any:
     return value
 
 
-def unusable(text: str, *, path: bool) -> str:
-    """Return what a text must be to be written, or opened as a path; empty if it is.
-
-    Examples
-    --------
-    >>> unusable("report.html", path=True), unusable("a\\0b", path=True), unusable("\\ud800", path=False)
-    ('', 'a path without a zero byte', 'text that can be written as UTF-8')
-    """
-    if path and "\0" in text:
-        return "a path without a zero byte"
-    try:
-        os.fsencode(text) if path else text.encode()
-    except UnicodeEncodeError:
-        return "text that can be written as UTF-8"
-    if path and text.startswith("~") and os.path.expanduser(text) == text:
-        return "a path below a home folder that exists"
-    return ""
-
-
 def one_budget(kind: Kind, given: Mapping[str, Any]) -> None:
     """Refuse all but one budget: epsilon, with a delta or without, or rho with a delta."""
     if ("epsilon" in given) == ("rho" in given):
@@ -373,7 +354,7 @@ def _within(option: Option, number: float) -> bool:
     if "budget" in option.takes:
         return 0 < number <= LARGEST or number == math.inf
     bounded = "number" in option.takes or any(b is not None for b in (option.low, option.above))
-    if bounded and not abs(number) <= sys.float_info.max:  # also of a whole number that no float can hold
+    if bounded and not abs(number) <= 1e308:  # also of a whole number that no float can hold
         return False
     return (
         (option.low is None or number >= option.low)

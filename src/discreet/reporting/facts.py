@@ -84,7 +84,6 @@ def report_facts(
         raise InvalidArgument("against", None, "the raw table, given with target", 'against="people.csv"')
     found = examine(path)
     kind, guarantee, release, thing = _open(path, found, candidates)
-    seal = "intact" if found.held("seal") is not False else "none" if guarantee.digest is None else "BROKEN"
     payload = b"".join(payload_of(path))
     facts = {
         "format": "discreet.report",
@@ -93,14 +92,7 @@ def report_facts(
         "bytes": len(payload),
         "file_sha256": hashlib.sha256(payload).hexdigest(),
         "kind": kind,
-        "checks": {
-            "seal": seal,
-            "ledger": "does not add up" if found.held("ledger") is False else "adds up",
-            "seeded": guarantee.seeded,
-            "holds": found.passed,
-            "failures": [c.detail for c in found.checks if c.holds is False and c.name != "seal"],
-            "open": [check.detail for check in found.checks if check.detail.startswith("not checkable")],
-        },
+        "checks": found.summary(),
         "promise": {
             "whole_row_epsilon": words.whole_level(guarantee),
             "model": guarantee.model,

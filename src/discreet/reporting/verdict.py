@@ -76,6 +76,18 @@ class Findings:
         """Note one check."""
         self.checks.append(Check(name, holds, detail))
 
+    def summary(self) -> dict[str, Any]:
+        """Return the verdict as a page needs it: the seal by itself, what does not hold, and what is not checkable."""
+        sealed = self.guarantee is not None and self.guarantee.digest is not None
+        return {
+            "seal": "intact" if self.held("seal") is not False else "BROKEN" if sealed else "none",
+            "ledger": "does not add up" if self.held("ledger") is False else "adds up",
+            "seeded": self.seeded,
+            "holds": self.passed,
+            "failures": [c.detail for c in self.checks if c.holds is False and c.name != "seal"],
+            "open": [c.detail for c in self.checks if c.detail.startswith("not checkable")],
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data."""
         promise = self.guarantee
