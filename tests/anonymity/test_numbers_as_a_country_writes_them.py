@@ -61,12 +61,12 @@ def test_what_is_a_number_already_is_not_read_again(cost: Any) -> None:
 def test_a_file_keeps_what_it_requires_and_can_be_checked(tmp_path: Path) -> None:
     days = [f"{1 + i % 28:02}.{1 + i % 12:02}.2025" for i in range(len(AGE))]
     rows = "".join(f"{a};{c};{d}\n" for a, c, d in zip(AGE, GERMAN, days, strict=True))
-    (tmp_path / "t.csv").write_text(f"age;cost;day\n{rows}30;n/a;odd\n")
+    (tmp_path / "t.csv").write_text(f"age;cost;day\n{rows}30;n/a;n/a\n")
     (tmp_path / "s.toml").write_text(
         '[source]\ndelimiter = ";"\ndecimal = ","\nthousands = "."\ndates = ["%d.%m.%Y"]\nmissing = ["n/a"]\n'
         + "[columns]\n"
         + "".join(f"{n} = {{bounds = {c['bounds']}, role = {json.dumps(c['role'])}}}\n" for n, c in COLUMNS.items())
-        + "day = {bounds = [2025-01-01, 2025-06-30]}\n"
+        + "day = {bounds = [2025-01-01, 2025-12-31]}\n"
     )
     given = {"k": 10, "t": 0.3, "keep": ["day"]}
     job = dc.Job("anonymize", "t.csv", "s.toml", given, {"release": "safe.csv"}, tmp_path)

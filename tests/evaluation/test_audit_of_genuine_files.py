@@ -115,6 +115,27 @@ def test_what_the_library_wrote_passes(make: Any, kind: str, missing: str, tmp_p
     assert {_exit_code(p) for p in places[:2]} == {0}
 
 
+@pytest.mark.parametrize("output", ["interval", "center", "sample"])
+@pytest.mark.parametrize("kind", [*KINDS, "names like cells"])
+def test_every_form_of_an_anonymous_table_passes(kind: str, output: str, tmp_path: Path) -> None:
+    odd = ["a|b", "c, d", "*", "missing", "{x}"]
+    declared, values = KINDS.get(kind, ({"categories": odd}, _pick(odd)))
+    column = pd.Series(values).astype(object)
+    column[::7] = None
+    rows = {"v": column, "w": np.arange(ROWS) % 3, "u": np.arange(ROWS) % 5}
+    domain: dict[str, Any] = {
+        "v": {**declared, "missing": "own", "role": "quasi-identifier"},
+        "w": {"categories": [0, 1, 2], "role": "sensitive"},
+        "u": (0, 4),
+    }
+    model = dc.anonymity.Mondrian(k=4, domain=domain, t_closeness=0.6, keep=["u"])
+    release = model.fit_transform(pd.DataFrame(rows), output=output)
+    for form in ("text", "bounds") if output != "sample" else ("text",):
+        for end in ("csv", "parquet"):
+            release.save(tmp_path / f"o.{end}", form=form)
+            assert examine(tmp_path / f"o.{end}").failures == [], (form, end)
+
+
 @pytest.mark.parametrize("make", [_synopses, _perturbed, _anonymous], ids=lambda f: f.__name__.strip("_"))
 def test_what_was_changed_is_refused(make: Any, tmp_path: Path) -> None:
     for place in make("texts", "own", tmp_path):

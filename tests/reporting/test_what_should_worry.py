@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from typer.testing import CliRunner
 
 import discreet as dc
 from discreet import reporting
+from discreet.cli.app import app
 
 
 def _page(made: Any, folder: Path) -> str:
@@ -68,3 +71,30 @@ def test_as_many_things_are_named_as_stand_below(tmp_path: Path) -> None:
     named = re.search(r"(\d+) things? to weigh", card)
     assert named is not None
     assert int(named[1]) == card.count("<li") >= 2
+
+
+def test_a_promise_that_the_table_contradicts_comes_first_in_red(tmp_path: Path) -> None:
+    domain = dc.Domain({"age": (0, 100), "town": ["a", "b", "c"]})
+    dc.anonymity.DensityTree(k=5, domain=domain).fit_transform(_table(60).select(["age", "town"])).save(
+        tmp_path / "t.csv"
+    )
+    beside = tmp_path / "t.csv.guarantee.json"
+    honest = dc.Guarantee.from_json(beside.read_text())
+    assert run_report(tmp_path) == 0
+    parameters = {**honest.parameters, "required": {"k": 50}, "reached": {"k": 50}}
+    unsealed = replace(honest, parameters=parameters, digest=None)
+    for promise in (unsealed, unsealed.seal((tmp_path / "t.csv").read_bytes())):
+        beside.write_text(promise.to_json(indent=2) + "\n")
+        assert run_report(tmp_path) == 1
+        text = (tmp_path / "page.html").read_text(encoding="utf-8")
+        first = text.partition('<section class="answer')[2].partition("</section>")[0]
+        assert first.startswith(" bad")
+        assert "What should worry me?" in first
+        assert "A promise that does not hold" in first
+        assert "k is 5, required 50" in first
+        assert "Everyone hides among 50" not in text
+        assert "Nothing was found" not in text
+
+
+def run_report(folder: Path) -> int:
+    return CliRunner().invoke(app, ["report", str(folder / "t.csv"), "-o", str(folder / "page.html")]).exit_code

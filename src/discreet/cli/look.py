@@ -4,6 +4,7 @@ Which options are files to read is part of their declaration. What is wrong *ins
 """
 
 import glob
+import os
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,7 +35,7 @@ def look(given: Sequence[tuple[Option, Any]], start: Path = Path()) -> None:
                 continue
             if "://" in str(text):  # not repeated: it may hold a password
                 raise DataSourceError(f"{option.name.replace('_', '-')}: takes a file, not an address; name a file")
-            place = str(start / Path(str(text)).expanduser())
+            place = str(start / os.path.expanduser(str(text)))
             if not (_matches(place) if "table" in option.takes else _is_there(place)):
                 name = option.name.replace("_", "-")
                 # In the words of the jobs themselves, which say it where no command line was typed.

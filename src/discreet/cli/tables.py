@@ -102,7 +102,11 @@ def show_report(result: Any) -> None:
     """Show what the page says first, and where it is."""
     facts = result.figures
     if result.failed:
-        console.print("[bold red]The seal is broken: file or promise was changed. It claims:[/]", highlight=False)
+        from discreet.reporting.pages.report import contradictions
+
+        for text in contradictions(facts):
+            console.print(f"[bold red]{escape(text)}[/]", highlight=False)
+        console.print("[bold red]It claims:[/]", highlight=False)
     for line in facts["promise"]["plain"]:
         console.print(escape(line))
     page = escape(str(result.files["report"]))
@@ -116,4 +120,4 @@ def show_report(result: Any) -> None:
     if facts["checks"]["seeded"]:
         console.print("[bold red]Seeded: this release must not be published.[/]")
     if result.failed:
-        console.print("[bold red]Believe neither.[/]", highlight=False)
+        console.print("[bold red]Do not believe it.[/]", highlight=False)

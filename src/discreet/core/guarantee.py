@@ -187,7 +187,7 @@ class Guarantee:
         """Read a guarantee and add its ledger up afresh; a stated ε that does not match is refused."""
         try:
             facts = json.loads(text)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise FormatError(f"not a Discreet guarantee: {error}") from None
         return cls.from_dict(facts)
 

@@ -189,6 +189,25 @@ def cannot_write(path: str | Path, error: OSError) -> DataSourceError:
     return DataSourceError(f"output: cannot write {str(path)!r}{reason}; check the folder and its room")
 
 
+def unusable(text: str, *, path: bool) -> str:
+    """Return what a text must be to be written, or opened as a path; empty if it is.
+
+    Examples
+    --------
+    >>> unusable("report.html", path=True), unusable("a\\0b", path=True), unusable("\\ud800", path=False)
+    ('', 'a path without a zero byte', 'text that can be written as UTF-8')
+    """
+    if path and "\0" in text:
+        return "a path without a zero byte"
+    try:
+        os.fsencode(text) if path else text.encode()
+    except UnicodeEncodeError:
+        return "text that can be written as UTF-8"
+    if path and text.startswith("~") and os.path.expanduser(text) == text:
+        return "a path below a home folder that exists"
+    return ""
+
+
 def check_name(path: str | Path) -> None:
     """Refuse the name of a promise for anything else: a table would lose the promise that lies beside it."""
     name = Path(path).name
@@ -212,7 +231,7 @@ def write_whole(path: str | Path, data: bytes | str, *, private: bool = False, s
 def promise_place(path: str | Path) -> Path:
     """Return where the promise of a table lies: beside it, as ``<name>.guarantee.json``."""
     target = Path(path).expanduser()
-    return target.with_name(target.name + PROMISE_ENDING)
+    return target.parent / f"{target.name}{PROMISE_ENDING}"
 
 
 def payload_of(path: str | Path) -> Iterator[bytes]:

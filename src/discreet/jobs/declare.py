@@ -18,6 +18,7 @@ from typing import Any
 
 from discreet.core.checks import unfit
 from discreet.core.figures import SURE_DELTA
+from discreet.core.output import unusable
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.jobs.options import FILE, FILES, LARGEST, NEEDED_SCHEMA, PAGE, PAIRS, SCHEMA, SURE, WORDS, Door, Option
 
@@ -266,6 +267,9 @@ def check(kind: Kind, option: Option, value: Any) -> Any:
         if isinstance(number, (int, float)) and not isinstance(number, bool) and not _within(option, number):
             near = _nearest(option, number) if number is value else option.example
             raise kind.wrong(option.name, value, _bounds(option), (option.name, near))
+    for text in _flat(value):
+        if isinstance(text, str) and (why := unusable(text, path=fitting[0] in (*FILES, "output"))):
+            raise kind.wrong(option.name, text, why)
     if fitting[0] in FILES and isinstance(value, str) and "files" in option.takes:
         value = [value]
     return value
@@ -354,7 +358,7 @@ def _within(option: Option, number: float) -> bool:
     if "budget" in option.takes:
         return 0 < number <= LARGEST or number == math.inf
     bounded = "number" in option.takes or any(b is not None for b in (option.low, option.above))
-    if bounded and not math.isfinite(number):
+    if bounded and not abs(number) <= 1e308:  # also of a whole number that no float can hold
         return False
     return (
         (option.low is None or number >= option.low)

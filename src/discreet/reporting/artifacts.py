@@ -72,12 +72,16 @@ def read_released(path: Path, domain: Domain | None) -> pa.Table:
     )
     try:
         if path.suffix.lower() in PARQUET:
-            return pq.read_table(path)
-        files = sorted(path.glob("part-*")) if path.is_dir() else [path]
-        table = pa.concat_tables([pa_csv.read_csv(file, convert_options=options) for file in files])
-        return unescaped(table) if file_is_escaped(path) else table
-    except OSError as error:
-        raise FormatError(f"{path.name} cannot be read as a table: {error.strerror or 'the file is damaged'}") from None
-    except pa.ArrowException:  # what Arrow says may quote a row
-        said = "its records differ in how many fields they have, or it is no such file"
+            table = pq.read_table(path)
+        else:
+            files = sorted(path.glob("part-*")) if path.is_dir() else [path]
+            table = pa.concat_tables([pa_csv.read_csv(file, convert_options=options) for file in files])
+        unread = [name for name in table.column_names if pa.types.is_binary(table[name].type)]
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        # Arrow's own words quote the row at which it stopped.
+        said = "it is damaged, or its rows do not all have the same columns"
         raise FormatError(f"{path.name} cannot be read as a table: {said}") from None
+    if unread or len(set(table.column_names)) < table.num_columns:
+        said = "bytes that are not UTF-8" if unread else "several columns of one name"
+        raise FormatError(f"{path.name} cannot be read as a table: it holds {said}")
+    return unescaped(table) if path.suffix == ".csv" and file_is_escaped(path) else table

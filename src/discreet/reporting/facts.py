@@ -25,8 +25,9 @@ from discreet.core.output import payload_of, promise_place
 from discreet.engines import open as open_table
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.reporting import views, words
-from discreet.reporting.artifacts import kind_of, read_released
+from discreet.reporting.artifacts import kind_of
 from discreet.reporting.clusters import against_raw, of_release
+from discreet.reporting.verdict import Findings, examine
 from discreet.synopses import Synopsis
 
 _BINS = 24
@@ -79,12 +80,11 @@ def report_facts(
     ('synopsis', 1.0, 'intact')
     """
     path = Path(artifact).expanduser()
-    if not path.is_file() and not promise_place(path).is_file():
-        raise DataSourceError(f"artifact: no file {str(artifact)!r}; name what was released")
     if target is not None and against is None:
         raise InvalidArgument("against", None, "the raw table, given with target", 'against="people.csv"')
+    found = examine(path)
+    kind, guarantee, release, thing = _open(path, found, candidates)
     payload = b"".join(payload_of(path))
-    kind, guarantee, seal, release, thing = _open(path, payload, candidates)
     facts = {
         "format": "discreet.report",
         "format_version": 1,
@@ -92,7 +92,7 @@ def report_facts(
         "bytes": len(payload),
         "file_sha256": hashlib.sha256(payload).hexdigest(),
         "kind": kind,
-        "checks": {"seal": seal, "ledger": "adds up", "seeded": guarantee.seeded},
+        "checks": found.summary(),
         "promise": {
             "whole_row_epsilon": words.whole_level(guarantee),
             "model": guarantee.model,
@@ -129,8 +129,10 @@ def report_facts(
         names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
         release["clusters"] = {**{name: clusters[name] for name in names}, "suggestion": clusters.get("suggestion")}
     if against is not None:
-        found = facts["comparison"] = _comparison(thing, guarantee, against, target)  # first: a misread file is known
-        found |= {} if clusters is None else {"clusters": against_raw(clusters, guarantee.domain, against)}
+        compared = facts["comparison"] = _comparison(
+            thing, guarantee, against, target
+        )  # first: a misread file is known
+        compared |= {} if clusters is None else {"clusters": against_raw(clusters, guarantee.domain, against)}
     return facts
 
 
@@ -144,28 +146,25 @@ def _warnings(release: dict[str, Any], thing: Any) -> list[str]:
     return []
 
 
-def _open(
-    path: Path, payload: bytes, candidates: Sequence[Any] | None
-) -> tuple[str, Guarantee, str, dict[str, Any], Any]:
-    """Find out what a file is, check its seal, and describe what was released."""
-    kind, promise = kind_of(path), promise_place(path)
-    if kind == "released table":
-        guarantee = Guarantee.from_json(promise.read_text(encoding="utf-8"))
-        seal = "none" if guarantee.digest is None else "intact" if guarantee.verify(payload) else "BROKEN"
-        table = read_released(path, guarantee.domain)
-        if guarantee.model == "syntactic":
-            return "anonymous table", guarantee, seal, _anonymous(table, guarantee), table
-        return words.table_kind(guarantee), guarantee, seal, _perturbed(table, guarantee), table
+def _open(path: Path, found: Findings, candidates: Sequence[Any] | None) -> tuple[str, Guarantee, dict[str, Any], Any]:
+    """Describe what was released, once it was examined."""
+    kind = kind_of(path)
+    if kind not in ("released table", "counts", "synopsis", "table", "house"):
+        raise FormatError(
+            f"{path.name} is neither a synopsis nor counts of reports, and there is no {promise_place(path).name} "
+            "beside it; a table is reported together with its promise"
+        )
+    if found.guarantee is None or (found.thing is None and kind != "counts"):
+        raise FormatError("; ".join(found.failures))
+    guarantee = found.guarantee
     if kind == "counts":
-        counts = local.Counts.from_bytes(payload)
-        return "counts of local reports", counts.guarantee, "intact", _frequencies(counts, candidates), counts
-    if kind in ("synopsis", "table", "house"):
-        synopsis = Synopsis.load(path)  # refuses what was changed
-        return "synopsis", synopsis.guarantee, "intact", _synopsis(synopsis), synopsis
-    raise FormatError(
-        f"{path.name} is neither a synopsis nor counts of reports, and there is no {promise.name} beside it; "
-        "a table is reported together with its promise"
-    )
+        counts = local.Counts.from_bytes(b"".join(payload_of(path)))
+        return "counts of local reports", counts.guarantee, _frequencies(counts, candidates), counts
+    if kind != "released table":
+        return "synopsis", guarantee, _synopsis(found.thing), found.thing
+    if guarantee.model == "syntactic":
+        return "anonymous table", guarantee, _anonymous(found.thing, guarantee), found.thing
+    return words.table_kind(guarantee), guarantee, _perturbed(found.thing, guarantee), found.thing
 
 
 def _columns(domain: Domain | None) -> list[dict[str, Any]]:
@@ -440,7 +439,7 @@ def _released(thing: Any, column: Any, edges: Any, domain: Domain) -> Any:
 def _attached(file: str | Path, what: str) -> dict[str, Any]:
     try:
         facts = json.loads(Path(file).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise DataSourceError(
             f"{what}: {str(file)!r} is not a JSON file; write one with 'discreet {what} --json'"
         ) from None

@@ -137,7 +137,7 @@ def to_weigh(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     from discreet.reporting.pages.report import worrying
 
     told = {
-        **facts, "checks": {"seal": "intact", "seeded": False}, "attacks": [{}], "audits": [{}],
+        **facts, "checks": {**facts["checks"], "seal": "intact", "seeded": False}, "attacks": [{}], "audits": [{}],
         "parameters": {**facts["parameters"], "kept": None},
     }  # fmt: skip
     return [(tone, text) for tone, text in worrying(told).lines if tone != "good"]

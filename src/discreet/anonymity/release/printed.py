@@ -107,7 +107,7 @@ def legend_of(released: Any) -> Legend:
     try:
         found = json.loads(text or "{}")["parameters"]["labels"]
         return {name: {label: list(held) for label, held in labels.items()} for name, labels in found.items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
 
 

@@ -8,7 +8,7 @@ must have thought about it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -307,8 +307,7 @@ def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Co
     numbers = isinstance(column, Numeric) or (column is None and all(_is_number(v) for v in found if v is not None))
     keys: list[float | None] = []
     if numbers:
-        read = day_number if isinstance(column, Date) else second_number if isinstance(column, Time) else _number
-        keys = [read(v) for v in found]
+        keys = list(map(reader_of(column), found))
         order = sorted(range(len(found)), key=lambda i: (keys[i] is None, keys[i] or 0.0))
     elif isinstance(column, Categorical):
         declared = pa.array([category_text(c) for c in column.categories])
@@ -330,6 +329,17 @@ def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Co
         rank[encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)] if len(values) else np.empty(0, np.int32)
     )
     return CodedColumn(name, codes.astype(np.int32), labels, numbers)
+
+
+def reader_of(column: Column | None) -> Callable[[Any], float | None]:
+    """Return what reads one value of a column of numbers, dates or times: its place on the axis, None if it has none.
+
+    Examples
+    --------
+    >>> reader_of(Numeric("age", 0, 120))(" 7.0"), reader_of(Date("born", "1950-01-01", "2000-01-01"))("unknown")
+    (7.0, None)
+    """
+    return day_number if isinstance(column, Date) else second_number if isinstance(column, Time) else _number
 
 
 def _is_number(value: Any) -> bool:

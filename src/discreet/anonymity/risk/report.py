@@ -250,11 +250,11 @@ def with_promise(report: RiskReport, data: Any) -> RiskReport:
     if not isinstance(data, (str, Path)) or not promise_place(data).is_file():
         return report
     try:
-        guarantee = Guarantee.from_json(promise_place(data).read_text(encoding="utf-8"))
-    except (DiscreetError, OSError, UnicodeDecodeError):
+        guarantee = Guarantee.from_json(promise_place(data).read_bytes())
+        most = found_at_most(guarantee)
+    except (DiscreetError, OSError, TypeError, ValueError, ArithmeticError):
         said = f"{promise_place(data).name} cannot be read as a promise; look at it with 'discreet audit'"
         return replace(report, notes=(*report.notes, said))
-    most = found_at_most(guarantee)
     if most is None:
         return report
     k = guarantee.parameters["reached"]["k"]

@@ -43,5 +43,5 @@ KIND = Kind(
         "report safe.parquet --against people.csv --target income",
         "report job.toml",
     ),
-    failed="the seal is broken",
+    failed="the release does not keep its promise, or the seal is broken",
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """What the jobs `report` and `plan` do, and what every release ends with: pages, and the promise alone."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def _report(job: Job) -> JobResult:
     if isinstance(given.get("candidates"), str):
         given["candidates"] = read_lines(job.place(given["candidates"]))
     facts = write_report(artifact, output, **given)
-    return JobResult(job, None, {"report": output}, facts, facts, None, facts["checks"]["seal"] == "BROKEN")
+    return JobResult(job, None, {"report": output}, facts, facts, None, not facts["checks"]["holds"])
 
 
 def _clusters(job: Job, name: str) -> Any:
@@ -85,11 +86,24 @@ def _clusters(job: Job, name: str) -> Any:
         found = json.loads(job.place(name).read_text(encoding="utf-8"))
     except OSError:
         raise DataSourceError(f"clusters: no file {name!r}; name what 'discreet cluster --json' has written") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict) or not {"columns", "centers", "weights", "may_be_noise"} <= set(found):
+    if not _is_clusters(found):
         raise FormatError(f"{name} is not a result of 'discreet cluster --json'")
     return found
+
+
+def _is_clusters(found: Any) -> bool:
+    """Tell whether a file holds centres, each with a place for every column and with its figures."""
+    names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
+    if not isinstance(found, dict) or not all(isinstance(found.get(name), list) for name in names):
+        return False
+    width, numbers = len(found["columns"]), [*found["weights"], *found["weight_std_errors"]]
+    if any(not isinstance(row, list) or len(row) != width for row in found["centers"]):
+        return False
+    numbers += [place for row in found["centers"] for place in row if not isinstance(place, str)]
+    even = {len(found[name]) for name in names[1:]} == {len(found["centers"])}
+    return even and all(isinstance(x, (int, float)) and abs(x) < math.inf for x in numbers)
 
 
 def _plan(job: Job) -> JobResult:

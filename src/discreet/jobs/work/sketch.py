@@ -173,7 +173,10 @@ def _setting(text: str, kind: str) -> Any:
 
 def read_lines(path: Path) -> list[str]:
     """Read labels or candidates: one per line, or the first column of a table; blank lines are left out."""
-    found = [v for batch in texts(path) for v in batch[0].to_pylist() if v]
+    try:
+        found = [v for batch in texts(path) for v in batch[0].to_pylist() if v]
+    except UnicodeDecodeError:
+        raise DataSourceError(f"{str(path)!r} holds bytes that are not UTF-8; write it again as UTF-8") from None
     if not found:
         raise DataSourceError(f"{str(path)!r} holds no values; write one per line")
     return list(dict.fromkeys(found))

@@ -39,6 +39,7 @@ def report_page(facts: dict[str, Any]) -> str:
     (False, 4)
     """
     facts = counted.prepared(facts)
+    broken = bool(contradictions(facts))
     release, about, ledger = facts["release"], facts.get("about", {}), spent_on(facts)
     marginals = release.get("marginals", [])
     left_out = [*release.get("left_out", []), *([] if "lifted" in release else _beyond(marginals))]
@@ -53,7 +54,7 @@ def report_page(facts: dict[str, Any]) -> str:
         "report.html",
         about.get("title") or "What was released, and what is promised",
         "Evidence report",
-        [_released(facts), _promised(facts), worrying(facts)],
+        sorted([_released(facts), _promised(facts), worrying(facts)], key=lambda a: not (broken and a[0] == WORRYING)),
         about=[*((name, about.get(name)) for name in ("title", "owner", "purpose", "date")), ("file", facts["file"])],
         facts={**facts, "release": {"note": "", **release}},
         ledger=ledger,
@@ -71,6 +72,7 @@ def report_page(facts: dict[str, Any]) -> str:
         comparison=_comparison(facts.get("comparison")),
         attached=[(heading, note, [_result(r) for r in found]) for heading, note, found in attached if found],
         auditor=_auditor(facts),
+        broken=broken,
     )
 
 
@@ -102,8 +104,10 @@ def _released(facts: dict[str, Any]) -> Answer:
 def _promised(facts: dict[str, Any]) -> Answer:
     promise, kept = facts["promise"], facts["parameters"].get("kept")
     told = [("", prose(text)) for text in promise["plain"][:2]]
-    if facts["checks"]["seal"] == "BROKEN":
-        said = "File and promise do not belong together: one of them was changed. What was claimed stands below."
+    if contradictions(facts):
+        said = "What was claimed stands below; the file does not keep it."
+        if facts["checks"]["seal"] == "BROKEN":
+            said = "File and promise do not belong together: one of them was changed. What was claimed stands below."
         return Answer(PROMISED, "Nothing that can be relied on", [("bad", said)])
     if promise["epsilon"] is None:
         k = facts["parameters"].get("reached", {}).get("k")
@@ -119,16 +123,25 @@ def _promised(facts: dict[str, Any]) -> Answer:
     )
 
 
+def contradictions(facts: dict[str, Any]) -> list[str]:
+    """Say what of the promise does not hold, as the verdict has it; the seal first."""
+    checks = facts["checks"]
+    told = {
+        "BROKEN": "The seal is broken: the file or its promise was changed after it was made. Believe neither.",
+        "none": "The promise is not sealed, so nothing ties it to this file.",
+    }
+    first = [told[checks["seal"]]] if checks["seal"] in told else []
+    return [*first, *(f"Does not hold: {text}." for text in checks.get("failures", ()))]
+
+
 def worrying(facts: dict[str, Any]) -> Answer:
     """Red is for promises that do not hold, amber for what weakens or clouds them, grey for what is not known."""
     promise, checks = facts["promise"], facts["checks"]
     epsilon, kept = promise["epsilon"], facts["parameters"].get("kept")
     lines = []
+    lines += [("bad", text) for text in contradictions(facts)]
     if checks["seeded"]:
         said = "The noise was seeded: it can be repeated and taken off again. This release must not be published."
-        lines.append(("bad", said))
-    if checks["seal"] == "BROKEN":
-        said = "The seal is broken: the file or its promise was changed after it was made. Believe neither."
         lines.append(("bad", said))
     if epsilon is not None and math.isinf(epsilon):
         lines.append(("bad", "There is no privacy: ε is infinite."))
@@ -181,6 +194,7 @@ def worrying(facts: dict[str, Any]) -> Answer:
         lines.append(("good" if checks["seal"] == "intact" else "warn", said))
     if blank and 2 * (blank + guessed) <= len(shown):
         lines.append(("soft", f"Not known: how {blank:,} of the columns are distributed."))
+    lines += [("soft", f"{text[:1].upper()}{text[1:]}.") for text in checks.get("open", ())]
     if not facts["attacks"] and not facts["audits"]:
         lines.append(("soft", "Not known from this page: how far an attack gets. No attack and no audit was attached."))
     headline = f"{len(lines)} thing{'s' if len(lines) > 1 else ''} to weigh" if weighed else "Nothing was found"

@@ -184,7 +184,7 @@ def _check_bytes(where: str, data: bytes, beside: str) -> None:
 def _read_facts(where: str, metadata: dict[bytes, bytes]) -> dict[str, Any]:
     try:
         facts = json.loads(metadata.get(FACTS, b"null"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"{where} is damaged: {error}") from None
     if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
         raise FormatError(f"{where} is not a Discreet synopsis: the metadata field {FACTS.decode()!r} is missing")

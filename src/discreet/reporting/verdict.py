@@ -1,0 +1,312 @@
+"""The verdict on a released file: what it is, whether it was changed, and whether its promise holds.
+
+One place decides it, for `discreet audit` and for the page that `discreet report` writes.
+"""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.anonymity.release.printed import legend_of, read_sets
+from discreet.core import dates
+from discreet.core.domain import Categorical, Domain, category_text
+from discreet.core.figures import counted
+from discreet.core.guarantee import Guarantee, add_up, zcdp_to_epsilon
+from discreet.core.output import PROMISE_ENDING, payload_of, promise_place
+from discreet.errors import DataSourceError, DiscreetError, FormatError
+from discreet.evaluation.audits.declared import undeclared
+from discreet.evaluation.audits.recount import recount
+from discreet.evaluation.audits.shape import misshapen
+from discreet.evaluation.kept_facts import broken_facts
+from discreet.local import Counts, FlippedBitmap, Reports
+from discreet.local.wire.binary import REPORTS, messages
+from discreet.reporting.artifacts import kind_of, read_released
+from discreet.reporting.words import table_kind
+from discreet.synopses import Synopsis
+
+#: Remaps after which every number lies within the declared bounds.
+_BOUNDED = ("clip", "resample", "grid")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at. ``holds`` is None where it could not be, or is for the reader to judge."""
+
+    name: str
+    holds: bool | None
+    detail: str
+
+
+@dataclass
+class Findings:
+    """What was found out about a file; ``thing`` is the synopsis or table that was read from it."""
+
+    file: str
+    kind: str = "unknown"
+    checks: list[Check] = field(default_factory=list)
+    guarantee: Guarantee | None = None
+    thing: Any = field(default=None, repr=False)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing was found that does not hold."""
+        return bool(self.checks) and all(c.holds is not False for c in self.checks)
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the noise can be repeated."""
+        return self.guarantee is not None and self.guarantee.seeded
+
+    @property
+    def failures(self) -> list[str]:
+        """What does not hold, in words."""
+        return [check.detail for check in self.checks if check.holds is False]
+
+    def held(self, name: str) -> bool | None:
+        """Return whether a check holds; False if any of this name does not, None without one."""
+        said = [check.holds for check in self.checks if check.name == name]
+        return False if False in said else True if True in said else None
+
+    def add(self, name: str, holds: bool | None, detail: str) -> None:
+        """Note one check."""
+        self.checks.append(Check(name, holds, detail))
+
+    def summary(self) -> dict[str, Any]:
+        """Return the verdict as a page needs it: the seal by itself, what does not hold, and what is not checkable."""
+        sealed = self.guarantee is not None and self.guarantee.digest is not None
+        return {
+            "seal": "intact" if self.held("seal") is not False else "BROKEN" if sealed else "none",
+            "ledger": "does not add up" if self.held("ledger") is False else "adds up",
+            "seeded": self.seeded,
+            "holds": self.passed,
+            "failures": [c.detail for c in self.checks if c.holds is False and c.name != "seal"],
+            "open": [c.detail for c in self.checks if c.detail.startswith("not checkable")],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain data."""
+        promise = self.guarantee
+        return {
+            "file": self.file,
+            "kind": self.kind,
+            "passed": self.passed,
+            "seeded": self.seeded,
+            "epsilon": None if promise is None else promise.to_dict()["epsilon"],
+            "delta": None if promise is None else promise.delta,
+            "digest": None if promise is None else promise.digest,
+            "checks": [{"check": c.name, "holds": c.holds, "detail": c.detail} for c in self.checks],
+        }
+
+
+def examine(path: Path) -> Findings:
+    """Check a released file: what it is, whether it was changed, and whether its promise adds up."""
+    target = path.expanduser()
+    if not target.is_file() and not (target.is_dir() and promise_place(target).is_file()):
+        raise DataSourceError(f"artifact: no file {str(path)!r}; name what was released")
+    found = Findings(target.name)
+    try:
+        _examine(target, b"".join(payload_of(target)), found)
+    except DiscreetError as error:
+        found.add("file", False, str(error).splitlines()[0])
+    except (OSError, UnicodeDecodeError, pa.ArrowException):  # their words may quote what the file holds
+        found.add("file", False, f"{target.name} cannot be read: it is damaged, or not what its name says")
+    return found
+
+
+def _examine(path: Path, data: bytes, found: Findings) -> None:
+    kind = kind_of(path)
+    if kind == "promise of a table":
+        described = path.with_name(path.name.removesuffix(PROMISE_ENDING))
+        _table(described, b"".join(payload_of(described)), data, found)
+    elif kind == "released table":
+        _table(path, data, promise_place(path).read_bytes(), found)
+    elif kind in ("reports", "counts"):
+        _local(data, found)
+    elif kind == "bitmap":
+        _bitmap(data, found)
+    elif kind in ("synopsis", "table", "house"):
+        _synopsis(path, found)
+    elif kind == "promise":
+        found.kind = "guarantee"
+        _promise(data, found)
+        found.add("seal", None, "what it was sealed over is not beside it, so the seal was not checked")
+    else:
+        raise FormatError(
+            f"{path.name} is not a synopsis, not reports or counts, not a guarantee, and there is no "
+            f"{promise_place(path).name} beside it"
+        )
+
+
+def _synopsis(path: Path, found: Findings) -> None:
+    found.kind = "synopsis"
+    made = Synopsis.load(path)  # refuses what was changed, what does not add up, and boxes outside of the domain
+    found.guarantee, found.thing = made.guarantee, made
+    found.add("checksum", True, "the file is, byte for byte, the one that was written")
+    found.add("seal", True, f"promise and content are those that were sealed: {made.digest}")
+    _ledger(made.guarantee, found)
+    inside = (made.lower >= made.domain.low) & (made.upper <= made.domain.high)
+    # A leaf of missing values has no place on the axis, and NaN for both of its ends.
+    own = np.array([c.missing == "own" for c in made.domain])
+    missing = np.isnan(made.lower) & np.isnan(made.upper) & own
+    found.add(
+        "domain",
+        bool((inside | missing).all()),
+        f"{made.n_leaves:,} boxes within the bounds of {', '.join(made.domain.names)}",
+    )
+    for text in made.warnings:
+        found.add("content", None, text)
+    finite = np.isfinite(made.weights).all() and (made.variances >= 0).all()
+    found.add("weights", bool(finite), "all weights and variances are numbers")
+
+
+def _ledger(promise: Guarantee, found: Findings) -> None:
+    """Compose the ledger's lines afresh, and compare with what is promised."""
+    steps = sum(1 for top in promise.ledger for _ in top.walk())
+    if promise.model == "syntactic":
+        found.add("ledger", None, "a syntactic promise spends nothing")
+    else:
+        told = "1 step adds" if steps == 1 else f"{steps} steps add"
+        sum_ = add_up(promise.ledger)
+        level = sum_ if promise.accounting == "epsilon" else zcdp_to_epsilon(sum_, promise.delta)
+        if promise.epsilon is None or promise.epsilon < level or promise.spent.exact < sum_:
+            said = f"{told} up to {sum_} ({promise.accounting}), more than the stated {promise.spent.exact}"
+            found.add("ledger", False, said)
+        else:
+            found.add("ledger", True, f"{told} up to the stated {promise.spent.exact} ({promise.accounting})")
+    said = "SEEDED: the noise can be repeated; it must not be published" if promise.seeded else "not seeded"
+    found.add("seed", None if promise.seeded else True, said)
+
+
+def _promise(data: bytes, found: Findings) -> Guarantee:
+    """Read a promise strictly: also its layout must be the one that is written."""
+    promise = Guarantee.from_json(data)
+    odd = misshapen(promise.parameters, syntactic=promise.model == "syntactic")
+    if odd:
+        raise FormatError(f"the promise states {odd!r} in a form that cannot be read")
+    found.guarantee = promise
+    forms = {promise.to_json(indent=indent).encode() for indent in (None, 2)}
+    if data.removesuffix(b"\n") not in forms:
+        said = "the promise was changed after it was written: it is not in the form that is written"
+        found.add("promise", False, said)
+    _ledger(promise, found)
+    return promise
+
+
+def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> None:
+    found.kind = "table"
+    promise = _promise(promise_data, found)
+    found.kind = table_kind(promise)
+    if promise.digest is None:
+        found.add("seal", False, "the promise is not sealed, so nothing ties it to this table")
+    else:
+        whole = promise.verify(data)
+        said = f"the table is the one that was sealed: {promise.digest}"
+        found.add("seal", whole, said if whole else "table or promise was changed after they were written")
+    table = found.thing = read_released(path, promise.domain)
+    if not table.num_rows:
+        found.add("content", None, "the table has no rows: nothing was released")
+    if promise.domain is not None:
+        _columns(table, promise, promise.domain, found)
+    else:
+        found.add("domain", False, "the promise declares no columns, so nothing says what the table may hold")
+    if promise.model != "syntactic" and table.num_rows and not promise.ledger:
+        found.add("ledger", False, "the promise has spent nothing, and rows were released")
+    if promise.model == "syntactic":
+        try:
+            counted = recount(table, promise)
+        except (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError) as error:
+            raise FormatError(f"the promise states rules that cannot be read ({type(error).__name__})") from None
+        shown = _counted(counted.found)
+        for text in counted.failures:
+            found.add("recount", False, text)
+        if not counted.failures:
+            found.add(
+                "recount", True if {"k", "k_by_columns"} & set(counted.found) else None, f"counted again: {shown}"
+            )
+        for text in counted.notes:
+            found.add("recount", None, text)
+
+
+def _counted(found: Mapping[str, Any]) -> str:
+    """Say what was counted: rows and classes, k, and l and t of every sensitive column."""
+    parts = []
+    for name, value in found.items():
+        if isinstance(value, Mapping):
+            parts += [f"{name} of {column} {inner:.4g}" for column, inner in value.items()]
+        else:
+            short = f"{value:.4g}" if isinstance(value, float) else value
+            parts.append(f"{value:,} {name}" if name in ("rows", "classes") else f"{name} {short}")
+    return ", ".join(parts)
+
+
+def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Findings) -> None:
+    """Check that nothing is handed out that was not declared, and that bounded numbers are within their bounds."""
+    wrong, labels = undeclared(table, promise, domain), legend_of(found)
+    for column in domain:
+        if column.name not in table.column_names:
+            continue
+        values = table[column.name].to_pylist()
+        if promise.model != "syntactic" and isinstance(column, Categorical):
+            known = {category_text(c): None for c in column.categories}
+            if column.name in promise.parameters.get("quasi_identifiers", ()):  # drawn rows print cells
+                cells = read_sets(table[column.name], list(known), labels.get(column.name))
+                unknown = not cells.members.any(axis=1).all()
+            else:
+                unknown = any(v is not None and category_text(v) not in known for v in values)
+            wrong += [f"column {column.name!r} holds a value that is not declared"] * unknown
+        elif promise.model != "syntactic" and promise.parameters.get("remap") in _BOUNDED:
+            numbers = [v for v in map(_number, values) if v is not None]
+            if any(not column.low <= v <= column.high for v in numbers):
+                wrong.append(f"column {column.name!r} leaves its bounds")
+    for text in wrong:
+        found.add("domain", False, text)
+    free = promise.model == "metric" and promise.parameters.get("remap") not in _BOUNDED
+    said = "; perturbed numbers may leave their bounds by design" if free else ""
+    if promise.parameters.get("facts"):
+        broken = broken_facts(table, domain)
+        for text in broken:
+            found.add("facts", False, f"declared, but some row breaks it: {text}")
+        if not broken:
+            told = counted(len(domain.facts.sentences), "public fact")
+            found.add("facts", True, f"every row keeps the declared facts: {told}")
+    if not wrong:
+        found.add("domain", True, f"{table.num_rows:,} rows; all {table.num_columns} columns are declared{said}")
+
+
+def _number(value: Any) -> float | None:
+    """Return a number, or a date as one; None for what is neither, such as an interval."""
+    return float(value) if isinstance(value, (int, float)) else dates.day_number(value)
+
+
+def _local(data: bytes, found: Findings) -> None:
+    """Check reports and states; a file may hold several messages."""
+    total, seeded, promises = 0, False, []
+    for message in messages(io.BytesIO(data)):
+        state = message[5:6] != bytes([REPORTS])
+        thing: Any = Counts.from_bytes(message) if state else Reports.from_bytes(message)
+        found.kind = "counts of local reports" if state else "local reports"
+        total += thing.n if state else len(thing)
+        seeded |= thing.seeded
+        promises.append(thing.mechanism)
+    found.add("checksum", True, f"{counted(len(promises), 'message')} whole, {counted(total, 'report')}")
+    if any(p != promises[0] for p in promises):
+        found.add("mechanism", False, "the messages were made with different parameters")
+    found.guarantee = replace(promises[0].guarantee, seeded=seeded)
+    layout = "counters that that many reports can have left" if "counts" in found.kind else "reports of its layout"
+    found.add("mechanism", True, f"{type(promises[0]).__name__}: {layout}")
+    _ledger(found.guarantee, found)
+
+
+def _bitmap(data: bytes, found: Findings) -> None:
+    """Check a flipped bitmap of distinct items."""
+    found.kind, bitmap = "flipped bitmap", FlippedBitmap.from_bytes(data)
+    found.guarantee = bitmap.guarantee
+    found.add("checksum", True, "one message, whole")
+    parts = counted(len(bitmap.epsilons), "bitmap")
+    found.add("mechanism", True, f"DistinctSketch: {parts} of {bitmap.parameters.levels} levels, as its settings ask")
+    _ledger(found.guarantee, found)
