@@ -83,7 +83,7 @@ class UnaryLaw(ReportLaw):
     --------
     >>> law = UnaryLaw(Fraction(1), 3)
     >>> law.draw(np.array([0, 1]), stream=1).tolist(), law.price <= 1
-    ([[4], [3]], True)
+    ([[1], [0]], True)
     """
 
     epsilon: Fraction
