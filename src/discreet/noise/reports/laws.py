@@ -374,6 +374,14 @@ class Together(ReportLaw):
 
 
 @dataclass(frozen=True)
+class NoNoise:
+    """Values as they are: for comparisons, without any privacy."""
+
+    epsilon = math.inf
+    price = math.inf
+
+
+@dataclass(frozen=True)
 class Sampled(ReportLaw):
     """Reports on ``taken`` of ``size`` numbers, chosen without a look at them, each with a law of its own copy."""
 
