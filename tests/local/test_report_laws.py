@@ -22,7 +22,7 @@ from discreet.noise.reports.means import HALF
 from discreet.noise.stream.thresholds import Chance
 
 Law = dict[Any, Fraction]
-THIRD = Fraction(1, 3)
+THIRD: Any = Fraction(1, 3)
 
 
 class Branches:
@@ -250,7 +250,14 @@ def test_several_reports_cost_what_their_laws_cost_together() -> None:
     assert within(each**2, vector.randomiser.price)
     assert vector.randomiser.price <= vector.randomiser.epsilon == 5
 
-    shape = {"n_hashes": 1, "width": 2, "fragment_hashes": 1, "fragment_width": 3, "length": 2, "key": 1}
+    shape: dict[str, Any] = {
+        "n_hashes": 1,
+        "width": 2,
+        "fragment_hashes": 1,
+        "fragment_width": 3,
+        "length": 2,
+        "key": 1,
+    }
     for split, total in (("budget", Fraction(3)), ("users", Fraction(2))):
         m = dc.local.FragmentPuzzle(1, 2, **shape, split=split)
         ratios = []

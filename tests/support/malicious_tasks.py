@@ -16,6 +16,7 @@ from discreet.local.tasks.thresholds import thresholds
 
 WORDS = b"cat\ndog\nemu\n"
 _TIMES = {"opens": "2020-01-01T00:00:00Z", "closes": "2099-01-01T00:00:00Z"}
+_THIRD: Any = Fraction(1, 3)
 #: What a field may be replaced with: every type, limits of sizes, budgets in odd spellings, times that are none.
 _ODD: list[Any] = [
     None, True, False, 0, 1, 2, 3, 7, -1, 0.5, 1.0, 1.5, 4, 21, 63, 64, 65, 255, 256, 4096, 4097, 65535, 65536, 65537,
@@ -44,7 +45,7 @@ def honest() -> list[Task]:
     words = PublicFile.of("words.txt", WORDS)
     mechanisms: list[tuple[Any, Any]] = [
         (local.DirectResponse(1, 5), None),
-        (local.DirectResponse(Fraction(1, 3), ["red", "green"]), None),
+        (local.DirectResponse(_THIRD, ["red", "green"]), None),
         (local.DirectResponse(200, 2), ["no", "yes"]),
         (local.DirectResponse(2, 3), words),
         (local.UnaryEncoding(1, 5), None),
@@ -78,7 +79,7 @@ def honest() -> list[Task]:
     found = []
     for m, named in mechanisms:
         day = min(max(2 * m.epsilon.exact, 1), 200)
-        facts = {"name": "q", "wanted": 10, "minimum": 1, **_TIMES}
+        facts: dict[str, Any] = {"name": "q", "wanted": 10, "minimum": 1, **_TIMES}
         found.append(Task(m, per_day=day, candidates=named, **facts))
     return found
 

@@ -85,14 +85,14 @@ class LatticeNoise:
     read: str = ""
 
     @property
-    def noise(self) -> LatticeLaw:
+    def noise_law(self) -> LatticeLaw:
         """The law that noise is drawn from and priced by."""
         raise NotImplementedError
 
     def _spending(self, metric: dict[str, Any], step: float, shown_step: str, diameter: float, moves: bool) -> Spending:
         """Say what it costs at distance ``radius``; ``moves``: putting places into the box may move them apart."""
         rate, rounding, radius = float(self.rate), float(self.rounding), float(self.radius)
-        times = self.noise.times
+        times = self.noise_law.times
         parameters = {
             **metric,
             "radius": radius,
@@ -113,7 +113,7 @@ class LatticeNoise:
             assumptions.append("how long the drawing took is not seen: it depends on the point")
         return Spending(
             label=self.LABEL.format(as_it_is(radius)),
-            law=self.noise,
+            law=self.noise_law,
             neighbours=f"{self.NEIGHBOURS.format(as_it_is(radius))} ({OTHER_DISTANCES})",
             parameters=parameters,
             assumptions=tuple(assumptions),

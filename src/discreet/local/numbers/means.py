@@ -130,7 +130,7 @@ class MeanResponse(OneNumber):
         return mean_law(self.method, self._exact, self.steps)
 
     @property
-    def randomiser(self) -> MeanLaw:  # type: ignore[override]
+    def randomiser(self) -> MeanLaw:
         """The law that a report is drawn from and priced by."""
         return self.law
 

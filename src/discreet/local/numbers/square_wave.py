@@ -86,7 +86,7 @@ class SquareWave(OneNumber):
         return square_wave(self._exact, self.buckets)
 
     @property
-    def randomiser(self) -> Window:  # type: ignore[override]
+    def randomiser(self) -> Window:
         """The law that a report is drawn from and priced by."""
         return self.law
 

@@ -182,7 +182,7 @@ class Rappor(Mechanism):
         return RapporLaw(self.f, self.p, self.q, self.bits, self.hashes)
 
     @property
-    def randomiser(self) -> RapporLaw:  # type: ignore[override]
+    def randomiser(self) -> RapporLaw:
         """The law that a report is drawn from and priced by."""
         return self.law
 

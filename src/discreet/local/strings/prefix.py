@@ -145,7 +145,7 @@ class PrefixExtension(Mechanism):
         return LocalHashing(self.epsilon, width, pool=self.pool, key=self.key)
 
     @property
-    def randomiser(self) -> Response:  # type: ignore[override]
+    def randomiser(self) -> Response:
         """The law that a bucket is drawn from and priced by."""
         return self.oracle.randomiser
 

@@ -155,7 +155,7 @@ class ColumnNoise:
     ``rounding`` is how far apart the lattice can move two rows.
     """
 
-    noise: AxesLatticeLaw
+    noise_law: AxesLatticeLaw
     radius: Fraction | None
     scaling: Scaling
     step: Fraction
@@ -166,12 +166,12 @@ class ColumnNoise:
     @property
     def level(self) -> Exact:
         """What is promised."""
-        return self.noise.epsilon
+        return self.noise_law.epsilon
 
     @property
     def scale(self) -> Fraction:
         """The noise's scale, in steps."""
-        return self.noise.scale
+        return self.noise_law.scale
 
     @property
     def rate(self) -> float:
@@ -198,7 +198,7 @@ class ColumnNoise:
         }
         if self.radius is None:
             neighbours = "any two values of every number"
-            return Spending("all numbers, between any two rows", self.noise, neighbours, parameters)
+            return Spending("all numbers, between any two rows", self.noise_law, neighbours, parameters)
         radius, rounding = float(self.radius), float(self.rounding)
         parameters |= {"radius": radius, "noise_rate": self.noise_rate if self.scale else "inf", "rounding": rounding}
         if self.scale:
@@ -206,7 +206,7 @@ class ColumnNoise:
         distance = f"distance {as_it_is(radius)}"
         return Spending(
             label=f"all numbers, at {distance}",
-            law=self.noise,
+            law=self.noise_law,
             neighbours=f"rows at {distance}, summed over the columns in the declared units ({OTHER_DISTANCES})",
             parameters=parameters,
             assumptions=(lattice_assumption(f"{float(self.step):.3g}", rounding, radius, self.level, read=self.read),),
@@ -215,4 +215,4 @@ class ColumnNoise:
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:
         """Add noise to rows in the columns' own units."""
         places = to_places(rows, self.scaling, float(self.step))
-        return to_rows(self.noise.draw(places, stream), self.scaling, float(self.step))
+        return to_rows(self.noise_law.draw(places, stream), self.scaling, float(self.step))

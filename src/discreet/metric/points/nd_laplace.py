@@ -204,7 +204,7 @@ class PointNoise(LatticeNoise):
         return self.scaling.box
 
     @property
-    def noise(self) -> IsotropicLatticeLaw:
+    def noise_law(self) -> IsotropicLatticeLaw:
         """The law that noise is drawn from and priced by."""
         again, reach = self.remap == "resample", (self.radius + self.rounding) / self.step
         scale = Fraction(0) if self.rate == math.inf else 1 / (Fraction(self.rate) * self.step)
@@ -225,7 +225,7 @@ class PointNoise(LatticeNoise):
         """Add noise to rows in the columns' own units."""
         step = float(self.step)
         corners = [np.trunc(x / step) for x in self.scaling.corners]
-        places = self.noise.draw(to_places(rows, self.scaling, step), stream, corners)
+        places = self.noise_law.draw(to_places(rows, self.scaling, step), stream, corners)
         if self.remap in ("none", "resample"):
             return to_rows(places, self.scaling, step)
         return self._remapped(np.multiply(places, step, dtype=np.float64))

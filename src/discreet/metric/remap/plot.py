@@ -40,7 +40,7 @@ def draw(mechanism: NDLaplace, point: Any, reports: int, delta: float) -> Any:
     drawn = noise.perturb(np.tile(place, (count, 1)), generator(0))
     law = mechanism.law
     alpha = law.accuracy_radius(delta)
-    level = float(noise.noise.epsilon)  # of the whole: drawing again until a point fits doubles it
+    level = float(noise.noise_law.epsilon)  # of the whole: drawing again until a point fits doubles it
     figure = go.Figure()
     figure.add_trace(
         go.Scatter(x=drawn[:, 0], y=drawn[:, 1], mode="markers", name=f"{count} reports of the place",

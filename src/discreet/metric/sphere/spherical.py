@@ -236,7 +236,7 @@ class PlaceNoise(LatticeNoise):
         return globe.EARTH * min(angle, math.pi)
 
     @property
-    def noise(self) -> SphereLatticeLaw:
+    def noise_law(self) -> SphereLatticeLaw:
         """The law that noise is drawn from and priced by; angles on the sphere."""
         scale = Fraction(0) if self.rate == math.inf else 1 / (Fraction(self.rate) * _EARTH)
         return SphereLatticeLaw(self.level, scale, (self.radius + self.rounding) / _EARTH, self.quarter)
@@ -258,7 +258,7 @@ class PlaceNoise(LatticeNoise):
 
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:
         """Move rows by noise."""
-        places = self.noise.draw(globe.to_places(self.clean(rows), self.quarter), stream)
+        places = self.noise_law.draw(globe.to_places(self.clean(rows), self.quarter), stream)
         return self._remapped(globe.to_rows(places, self.quarter))[:, self._order]
 
     def _remapped(self, rows: FloatArray) -> FloatArray:

@@ -240,7 +240,7 @@ class Trajectory:
         if len(numeric_names(domain)) < len(domain):
             raise SchemaError("a trajectory has numeric columns only; report categories by a mechanism of their own")
         numbers, _ = self.mechanism._mechanisms(domain)
-        price = numbers.noise.epsilon
+        price = numbers.noise_law.epsilon
         if price == math.inf:
             raise InvalidArgument("epsilon", math.inf, "finite in a trajectory's mechanism", "epsilon=1.0")
         if price > self.budget:
@@ -257,7 +257,7 @@ class Trajectory:
         """Return the law of tests and fresh places; a step of the tests makes up for reading and rounding."""
         reach = (self._radius + _reading(numbers, self._step)) / self._step + 2
         test = AxesLatticeLaw(self.test_epsilon, reach / self.test_epsilon, reach)
-        return TrajectoryLaw(self.budget, test, numbers.noise)
+        return TrajectoryLaw(self.budget, test, numbers.noise_law)
 
     def _guarantee(self, domain: Domain, numbers: Any, point: Fraction, order: str, seeded: bool) -> Guarantee:
         spending = numbers.spending

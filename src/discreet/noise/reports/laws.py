@@ -27,6 +27,7 @@ from discreet.noise.reports import projective, stored
 from discreet.noise.reports.bases import independent_vectors
 from discreet.noise.reports.coin_bytes import coin_bytes
 from discreet.noise.reports.coins import keep_chance, respond
+from discreet.noise.reports.stored import Keys
 from discreet.noise.reports.subsets import subsets
 from discreet.noise.stream.thresholds import Chance, chance_value, enclose_exp, logistic
 
@@ -317,7 +318,7 @@ class FlipLaw(ReportLaw):
         """Draw bytes whose bits say what is turned over."""
         return coin_bytes(self.flip, shape, stream)
 
-    def turn(self, keys: stored.Keys, n_bits: int, rows: ByteArray) -> None:
+    def turn(self, keys: Keys, n_bits: int, rows: ByteArray) -> None:
         """Turn bits over in place as keys decide: the same every time."""
         stored.flip(keys, self.flip, n_bits, rows)
 
@@ -333,7 +334,7 @@ class BitFlipLaw(FlipLaw):
         """Draw what each of ``n`` reports speaks of, ascending."""
         return stored.fresh_subsets(self.size, self.taken, n, stream)
 
-    def kept_choice(self, keys: stored.Keys) -> IntArray:
+    def kept_choice(self, keys: Keys) -> IntArray:
         """Return what the reports of each key speak of: the same every time."""
         return stored.subsets(self.size, self.taken, keys)
 
@@ -392,12 +393,12 @@ class Sampled(ReportLaw):
     @property
     def epsilon(self) -> Exact:  # type: ignore[override]
         """What all of them may cost."""
-        return self.each.epsilon * self.taken
+        return Fraction(self.each.epsilon * self.taken)
 
     @property
-    def price(self) -> Exact:  # type: ignore[override]
+    def price(self) -> Exact:
         """What all of them cost."""
-        return self.each.price * self.taken
+        return Fraction(self.each.price * self.taken)
 
     @property
     def lines(self) -> tuple[tuple[str, Exact], ...]:
