@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import discreet as dc
-from discreet.core.law_promise import promise_of
+from discreet.core.guarantee import Guarantee
 from discreet.local import Task
 from discreet.local.mechanism import mechanisms
 from discreet.local.tasks.device import Device
@@ -288,6 +288,6 @@ class Careless(Response):
 def test_nothing_is_promised_of_a_law_that_tells_more_than_it_says() -> None:
     assert float(Careless(Fraction(1), 2).price) == pytest.approx(math.log(99))
     with pytest.raises(ArithmeticError, match=r"cost epsilon 4\.59"):
-        promise_of(Careless(Fraction(1), 2), model="local")
+        Guarantee.of_law(Careless(Fraction(1), 2), model="local")
     turned = FlipLaw(Fraction(1)).ratio({"flip": Fraction(99, 100)})
     assert turned == 99

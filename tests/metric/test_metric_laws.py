@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.core.law_promise import promise_of
+from discreet.core.guarantee import Guarantee
 from discreet.metric.laws import AxesLatticeLaw, IsotropicLatticeLaw
 from discreet.metric.perturber import checked_domain
 from discreet.noise.reports.laws import within
@@ -50,7 +50,7 @@ def test_noise_costs_what_the_guarantee_says(mechanism: Any, epsilon: Any) -> No
 def test_less_noise_than_the_price_asks_for_is_refused() -> None:
     law = law_of(dc.metric.NDLaplace(0.7, 0.1, BOX))
     with pytest.raises(ArithmeticError):
-        promise_of(_Alone(replace(law, scale=law.scale * Fraction(999, 1000))), model="metric")
+        Guarantee.of_law(_Alone(replace(law, scale=law.scale * Fraction(999, 1000))), model="metric")
 
 
 class _Alone:
@@ -150,7 +150,7 @@ def test_a_test_and_a_place_of_a_trajectory_cost_what_is_charged() -> None:
     careless = replace(law, test=replace(law.test, scale=law.test.scale / 2))
     assert careless.price == 8
     with pytest.raises(ArithmeticError):
-        promise_of(careless, model="metric")
+        Guarantee.of_law(careless, model="metric")
 
 
 def test_categories_are_drawn_by_the_law_that_is_charged() -> None:

@@ -21,7 +21,6 @@ from discreet.core import checks
 from discreet.core.arrays import BoolArray, IntArray
 from discreet.core.checks import Budget
 from discreet.core.guarantee import Guarantee
-from discreet.core.law_promise import promise_of
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
 from discreet.local.wire import binary
@@ -221,7 +220,7 @@ class Mechanism:
     def guarantee(self) -> Guarantee:
         """What every reporter is promised."""
         facts = {"unit": self._unit(), "parameters": self.to_dict(), "assumptions": self.ASSUMES}
-        return promise_of(self.randomiser, model="local", **facts)
+        return Guarantee.of_law(self.randomiser, model="local", **facts)
 
     def _unit(self) -> str:
         return "one report of one user"

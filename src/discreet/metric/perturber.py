@@ -20,8 +20,8 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray
 from discreet.core.dates import time_array
 from discreet.core.domain import Box, Categorical, Date, Domain, Integer, Numeric, Time
+from discreet.core.guarantee import Guarantee
 from discreet.core.html import EstimatorHtml
-from discreet.core.law_promise import promise_of
 from discreet.core.people import check_unit, released_columns, row_promise
 from discreet.engines.writer import RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType
@@ -284,7 +284,7 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
         if categories:
             neighbours.append("any two categories in each of the others")
             parameters["category_epsilon"] = {name: str(law.epsilon) for name, law in categories.items()}
-        self.guarantee_ = promise_of(
+        self.guarantee_ = Guarantee.of_law(
             Together(tuple(parts)),
             model=self.MODEL,
             unit="one row",

@@ -22,7 +22,6 @@ from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.checks import Budget
 from discreet.core.figures import at_most
 from discreet.core.guarantee import Guarantee
-from discreet.core.law_promise import promise_of
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.mechanism import LARGEST_EPSILON, MOST_REPORTS, Mechanism, adds_up, public_key, rows_within
 from discreet.local.repeated import _memo_kernels
@@ -221,7 +220,7 @@ class Rappor(Mechanism):
     @cached_property
     def lifetime(self) -> Guarantee:
         """What is promised for all reports that a user ever makes of one value."""
-        whole = promise_of(self.law.permanent, model="local")
+        whole = Guarantee.of_law(self.law.permanent, model="local")
         return replace(self.guarantee, ledger=whole.ledger, unit="all reports of one value of one user")
 
     def total_variation(self) -> float:

@@ -35,7 +35,6 @@ from discreet.core import checks
 from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
-from discreet.core.law_promise import promise_of
 from discreet.core.people import persons
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.metric.laws import AxesLatticeLaw, TrajectoryLaw
@@ -268,7 +267,7 @@ class Trajectory:
         facts["epsilon_at_diameter"] = float(self.budget) * max(facts["diameter"] / float(self._radius), 1.0)
         degrees = " degrees" if isinstance(numbers, PlaceNoise) else ""
         tested = f"distances tested in steps of {float(self._step):.3g}{numbers.UNIT}"
-        return promise_of(
+        return Guarantee.of_law(
             self._law(numbers),
             model="metric",
             unit="one user's trajectory",

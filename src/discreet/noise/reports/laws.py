@@ -95,7 +95,7 @@ class ReportLaw:
 
     epsilon: Exact
 
-    #: See `discreet.core.law_promise.PricedLaw`.
+    #: See `discreet.core.guarantee.Guarantee.of_law`.
     one_of = ""
 
     @property
