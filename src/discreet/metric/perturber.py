@@ -286,7 +286,7 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
             parameters["category_epsilon"] = {name: str(law.epsilon) for name, law in categories.items()}
         self.guarantee_ = Guarantee.of_law(
             Together(tuple(parts)),
-            model=self.MODEL,
+            model=self.MODEL,  # type: ignore[arg-type]
             unit="one row",
             neighbours="two values of one row: " + ", and ".join(neighbours),
             parameters=parameters,
