@@ -20,6 +20,7 @@ from discreet.metric.points.priv_unit import DirectionReports
 from discreet.metric.points.scaling import declared_scaling
 from discreet.metric.sphere import globe
 from discreet.metric.users.trajectory import _FAR, _UsersSoFar
+from discreet.noise.reports.laws import Response
 
 
 def start(users: int) -> _UsersSoFar:
@@ -53,7 +54,7 @@ def test_rows_at_one_point_are_moved_to_points_of_their_own(remap: str) -> None:
 
 def test_a_missing_category_is_answered_with_any() -> None:
     column = Categorical("job", ["cook", "smith", "nurse"])
-    answers = _respond(np.full(64, np.nan), column, Fraction(50), noise.generator(1))
+    answers = _respond(np.full(64, np.nan), column, Response(Fraction(50), len(column.categories)), noise.generator(1))
     assert set(answers) == {"cook", "smith", "nurse"}
 
 

@@ -15,7 +15,6 @@ from discreet.local.mechanism import mechanism_from_dict
 from discreet.local.repeated.bit_flip import BitFlip
 from discreet.local.repeated.memo import Memo
 from discreet.noise.reports.stored import fresh_subsets, subsets, threshold
-from discreet.noise.stream.thresholds import chance_value
 from local_crowds import MEMO, OTHER, Crowd
 
 EPSILONS = [0.5, 1, 3, 5]
@@ -78,9 +77,9 @@ def test_published_errors() -> None:
 def test_thresholds_round_towards_privacy() -> None:
     for epsilon in (0.1, 1, 20, 100, 200):
         m = BitFlip(epsilon, 5, bits=2)
-        realised = threshold(m.flips) / 2**64
-        assert realised >= chance_value(m.flips) * (1 - 1e-15)
-        assert realised - chance_value(m.flips) <= 2**-63
+        realised = threshold(m.randomiser.flip) / 2**64
+        assert realised >= m.randomiser.flipped * (1 - 1e-15)
+        assert realised - m.randomiser.flipped <= 2**-63
 
 
 # ---- memory

@@ -106,8 +106,8 @@ def test_repeats_cost_what_full_enumeration_says(f: str, p: str, q: str, hashes:
             assert min(found) > 0
             worst = max(worst, max(found) / min(found))
     law = RapporLaw(Fraction(f), Fraction(p), Fraction(q), bits, hashes)
-    assert law.epsilon(reports) == pytest.approx(math.log(worst), abs=1e-12)
-    assert law.epsilon(reports) >= math.log(worst) - 1e-15
+    assert law.cost(reports) == pytest.approx(math.log(worst), abs=1e-12)
+    assert law.cost(reports) >= math.log(worst) - 1e-15
 
 
 def test_solved_parameters_have_the_least_noise() -> None:

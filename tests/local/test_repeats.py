@@ -20,6 +20,7 @@ from discreet.local.repeated.bit_flip import BitFlip
 from discreet.local.repeated.memo import Memo
 from discreet.local.repeated.rappor import Rappor
 from discreet.local.repeated.repeats import ReportLedger, change_visible, over_time, rappor_epsilon
+from discreet.noise.reports.laws import Response
 from local_crowds import MEMO
 
 # ---- changes that show
@@ -151,20 +152,20 @@ def test_costs_over_time() -> None:
 def test_a_ledger_stops_reports_at_every_limit() -> None:
     ledger = ReportLedger(per_period=3, lifetime=7, kinds={"a": (2, 4), "b": (3, 10)})
     m = DirectResponse(1, 5)
-    ledger.report("a", m, period="monday")
-    ledger.report("a", m, period="monday")
+    ledger.report("a", m, 3, period="monday")
+    ledger.report("a", m, 3, period="monday")
     with pytest.raises(dc.errors.BudgetExceeded, match="'a' costs epsilon 1, and 0 of 2 is left in period 'monday'"):
-        ledger.report("a", m, period="monday")
-    ledger.report("b", m, period="monday")
+        ledger.report("a", m, 3, period="monday")
+    ledger.report("b", m, 3, period="monday")
     with pytest.raises(dc.errors.BudgetExceeded, match="in period 'monday' for all data types"):
-        ledger.report("b", m, period="monday")
+        ledger.report("b", m, 3, period="monday")
     ledger.spend("a", 2, period="tuesday")
     before = ledger.to_json()
     with pytest.raises(dc.errors.BudgetExceeded, match="for life for 'a'"):
-        ledger.report("a", m, period="wednesday")
+        ledger.report("a", m, 3, period="wednesday")
     ledger.spend("b", 2, period="thursday")
     with pytest.raises(dc.errors.BudgetExceeded, match="0 of 7 is left for life; this user reports no more"):
-        ledger.report("b", m, period="friday")
+        ledger.report("b", m, 3, period="friday")
     assert ledger.spent() == 7
     assert (ledger.spent("a"), ledger.spent(period="monday"), ledger.spent("b", period="monday")) == (4, 3, 1)
     assert ledger.remaining("b", period="friday") == 0
@@ -180,30 +181,50 @@ def test_ten_tenths_are_one() -> None:
         ledger.spend("a", 1e-12, period="p")
 
 
+def paid(ledger: ReportLedger, kind: str, mechanism: Any, value: Any, **more: Any) -> Any:
+    """Make a report and return what it cost."""
+    before = ledger.spent().exact
+    assert len(ledger.report(kind, mechanism, value, period=more.pop("period", "june"), **more)) == 1
+    return ledger.spent().exact - before
+
+
 def test_a_stored_response_costs_what_it_adds() -> None:
     flips = BitFlip(1, 10, bits=1, memoised=True)
     ledger = ReportLedger(per_period=2, lifetime=2)
     prices = []
     for day in range(30):  # the value changes every day: there are two stored responses in all
-        response = flips.responses([day % 10], ["ann"], memo=MEMO)[0]
-        prices.append(float(ledger.report("uptime", flips, period="june", response=response)))
+        prices.append(paid(ledger, "uptime", flips, day % 10, memo=MEMO))
         ledger = ReportLedger.from_json(ledger.to_json())  # the device is switched off at night
     assert sum(prices) == 2
     assert len([x for x in prices if x]) == 2
 
     rappor = Rappor(0.5, 0.5, 0.75, key=1)
     ledger = ReportLedger(per_period=5, lifetime=5)
-    name = rappor.responses(["cat"], ["ann"], memo=MEMO)[0]
-    prices = [float(ledger.report("pet", rappor, period="june", response=name)) for _ in range(50)]
+    prices = [float(paid(ledger, "pet", rappor, "cat", memo=MEMO)) for _ in range(50)]
     assert np.cumsum(prices)[[0, 1, 4, 49]] == pytest.approx([1.074, 2.017, 3.656, 4.394], abs=5e-4)
-    other = rappor.responses(["dog"], ["ann"], memo=MEMO)[0]
     with pytest.raises(dc.errors.BudgetExceeded, match="'pet'"):
-        ledger.report("pet", rappor, period="july", response=other)
-    assert float(ledger.report("pet", rappor, period="july", response=name)) < 1e-8
+        ledger.report("pet", rappor, "dog", period="july", memo=MEMO)
+    assert float(paid(ledger, "pet", rappor, "cat", period="july", memo=MEMO)) < 1e-8
     fresh = ReportLedger(per_period=5, lifetime=5)
-    assert fresh.report("x", BitFlip(1, 10), period="june", response=3) == 1
-    assert fresh.report("x", BitFlip(1, 10), period="june", response=3) == 1  # no memory, no discount
-    assert fresh.report("x", rappor, period="june") == rappor.epsilon
+    assert [paid(fresh, "x", BitFlip(1, 10), 3) for _ in range(2)] == [1, 1]  # no memory, no discount
+    whole = [paid(fresh, "x", rappor, "cat", memo=MEMO, whole=True) for _ in range(2)]
+    assert whole == [rappor.epsilon.exact] * 2  # type: ignore[attr-defined]
+
+
+def test_nothing_is_drawn_that_was_not_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report within the limit is charged before its law draws; one over it is not drawn."""
+    m, ledger, seen = DirectResponse(1, 5), ReportLedger(per_period=1, lifetime=1), []
+    draw, alone = Response.draw, m.encode([3], rng=3).rows.tolist()
+
+    def watched(law: Response, values: Any, stream: Any) -> Any:
+        seen.append(float(ledger.spent()))
+        return draw(law, values, stream)
+
+    monkeypatch.setattr(Response, "draw", watched)
+    assert ledger.report("a", m, 3, period="p", rng=3).rows.tolist() == alone
+    with pytest.raises(dc.errors.BudgetExceeded):
+        ledger.report("a", m, 3, period="p", rng=3)
+    assert seen == [1.0]
 
 
 def test_a_damaged_ledger_is_refused() -> None:
@@ -232,10 +253,11 @@ def test_bad_ledger_arguments() -> None:
         (lambda: ReportLedger(per_period=0, lifetime=7), "per_period"),
         (lambda: ReportLedger(per_period=1, lifetime=7, kinds={}), "kinds"),
         (lambda: ReportLedger(per_period=1, lifetime=7, kinds={"a": 3}), "kinds"),  # type: ignore[dict-item]
-        (lambda: ledger.report("b", m, period="p"), "kind must be one of 'a'"),
-        (lambda: ledger.report("a", 3, period="p"), "mechanism"),  # type: ignore[arg-type]
-        (lambda: ledger.report("a", m, period=3), "period"),  # type: ignore[arg-type]
-        (lambda: ledger.report("a", Rappor(0.5, 0.5, 0.75), period="p", response="x"), "response"),
+        (lambda: ledger.report("b", m, 3, period="p"), "kind must be one of 'a'"),
+        (lambda: ledger.report("a", 3, 3, period="p"), "mechanism"),  # type: ignore[arg-type]
+        (lambda: ledger.report("a", m, 3, period=3), "period"),  # type: ignore[arg-type]
+        (lambda: ledger.report("a", Rappor(0.5, 0.5, 0.75), 3, period="p"), "memo"),
+        (lambda: ledger.report("a", m, 3, period="p", memo=MEMO), "memo"),
         (lambda: ledger.spend("a", -1, period="p"), "epsilon"),
         (lambda: ledger.spend("a", math.inf, period="p"), "epsilon"),
     ):
@@ -270,18 +292,16 @@ def test_missing_users_are_met_once() -> None:
 
 def test_ledger_charges_reports_of_other_p_and_q() -> None:
     strong, weak = Rappor(0.5, 0.49, 0.51, key=1), Rappor(0.5, 0.05, 0.95, key=1)
-    label = strong.responses(["v"], [1], memo=MEMO)[0]
-    assert label == weak.responses(["v"], [1], memo=MEMO)[0]  # one permanent response for both
+    labels = [m.responses(["v"], [1], memo=MEMO)[0] for m in (strong, weak)]
+    assert labels[0] == labels[1]  # one permanent response for both
     ledger = ReportLedger(per_period=100, lifetime=100)
-    prices = [ledger.report("k", m, period="p", response=label) for m in (weak, weak, strong, strong)]
+    prices = [paid(ledger, "k", m, "v", memo=MEMO) for m in (weak, weak, strong, strong)]
     assert min(prices) > 0
     assert sum(prices) >= weak.epsilon_over(2) + strong.epsilon_over(2) - 1e-12
     again = ReportLedger.from_json(ledger.to_json())
-    assert again.report("k", weak, period="p", response=label) == ledger.report("k", weak, period="p", response=label)
+    assert paid(again, "k", weak, "v", memo=MEMO) == paid(ledger, "k", weak, "v", memo=MEMO)
 
 
 def test_ledger_charges_a_stored_response_exactly() -> None:
     m, ledger = BitFlip(0.3, 26, memoised=True), ReportLedger(per_period=1, lifetime=1)
-    label = m.responses([1], [1], memo=MEMO)[0]
-    prices = [ledger.report("k", m, period="p", response=label).exact for _ in range(2)]
-    assert prices == [m.epsilon.exact, 0]  # type: ignore[attr-defined]
+    assert [paid(ledger, "k", m, 1, memo=MEMO) for _ in range(2)] == [m.epsilon.exact, 0]  # type: ignore[attr-defined]

@@ -14,7 +14,6 @@ import local_laws as laws
 from discreet.local.sketches.count_mean import CountMeanSketch
 from discreet.local.sketches.hadamard import HadamardSketch
 from discreet.noise import HashFamily, generator
-from discreet.noise.stream.thresholds import chance_value
 
 EPSILONS = [0.5, 1, 3, 5]
 SkippingSketch = partial(HadamardSketch, skip_zero=True)
@@ -95,12 +94,12 @@ def test_constants() -> None:
     }
     for epsilon, (flip, constant, sign_flip, sign_constant) in table.items():
         vector, sign = CountMeanSketch(epsilon, key=1), HadamardSketch(epsilon, key=1)
-        assert chance_value(vector.flip) == pytest.approx(flip, abs=5e-6)
+        assert vector.randomiser.flipped == pytest.approx(flip, abs=5e-6)
         assert 1 / (vector.law.p - vector.law.q) == pytest.approx(constant, abs=5e-5)
-        assert chance_value(sign.flip) == pytest.approx(sign_flip, abs=5e-6)
+        assert sign.randomiser.flipped == pytest.approx(sign_flip, abs=5e-6)
         assert sign.constant == pytest.approx(sign_constant, abs=5e-6)
         # One object makes both: what is sent on average times the constant is the sign itself.
-        assert sign.constant * (1 - 2 * chance_value(sign.flip)) == pytest.approx(1, rel=1e-12)
+        assert sign.constant * (1 - 2 * sign.randomiser.flipped) == pytest.approx(1, rel=1e-12)
 
 
 def test_exact_variances() -> None:

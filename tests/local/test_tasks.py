@@ -13,7 +13,7 @@ import pytest
 import discreet as dc
 from discreet.errors import FormatError, InvalidArgument
 from discreet.local import PublicFile, Task
-from discreet.local.tasks.thresholds import coins_of, rounded
+from discreet.noise.reports.laws import Coin
 from discreet.noise.stream.thresholds import Chance
 
 COLOURS = dc.local.DirectResponse(1, ["red", "green", "blue"])
@@ -115,11 +115,11 @@ def test_a_task_that_is_not_its_one_text_is_refused() -> None:
 def test_coins_are_rounded_towards_privacy() -> None:
     """A third is on no grid of digits; the half is, and stays."""
     third, half = Chance(a=Fraction(1, 3)), Chance(a=Fraction(1, 2))
-    assert [rounded(third, up).hex()[-2:] for up in (False, True)] == ["55", "56"]
-    assert rounded(half, up=True) == rounded(half, up=False)
-    for coin in coins_of(dc.local.UnaryEncoding(1, 5)).values():
+    assert [f"{Coin(third, up).threshold:x}"[-2:] for up in (False, True)] == ["55", "56"]
+    assert Coin(half, up=True).threshold == Coin(half, up=False).threshold
+    for coin in dc.local.UnaryEncoding(1, 5).randomiser.coins.values():
         exact = int.from_bytes(coin.chance.digits(40), "big") / Fraction(256**40)
-        digits = Fraction(int.from_bytes(rounded(*coin), "big"), 256**16)
+        digits = Fraction(coin.threshold, 256**16)
         assert digits >= exact if coin.up else digits <= exact
         assert abs(digits - exact) < Fraction(1, 256**16) + Fraction(1, 256**40)
 

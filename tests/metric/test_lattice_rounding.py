@@ -246,7 +246,7 @@ def test_the_user_ledgers_charge_no_less_than_reports_tell(step: Any) -> None:
     g = float(plan._step)
     near = run._far_counts(np.array([[0.5 + 100 * g - 1e-15, 0.5]]), last)
     far = run._far_counts(np.array([[0.5 + 100 * g + 0.1 - 2e-15, 0.5]]), last)
-    assert int(far[0] - near[0]) / run._scale <= plan.test_epsilon
+    assert int(far[0] - near[0]) / run._tests.scale <= plan.test_epsilon
     report = plan.report(np.full((1, 5, 2), 0.5))
     assert report.exact(0) >= int(report.tests[0]) * Fraction(1, 4) + int(report.draws[0]) * worst
     assert report.guarantee.parameters["rounding"] >= m.guarantee_.parameters["rounding"]

@@ -117,7 +117,7 @@ def test_the_test_of_a_trajectory_makes_up_for_the_day_as_well() -> None:
     rows, _ = read_rows(pa.table({"d": pa.array([MIDNIGHT - SECOND, MIDNIGHT + SECOND])}), YEAR)
     last = rows[:1] - 30.0
     counts = [int(run._far_counts(row[None], last)[0]) for row in rows]
-    assert Fraction(abs(counts[0] - counts[1])) / run._scale <= plan.test_epsilon
+    assert Fraction(abs(counts[0] - counts[1])) / run._tests.scale <= plan.test_epsilon
     report = plan.report(pa.table({"d": pa.array([MIDNIGHT])}), users=["a"])
     assert report.guarantee.parameters["rounding"] >= 1
     assert any("of dates the day" in line for line in report.guarantee.assumptions)

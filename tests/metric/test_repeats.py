@@ -190,7 +190,7 @@ def test_the_test_says_yes_as_often_as_its_law() -> None:
         run.last[:] = 0.5
         drawn, tested = run.step(rows, np.arange(n), dc.noise.generator(7))
         assert tested.all()
-        law = dc.noise.DiscreteLaplace(run._scale)
+        law = dc.noise.DiscreteLaplace(run._tests.scale)
         count = int(run._far_counts(rows[:1], np.array([[0.5, 0.5]]))[0])
         chance = law.sf(run._threshold - count)  # noise above what is left
         assert drawn.mean() == pytest.approx(chance, abs=4 * math.sqrt(chance * (1 - chance) / n) + 1e-9)
@@ -218,7 +218,7 @@ def test_the_test_is_as_sensitive_as_charged(kind: str) -> None:
     difference = np.abs(run._far_counts(a, last) - run._far_counts(b, last))
     assert (difference <= apart / float(plan._step) + 2).all()
     assert difference.max() > 10
-    assert run._scale == (plan._radius / plan._step + 2) / plan.test_epsilon
+    assert run._tests.scale == (plan._radius / plan._step + 2) / plan.test_epsilon
 
 
 def test_tables_with_users_of_many_lengths() -> None:

@@ -140,6 +140,34 @@ class Guarantee:
             raise InvalidType("details", sorted(unknown), "fields of a Guarantee", 'unit="one row"')
         return cls(model=model, ledger=ledger.lines, accounting=ledger.unit, delta=ledger.delta, **details)
 
+    @classmethod
+    def of_law(cls, law: Any, *, model: Model, **details: Any) -> Guarantee:
+        """State what a report of a frozen law costs, by the law's own lines.
+
+        Parameters
+        ----------
+        law : ReportLaw, or any object like it
+            ``epsilon`` is what a report is said to cost, ``price`` what it costs by the chances that are drawn with,
+            ``lines`` are pairs of a label and an amount. If ``one_of`` is not empty, a report is one of several, and
+            only the dearest line counts.
+        model : str
+            See `Guarantee`.
+        **details
+            The other fields.
+
+        Raises
+        ------
+        ArithmeticError
+            If the law's chances cost more than it says: nothing may be drawn from it.
+        """
+        if law.price > law.epsilon:
+            raise ArithmeticError(f"the chances of a report cost epsilon {float(law.price):.17g}, above {law.epsilon}")
+        ledger = Ledger(law.epsilon)
+        scope = ledger.parallel(law.one_of) if law.one_of else ledger
+        for label, amount in law.lines:
+            scope.spend(label, amount)
+        return cls.from_ledger(ledger, model=model, **details)
+
     @property
     def spent(self) -> Budget:
         """What the ledger's steps add up to, in the ledger's unit."""

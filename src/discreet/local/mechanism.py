@@ -20,7 +20,7 @@ from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, IntArray
 from discreet.core.checks import Budget
-from discreet.core.guarantee import Guarantee, Ledger
+from discreet.core.guarantee import Guarantee
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
 from discreet.local.wire import binary
@@ -28,6 +28,7 @@ from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
 from discreet.noise import Generator
+from discreet.noise.reports.laws import ReportLaw
 
 M = TypeVar("M", bound="Mechanism")
 
@@ -66,6 +67,11 @@ class Mechanism:
     @cached_property
     def layout(self) -> Layout:
         """The fields of a report."""
+        raise NotImplementedError
+
+    @cached_property
+    def randomiser(self) -> ReportLaw:
+        """The law that every report is drawn from and priced by."""
         raise NotImplementedError
 
     def _encode(self, values: Any, stream: Generator) -> Rows:
@@ -213,14 +219,8 @@ class Mechanism:
     @cached_property
     def guarantee(self) -> Guarantee:
         """What every reporter is promised."""
-        ledger = Ledger(epsilon=self.epsilon)
-        self._spend(ledger)
-        return Guarantee.from_ledger(
-            ledger, model="local", unit=self._unit(), parameters=self.to_dict(), assumptions=self.ASSUMES
-        )
-
-    def _spend(self, ledger: Ledger) -> None:
-        ledger.spend("one report", self.epsilon)
+        facts = {"unit": self._unit(), "parameters": self.to_dict(), "assumptions": self.ASSUMES}
+        return Guarantee.of_law(self.randomiser, model="local", **facts)
 
     def _unit(self) -> str:
         return "one report of one user"

@@ -18,6 +18,7 @@ from discreet.core.checks import Exact
 from discreet.core.domain import Box
 from discreet.core.figures import as_it_is
 from discreet.errors import InvalidArgument
+from discreet.metric.laws import LatticeLaw
 from discreet.metric.perturber import Perturber, Spending
 from discreet.metric.points.lattice import OTHER_DISTANCES, WITHIN_BOUNDS, lattice_assumption
 from discreet.metric.remap.prior import PlacePrior
@@ -74,7 +75,7 @@ class LatticeNoise:
     ASSUMES: ClassVar[tuple[str, ...]] = ()
 
     level: Exact
-    radius: float
+    radius: Fraction
     rate: Exact
     rounding: Fraction
     remap: str
@@ -83,14 +84,19 @@ class LatticeNoise:
     reading: float = 0.0
     read: str = ""
 
+    @property
+    def noise_law(self) -> LatticeLaw:
+        """The law that noise is drawn from and priced by."""
+        raise NotImplementedError
+
     def _spending(self, metric: dict[str, Any], step: float, shown_step: str, diameter: float, moves: bool) -> Spending:
         """Say what it costs at distance ``radius``; ``moves``: putting places into the box may move them apart."""
-        rate, rounding = float(self.rate), float(self.rounding)
-        times = 2 if self.remap == "resample" else 1
+        rate, rounding, radius = float(self.rate), float(self.rounding), float(self.radius)
+        times = self.noise_law.times
         parameters = {
             **metric,
-            "radius": self.radius,
-            "rate": float(self.level * times) / self.radius if rate < math.inf else "inf",
+            "radius": radius,
+            "rate": float(self.level * times) / radius if rate < math.inf else "inf",
             "noise_rate": rate if rate < math.inf else "inf",
             "rounding": rounding,
             "step": step,
@@ -98,7 +104,7 @@ class LatticeNoise:
             "epsilon_at_diameter": rate * times * (diameter + rounding) if rate < math.inf else "inf",
             "remap": self.remap,
         }
-        lattice = lattice_assumption(shown_step, rounding, self.radius, self.level, self.UNIT, read=self.read)
+        lattice = lattice_assumption(shown_step, rounding, radius, self.level, self.UNIT, read=self.read)
         assumptions = [lattice, *self.ASSUMES, *([WITHIN_BOUNDS] if moves else [])]
         if self.prior is not None:
             parameters["prior"] = self.prior.describe()
@@ -106,9 +112,9 @@ class LatticeNoise:
         if self.remap == "resample":
             assumptions.append("how long the drawing took is not seen: it depends on the point")
         return Spending(
-            label=self.LABEL.format(as_it_is(self.radius)),
-            amount=self.level * times,
-            neighbours=f"{self.NEIGHBOURS.format(as_it_is(self.radius))} ({OTHER_DISTANCES})",
+            label=self.LABEL.format(as_it_is(radius)),
+            law=self.noise_law,
+            neighbours=f"{self.NEIGHBOURS.format(as_it_is(radius))} ({OTHER_DISTANCES})",
             parameters=parameters,
             assumptions=tuple(assumptions),
         )

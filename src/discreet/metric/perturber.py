@@ -6,7 +6,6 @@ release about the same people. `fit` only checks the arguments.
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,10 +18,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
-from discreet.core.checks import Exact
 from discreet.core.dates import time_array
 from discreet.core.domain import Box, Categorical, Date, Domain, Integer, Numeric, Time
-from discreet.core.guarantee import Guarantee, Ledger
+from discreet.core.guarantee import Guarantee
 from discreet.core.html import EstimatorHtml
 from discreet.core.people import check_unit, released_columns, row_promise
 from discreet.engines.tables.escapes import with_escapes
@@ -30,6 +28,7 @@ from discreet.engines.writer import RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType
 from discreet.metric.rows import ROWS_AT_ONCE, chunks_of, like, open_rows, read_rows
 from discreet.metric.users.user_ledger import UserLedger, charge_rows
+from discreet.noise.reports.laws import Response, Together
 
 PUBLIC_DOMAIN = "the declared bounds, categories and metric are public"
 ONE_REPORT = "every person is in one row, perturbed once; further rows and further calls about a person add up"
@@ -49,10 +48,10 @@ MISSING_VALUES = (
 
 @dataclass(frozen=True)
 class Spending:
-    """What a perturber spends on the numeric columns, and how its guarantee words it."""
+    """What a perturber spends on the numeric columns by the law it draws from, and how its guarantee words it."""
 
     label: str
-    amount: Exact
+    law: Any
     neighbours: str
     parameters: Mapping[str, Any]
     assumptions: tuple[str, ...] = ()
@@ -227,7 +226,12 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
             return out.finish()
 
     def _perturbed(
-        self, rows: FloatArray, domain: Domain, numbers: Any, categories: Mapping[str, Exact], stream: noise.Generator
+        self,
+        rows: FloatArray,
+        domain: Domain,
+        numbers: Any,
+        categories: Mapping[str, Response],
+        stream: noise.Generator,
     ) -> dict[str, Any]:
         """Draw the noise of a chunk of rows: of the numbers first, then of one column of categories after the other."""
         columns: dict[str, Any] = {}
@@ -236,59 +240,58 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
             own = rows if len(chosen) == len(domain) else np.ascontiguousarray(rows[:, chosen])
             moved = numbers.perturb(own, stream)
             columns.update({domain.names[i]: _values(moved[:, j], domain.columns[i]) for j, i in enumerate(chosen)})
-        for name, budget in categories.items():
+        for name, law in categories.items():
             column = domain.column(name)
             assert isinstance(column, Categorical)
-            columns[name] = _respond(rows[:, domain.position(name)], column, budget, stream)
+            columns[name] = _respond(rows[:, domain.position(name)], column, law, stream)
         return columns
 
-    def _mechanisms(self, domain: Domain) -> tuple[Any, dict[str, Exact]]:
+    def _mechanisms(self, domain: Domain) -> tuple[Any, dict[str, Response]]:
         numeric = numeric_names(domain)
-        categorical = [c.name for c in domain if isinstance(c, Categorical)]
+        categorical = {c.name: max(len(c.categories), 2) for c in domain if isinstance(c, Categorical)}
         numbers = numeric_mechanism(self, domain) if numeric else None
         if not categorical:
             return numbers, {}
         given = self.category_epsilon
         if given is None:
-            raise InvalidArgument(
-                "category_epsilon", None, f"a budget: column {categorical[0]!r} has categories, which have no distance",
-                "category_epsilon=1.0",
-            )  # fmt: skip
+            first = next(iter(categorical))
+            expected = f"a budget: column {first!r} has categories, which have no distance"
+            raise InvalidArgument("category_epsilon", None, expected, "category_epsilon=1.0")
         if isinstance(given, Mapping):
             absent = [name for name in categorical if name not in given]
             if absent:
                 raise InvalidArgument("category_epsilon", sorted(given), f"with a budget for column {absent[0]!r}")
-            return numbers, {name: checks.budget(f"category_epsilon[{name!r}]", given[name]) for name in categorical}
-        return numbers, dict.fromkeys(categorical, checks.budget("category_epsilon", given))
+            budgets = {name: checks.budget(f"category_epsilon[{name!r}]", given[name]) for name in categorical}
+        else:
+            budgets = dict.fromkeys(categorical, checks.budget("category_epsilon", given))
+        return numbers, {name: Response(budgets[name], size) for name, size in categorical.items()}
 
     def _set_guarantee(
         self,
         domain: Domain,
         numbers: Any,
-        categories: Mapping[str, Exact],
+        categories: Mapping[str, Response],
         seeded: bool | None = None,
         assumed: tuple[str, ...] = (ONE_REPORT,),
         order: str = "input",
     ) -> None:
-        amounts = ([numbers.spending.amount] if numbers is not None else []) + list(categories.values())
-        spent = Ledger(math.inf if math.inf in amounts else sum(amounts))
+        parts: list[tuple[str, Any]] = []
         parameters: dict[str, Any] = {"mechanism": type(self).__name__}
         neighbours, assumptions = [], [PUBLIC_DOMAIN, MISSING_VALUES, *assumed]
         if numbers is not None:
             spending: Spending = numbers.spending
-            spent.spend(spending.label, spending.amount)
+            parts.append((spending.label, spending.law))
             neighbours.append(spending.neighbours)
             parameters.update(spending.parameters)
             assumptions += spending.assumptions
         parameters["order"] = order
         assumptions += [IN_ORDER] if order == "input" else []
-        for name, budget in categories.items():
-            spent.spend(f"category of {name!r}", budget)
+        parts += [(f"category of {name!r}", law) for name, law in categories.items()]
         if categories:
             neighbours.append("any two categories in each of the others")
-            parameters["category_epsilon"] = {n: "inf" if b == math.inf else str(b) for n, b in categories.items()}
-        self.guarantee_ = Guarantee.from_ledger(
-            spent,
+            parameters["category_epsilon"] = {name: str(law.epsilon) for name, law in categories.items()}
+        self.guarantee_ = Guarantee.of_law(
+            Together(tuple(parts)),
             model=self.MODEL,  # type: ignore[arg-type]
             unit="one row",
             neighbours="two values of one row: " + ", and ".join(neighbours),
@@ -338,7 +341,7 @@ def numeric_mechanism(perturber: Perturber, domain: Domain) -> Any:
     return perturber._numbers(numeric.bounds, [isinstance(c, (Date, Time)) for c in numeric])
 
 
-def _respond(codes: FloatArray, column: Categorical, budget: Exact, stream: noise.Generator) -> Any:
+def _respond(codes: FloatArray, column: Categorical, law: Response, stream: noise.Generator) -> Any:
     """Answer with a category by randomised response; codes are places on the column's axis, NaN where missing."""
     k = len(column.categories)
     names = np.array(column.categories, dtype=object if _mixed(column) else None)
@@ -346,8 +349,7 @@ def _respond(codes: FloatArray, column: Categorical, budget: Exact, stream: nois
         return np.repeat(names, len(codes))
     anything = np.asarray(noise.below(k, size=len(codes), rng=stream))
     own = np.where(np.isnan(codes), anything, np.nan_to_num(codes)).astype(np.int64)
-    epsilon: Any = budget
-    return names[noise.randomized_response(own, n_values=k, epsilon=epsilon, rng=stream)]
+    return names[law.draw(own, stream)]
 
 
 def _mixed(column: Categorical) -> bool:

@@ -99,7 +99,7 @@ def decimal_epsilon(law: RapporLaw) -> float:
     --------
     >>> from fractions import Fraction
     >>> law = RapporLaw(Fraction(1, 2), Fraction(1, 4), Fraction(3, 4), bits=128, hashes=8)
-    >>> round(decimal_epsilon(law), 2), round(law.epsilon(1), 2)
+    >>> round(decimal_epsilon(law), 2), round(law.cost(1), 2)
     (3.55, 8.17)
     """
     q, p = float(law.q_star), float(law.p_star)

@@ -19,6 +19,7 @@ from discreet.local.numbers.means import METHODS, MOST_STEPS, STEPS, MeanEstimat
 from discreet.local.numbers.ranges import public_range
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.noise import Generator
+from discreet.noise.reports.laws import Sampled, Together
 from discreet.noise.reports.means import MeanLaw, mean_law, numbers_sent, places_of
 
 #: More attributes than this are not a vector of numbers about a person.
@@ -90,6 +91,11 @@ class MeanVector(Mechanism):
     def law(self) -> MeanLaw:
         """The law of one number of a report, on [-1, 1], with ε/k."""
         return mean_law(self.method, self._exact / self.n_sent, self.steps)
+
+    @cached_property
+    def randomiser(self) -> Together:
+        """The law of a whole report: k numbers, each by its own."""
+        return Together((("one report", Sampled(self.law, self.n_sent, len(self.low))),))
 
     @cached_property
     def layout(self) -> Layout:

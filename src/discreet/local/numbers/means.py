@@ -130,6 +130,11 @@ class MeanResponse(OneNumber):
         return mean_law(self.method, self._exact, self.steps)
 
     @property
+    def randomiser(self) -> MeanLaw:
+        """The law that a report is drawn from and priced by."""
+        return self.law
+
+    @property
     def _counters(self) -> int:
         return len(self.law.values)
 

@@ -86,6 +86,11 @@ class SquareWave(OneNumber):
         return square_wave(self._exact, self.buckets)
 
     @property
+    def randomiser(self) -> Window:
+        """The law that a report is drawn from and priced by."""
+        return self.law
+
+    @property
     def _counters(self) -> int:
         return self.law.size
 

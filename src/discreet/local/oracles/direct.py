@@ -5,13 +5,11 @@ are fewer than about 3e^ε + 2 values (spec local-sketches, C.3).
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from discreet import noise
 from discreet.core.arrays import IntArray
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import OneNumber
@@ -21,8 +19,7 @@ from discreet.local.oracles.likelihood import likelihood_estimate
 from discreet.local.wire.bits import Rows
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
-from discreet.noise.reports.coins import keep_chance
-from discreet.noise.stream.thresholds import Chance, chance_value
+from discreet.noise.reports.laws import Response
 
 
 @dataclass(frozen=True)
@@ -55,15 +52,17 @@ class DirectResponse(OneNumber, Oracle):
     FIELD = "value"
 
     @cached_property
+    def randomiser(self) -> Response:
+        """The law that a report is drawn from and priced by."""
+        return Response(self._exact, self.choices.size)
+
+    @cached_property
     def law(self) -> SupportLaw:
         """The chances of the randomiser, which are those of the estimator."""
-        # 1/(e^ε + d - 1) = e^(-ε)/(1 + (d - 1) e^(-ε)), from the same exact budget as the chance to keep.
-        stray = Chance(b=Fraction(1), d=Fraction(self.choices.size - 1), x=self._exact)
-        return SupportLaw(chance_value(keep_chance(self.choices.size, self._exact)), chance_value(stray))
+        return SupportLaw(self.randomiser.kept, self.randomiser.stray)
 
     def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
-        sent = noise.randomized_response(codes, n_values=self.choices.size, epsilon=self.epsilon, rng=stream)
-        return self.layout.pack(value=sent)
+        return self.layout.pack(value=self.randomiser.draw(codes, stream))
 
     def _likelihood(self, counts: Counts, candidates: Any) -> Estimate:
         return likelihood_estimate(self, counts, candidates, counts.counters["reports"], np.asarray, np.asarray)

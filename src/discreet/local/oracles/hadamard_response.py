@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, IntArray
 from discreet.core.jit import inlined, jit
@@ -23,8 +22,8 @@ from discreet.local.oracles.laws import SupportLaw
 from discreet.local.walsh_hadamard import walsh_hadamard
 from discreet.local.wire.bits import Layout, Rows, bits_for, read_bits
 from discreet.noise import Generator
-from discreet.noise.reports.bases import independent_vectors, reduce_vector
-from discreet.noise.reports.coins import keep_chance
+from discreet.noise.reports.bases import reduce_vector
+from discreet.noise.reports.laws import ParityLaw
 from discreet.noise.stream.thresholds import Chance, chance_value
 
 #: The collector makes 2^t additions per report.
@@ -90,6 +89,11 @@ class HadamardResponse(Oracle):
         return bits_for(self.choices.size)
 
     @cached_property
+    def randomiser(self) -> ParityLaw:
+        """The law that a report is drawn from and priced by."""
+        return ParityLaw(self._exact, 2**self._t, self.length)
+
+    @cached_property
     def law(self) -> SupportLaw:
         """The chances that a report supports a value: that all its signs agree with the value's parities."""
         return support_law(self._exact, self.length, self._t)
@@ -100,11 +104,10 @@ class HadamardResponse(Oracle):
         return Layout(tuple((f"vector{i}", self.length) for i in range(self._t)) + (("parities", self._t),))
 
     def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
-        vectors = independent_vectors(len(codes), bits=self.length, count=self._t, rng=stream)
+        vectors = self.randomiser.vectors(len(codes), stream)
         words = np.empty(len(codes), np.int64)
         _parities(codes, vectors, words)
-        sent = noise.randomized_response(words, n_values=2**self._t, epsilon=self.epsilon, rng=stream)
-        return self._pack(vectors, sent)
+        return self._pack(vectors, self.randomiser.draw(words, stream))
 
     def _pack(self, vectors: IntArray, words: IntArray) -> Rows:
         return self.layout.pack(**{f"vector{i}": vectors[:, i] for i in range(self._t)}, parities=words)
@@ -137,10 +140,8 @@ class HadamardResponse(Oracle):
         truth = np.empty(len(vectors), np.int64)
         _parities(np.full(len(vectors), own), vectors, truth)
         words = np.tile(np.arange(2**t), len(vectors))
-        kept = chance_value(keep_chance(2**t, self._exact))
-        stray = chance_value(Chance(b=Fraction(1), d=Fraction(2**t - 1), x=self._exact))
-        rows = self._pack(np.repeat(vectors, 2**t, axis=0), words)
-        return rows, np.where(words == np.repeat(truth, 2**t), kept, stray) / bases
+        rows, law = self._pack(np.repeat(vectors, 2**t, axis=0), words), self.randomiser
+        return rows, np.where(words == np.repeat(truth, 2**t), law.kept, law.stray) / bases
 
 
 def support_law(epsilon: Fraction, length: int, t: int) -> SupportLaw:
@@ -151,7 +152,7 @@ def support_law(epsilon: Fraction, length: int, t: int) -> SupportLaw:
     """
     same = Fraction(2 ** (length - t) - 1, 2**length - 1)
     other = Chance(a=same, b=1 - same, d=Fraction(2**t - 1), x=epsilon)
-    return SupportLaw(chance_value(keep_chance(2**t, epsilon)), chance_value(other))
+    return SupportLaw(ParityLaw(epsilon, 2**t).kept, chance_value(other))
 
 
 def _independent(vectors: tuple[int, ...]) -> bool:

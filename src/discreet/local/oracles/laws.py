@@ -10,14 +10,21 @@ where f reporters hold v. Both chances come from the mechanism's own exact ones.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtri
 
-from discreet.core.arrays import FloatArray
+from discreet.core.arrays import ByteArray, FloatArray, IntArray
 from discreet.local.estimates import Estimate
+from discreet.local.oracles import _unary_kernels as kernels
+from discreet.noise.reports.coin_bytes import coin_bytes
+from discreet.noise.reports.coins import keep_chance, toss
+from discreet.noise.reports.laws import Coin, ReportLaw, either_way
+from discreet.noise.stream.thresholds import Chance, logistic
 
 if TYPE_CHECKING:
     from discreet.local.wire.counts import Counts
@@ -66,6 +73,43 @@ class SupportLaw:
         half = gap * seen + z2 * b / 2
         root = np.sqrt(np.maximum(half**2 - gap**2 * (seen**2 - z2 * n * self.other), 0.0))
         return (half - root) / gap**2, (half + root) / gap**2
+
+
+@dataclass(frozen=True)
+class UnaryLaw(ReportLaw):
+    """One bit per value: 1 for the value held with one chance, for another with a smaller one.
+
+    Examples
+    --------
+    >>> law = UnaryLaw(Fraction(1), 3)
+    >>> law.draw(np.array([0, 1]), stream=1).tolist(), law.price <= 1
+    ([[1], [0]], True)
+    """
+
+    epsilon: Fraction
+    size: int
+    symmetric: bool = False
+
+    @property
+    def coins(self) -> dict[str, Coin]:
+        """The chances of a 1 for the value held and for another one."""
+        if not self.symmetric:
+            return {"held": Coin(Chance(a=Fraction(1, 2)), up=False), "other": Coin(logistic(self.epsilon), up=True)}
+        half = self.epsilon / 2
+        return {"held": Coin(keep_chance(2, half), up=False), "other": Coin(logistic(half), up=True)}
+
+    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
+        """Return the odds of a held bit over those of another one: two values differ in one of each kind."""
+        held, other = heads["held"], heads["other"]
+        return either_way(held * (1 - other) / (other * (1 - held)))
+
+    def draw(self, codes: IntArray, stream: Any) -> ByteArray:
+        """Draw a packed vector of bits for every number."""
+        held, other = self.coins.values()
+        rows = coin_bytes(other.chance, (len(codes), -(-self.size // 8)), stream)
+        rows[:, -1] &= 255 >> (-self.size % 8)
+        kernels.write_own(rows, codes, toss(held.chance, (len(codes),), stream))
+        return rows
 
 
 def pure_estimate(law: SupportLaw, counts: Counts, labels: list[Any], support: Any) -> Estimate:

@@ -6,7 +6,6 @@ Maddock, Maple (2021); it is a sketch with direct-response rows (spec local-sket
 
 import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -27,8 +26,7 @@ from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator, HashFamily
 from discreet.noise.hashing import hash_kernels
-from discreet.noise.reports.coins import keep_chance
-from discreet.noise.stream.thresholds import Chance, chance_value
+from discreet.noise.reports.laws import Response
 
 #: Functions to draw from without a pool: a seed has 63 bits.
 SEEDS = 2**63
@@ -124,10 +122,14 @@ class LocalHashing(Mechanism):
         return None if self.candidates is None else Choices(self.candidates)
 
     @cached_property
+    def randomiser(self) -> Response:
+        """The law that a bucket is drawn from and priced by."""
+        return Response(self._exact, self._g)
+
+    @cached_property
     def row_law(self) -> SupportLaw:
         """The chances with which a bucket is sent: the true one, and any other."""
-        stray = Chance(b=Fraction(1), d=Fraction(self._g - 1), x=self._exact)
-        return SupportLaw(chance_value(keep_chance(self._g, self._exact)), chance_value(stray))
+        return SupportLaw(self.randomiser.kept, self.randomiser.stray)
 
     @cached_property
     def law(self) -> SupportLaw:
@@ -154,8 +156,7 @@ class LocalHashing(Mechanism):
             seeds = noise.below(self.pool, size=len(points), rng=stream).astype(np.uint64)
         buckets = np.empty(len(points), np.int64)
         hash_kernels.hash_pairs(points, seeds, *self.family._parameters(), buckets)
-        sent = noise.randomized_response(buckets, n_values=self._g, epsilon=self.epsilon, rng=stream)
-        return self.layout.pack(seed=seeds, bucket=sent)
+        return self.layout.pack(seed=seeds, bucket=self.randomiser.draw(buckets, stream))
 
     def _zeros(self) -> dict[str, IntArray]:
         if self.pool is not None:

@@ -26,7 +26,7 @@ from discreet.local.oracles.likelihood import likelihood_estimate
 from discreet.local.wire.bits import Rows
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
-from discreet.noise.reports.projective import projective_response
+from discreet.noise.reports.laws import HyperplaneLaw
 from discreet.noise.stream.thresholds import Chance, chance_value
 
 #: The collector keeps a number for each of the K points.
@@ -58,15 +58,15 @@ class Geometry(NamedTuple):
             length, points, on, both = length + 1, points * order + 1, points, on
         return cls(order, length, points, on, both)
 
-    def on_chance(self, epsilon: Fraction) -> Chance:
-        """Return the exact chance e^ε c_s/Z of a message on the value's hyperplane, Z = e^ε c_s + K - c_s."""
-        return Chance(a=Fraction(1), d=Fraction(self.points - self.on, self.on), x=epsilon)
+    def reports(self, epsilon: Fraction) -> HyperplaneLaw:
+        """Return the law of a message: on the value's hyperplane with chance e^ε c_s/Z, Z = e^ε c_s + K - c_s."""
+        return HyperplaneLaw(epsilon, self.order, self.length, self.points, self.on)
 
     def law(self, epsilon: Fraction) -> SupportLaw:
         """Return p = e^ε c_s/Z and q = (e^ε c_i + c_s - c_i)/Z."""
         on, both = Fraction(self.on), Fraction(self.both)
         other = Chance(both, on - both, on, self.points - on, epsilon)
-        return SupportLaw(chance_value(self.on_chance(epsilon)), chance_value(other))
+        return SupportLaw(chance_value(self.reports(epsilon).inside), chance_value(other))
 
 
 @dataclass(frozen=True)
@@ -143,14 +143,17 @@ class ProjectiveGeometry(OneNumber, Oracle):
         return Geometry.fitting(self.order, self.choices.size)
 
     @cached_property
+    def randomiser(self) -> HyperplaneLaw:
+        """The law that a report is drawn from and priced by."""
+        return self.geometry.reports(self._exact)
+
+    @cached_property
     def law(self) -> SupportLaw:
         """The chances of the randomiser, which are those of the estimator."""
         return self.geometry.law(self._exact)
 
     def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
-        g, chance = self.geometry, self.geometry.on_chance(self._exact)
-        sent = projective_response(codes, order=g.order, length=g.length, chance=chance, rng=stream)
-        return self.layout.pack(point=sent)
+        return self.layout.pack(point=self.randomiser.draw(codes, stream))
 
     @property
     def _counters(self) -> int:

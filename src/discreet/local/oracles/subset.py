@@ -25,7 +25,7 @@ from discreet.local.oracles.likelihood import likelihood_estimate
 from discreet.local.wire.bits import Layout, Rows, bits_for, check_ascending
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
-from discreet.noise.reports.subsets import subsets
+from discreet.noise.reports.laws import SubsetLaw
 from discreet.noise.stream.thresholds import Chance, chance_value
 
 #: Numbers of subsets that are drawn at once: bounds the memory, not the result.
@@ -91,6 +91,11 @@ class SubsetSelection(Oracle):
         return self.size
 
     @cached_property
+    def randomiser(self) -> SubsetLaw:
+        """The law that a report is drawn from and priced by."""
+        return SubsetLaw(self._exact, self.choices.size, self._w)
+
+    @cached_property
     def law(self) -> SupportLaw:
         """The chances of the randomiser, which are those of the estimator."""
         return support_law(self._exact, self.choices.size, self._w)
@@ -106,11 +111,10 @@ class SubsetSelection(Oracle):
 
     def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
         rows = np.zeros((len(codes), self.layout.size), np.uint8)
-        d, step = self.choices.size, max(1, _AT_ONCE // self._w)
-        chance = held_chance(self._exact, d, self._w)
+        step = max(1, _AT_ONCE // self._w)
         for start in range(0, len(codes), step):
             part = slice(start, start + step)
-            self._write(subsets(codes[part], n_values=d, size=self._w, chance=chance, rng=stream), rows[part])
+            self._write(self.randomiser.draw(codes[part], stream), rows[part])
         return rows
 
     def _write(self, chosen: IntArray, rows: Rows) -> None:
@@ -157,16 +161,11 @@ class SubsetSelection(Oracle):
         return rows, np.where(holds, self.law.p / math.comb(d - 1, w - 1), without)
 
 
-def held_chance(epsilon: Fraction, d: int, w: int) -> Chance:
-    """Return the exact chance w e^ε/(w e^ε + d - w) that a subset holds the true value."""
-    return Chance(a=Fraction(1), d=Fraction(d - w, w), x=epsilon)
-
-
 def support_law(epsilon: Fraction, d: int, w: int) -> SupportLaw:
     """Return p and q = (w - p)/(d - 1) (spec local-sketches, C.7)."""
     ratio = Fraction(d - w, w)
     other = Chance(Fraction(w - 1), w * ratio, Fraction(d - 1), (d - 1) * ratio, epsilon)
-    return SupportLaw(chance_value(held_chance(epsilon, d, w)), chance_value(other))
+    return SupportLaw(chance_value(SubsetLaw(epsilon, d, w).inside), chance_value(other))
 
 
 @jit

@@ -5,7 +5,6 @@ Wang, Blocki, Li, Jha (2017). "Symmetric" turns all bits with one chance (basic 
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -17,12 +16,10 @@ from discreet.errors import InvalidArgument
 from discreet.local.mechanism import MOST_REPORTS, within
 from discreet.local.oracles import _unary_kernels as kernels
 from discreet.local.oracles.base import Oracle
-from discreet.local.oracles.laws import SupportLaw
+from discreet.local.oracles.laws import SupportLaw, UnaryLaw
 from discreet.local.wire.bits import Layout, Rows
 from discreet.noise import Generator
-from discreet.noise.reports.coin_bytes import coin_bytes
-from discreet.noise.reports.coins import toss
-from discreet.noise.stream.thresholds import Chance, chance_value, logistic
+from discreet.noise.stream.thresholds import chance_value
 
 VARIANTS = ("optimised", "symmetric")
 
@@ -67,18 +64,15 @@ class UnaryEncoding(Oracle):
         self._set(variant=checks.choice("variant", self.variant, VARIANTS))
 
     @cached_property
-    def chances(self) -> tuple[Chance, Chance]:
-        """The exact chances that the bit of the held value, and that of another one, is sent as 1."""
-        exact = self._exact
-        if self.variant == "optimised":
-            return Chance(a=Fraction(1, 2)), logistic(exact)
-        return Chance(a=Fraction(1), d=Fraction(1), x=exact / 2), logistic(exact / 2)
+    def randomiser(self) -> UnaryLaw:
+        """The law that a report is drawn from and priced by."""
+        return UnaryLaw(self._exact, self.choices.size, self.variant == "symmetric")
 
     @cached_property
     def law(self) -> SupportLaw:
         """The same two chances for the estimator: a report supports the values whose bits are 1."""
-        held, other = self.chances
-        return SupportLaw(chance_value(held), chance_value(other))
+        held, other = self.randomiser.coins.values()
+        return SupportLaw(chance_value(held.chance), chance_value(other.chance))
 
     @cached_property
     def layout(self) -> Layout:
@@ -86,11 +80,7 @@ class UnaryEncoding(Oracle):
         return Layout((("bits", self.choices.size),))
 
     def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
-        held, other = self.chances
-        rows = coin_bytes(other, (len(codes), self.layout.size), stream)
-        rows[:, -1] &= 255 >> (-self.choices.size % 8)
-        kernels.write_own(rows, codes, toss(held, (len(codes),), stream))
-        return rows
+        return self.randomiser.draw(codes, stream)
 
     @property
     def _limits(self) -> dict[str, int]:

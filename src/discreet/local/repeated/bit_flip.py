@@ -7,7 +7,6 @@ set per user, one stored response for all values outside it (spec local-sketches
 import itertools
 import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -30,10 +29,7 @@ from discreet.local.wire.bits import Layout, Rows, bits_for, check_ascending
 from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
 from discreet.noise.hashing.families import Words
-from discreet.noise.reports.coin_bytes import coin_bytes
-from discreet.noise.reports.coins import keep_chance
-from discreet.noise.reports.stored import flip, fresh_subsets, subsets
-from discreet.noise.stream.thresholds import Chance, chance_value, logistic
+from discreet.noise.reports.laws import BitFlipLaw
 
 _MOST_BITS = 2**12
 _FRESH = (
@@ -119,20 +115,14 @@ class BitFlip(Mechanism):
     # ---- what it costs
 
     @cached_property
-    def _per_bit(self) -> Fraction:
-        """What one answer spends: two answers differ between two values, but one if there is only one."""
-        whole: Fraction = self.epsilon.exact  # type: ignore[attr-defined]
-        return whole if self.bits == 1 else whole / 2
-
-    @cached_property
-    def flips(self) -> Chance:
-        """The chance that an answer is turned over."""
-        return logistic(self._per_bit)
+    def randomiser(self) -> BitFlipLaw:
+        """The law by which answers are turned over and priced: two differ between two values, or the only one."""
+        return BitFlipLaw(self._exact, min(self.bits, 2), self.memoised, self.choices.size, self.bits)
 
     @cached_property
     def law(self) -> SupportLaw:
         """The chances of the randomiser, which are those of the estimator."""
-        return SupportLaw(chance_value(keep_chance(2, self._per_bit)), chance_value(self.flips))
+        return SupportLaw(self.randomiser.kept, self.randomiser.flipped)
 
     def epsilon_over(self, rounds: int, values: int = 1) -> float:
         """Return what ``rounds`` reports of one user cost who holds ``values`` different values in them.
@@ -214,14 +204,14 @@ class BitFlip(Mechanism):
             _memo.same_length(people, codes)
             indices, responses = self._stored(codes, people, known)
             answers = self._truth(codes, indices)
-            flip(responses[:, :16], self.flips, self.bits, answers)
+            self.randomiser.turn(responses[:, :16], self.bits, answers)
             return self._reports(indices, answers, seeded=stream.seeded or known.seeded)
         if users is not None or memo is not None:
             name, fix = ("users" if users is not None else "memo"), "BitFlip(..., memoised=True)"
             raise InvalidArgument(name, "given", "None: fresh reports remember nothing of a user", fix)
-        indices = fresh_subsets(self.choices.size, self.bits, len(codes), stream)
+        indices = self.randomiser.chosen(len(codes), stream)
         answers = self._truth(codes, indices)
-        answers ^= coin_bytes(self.flips, answers.shape, stream)
+        answers ^= self.randomiser.draw(answers.shape, stream)
         return self._reports(indices, answers, seeded=stream.seeded)
 
     def responses(self, values: Any, users: Any, *, memo: Memo) -> Words:
@@ -241,7 +231,7 @@ class BitFlip(Mechanism):
         looked at, and the response is named by what is seen through it (spec B4).
         """
         personal = memo.personal(self._context, people)
-        indices = subsets(self.choices.size, self.bits, personal[:, 16:])
+        indices = self.randomiser.kept_choice(personal[:, 16:])
         inside = (indices == codes[:, None]).any(axis=1)
         seen = np.where(inside, codes, self.choices.size).astype(np.uint64)
         return indices, _memo.stored(personal, seen)

@@ -35,6 +35,8 @@ from discreet.noise import Generator
 from discreet.noise.hashing.families import Words
 from discreet.noise.reports.stored import Keys
 
+#: The one user of a device's memo.
+DEVICE = "device"
 _SHORTEST = 16
 #: What pandas writes where there is nothing.
 _MISSING = ("NAType", "NaTType")

@@ -21,7 +21,7 @@ from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.checks import Budget
 from discreet.core.figures import at_most
-from discreet.core.guarantee import Guarantee, Ledger
+from discreet.core.guarantee import Guarantee
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.mechanism import LARGEST_EPSILON, MOST_REPORTS, Mechanism, adds_up, public_key, rows_within
 from discreet.local.repeated import _memo_kernels
@@ -36,9 +36,6 @@ from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
 from discreet.noise import Generator, HashFamily
 from discreet.noise.hashing.families import Words
-from discreet.noise.reports.coin_bytes import coin_bytes
-from discreet.noise.reports.stored import flip, stored_below
-from discreet.noise.stream.thresholds import Chance
 
 #: Three values hash independently, however many hashes a filter has (one hash must not mean a constant one).
 _INDEPENDENCE = 3
@@ -131,7 +128,7 @@ class Rappor(Mechanism):
         ends = {self.law.p_star, self.law.q_star}
         if min(ends) == 0 or max(ends) == 1:
             raise InvalidArgument("f", 0, "positive where p or q is 0 or 1: else a report can be certain", "f=0.5")
-        if self.law.epsilon(1) > LARGEST_EPSILON:
+        if self.law.epsilon > LARGEST_EPSILON:
             expected = f"such that a report costs at most epsilon {LARGEST_EPSILON}"
             raise InvalidArgument("hashes", self.hashes, expected, "hashes=2")
 
@@ -183,15 +180,20 @@ class Rappor(Mechanism):
         """The chances of the randomiser, which are those of the estimator."""
         return RapporLaw(self.f, self.p, self.q, self.bits, self.hashes)
 
+    @property
+    def randomiser(self) -> RapporLaw:
+        """The law that a report is drawn from and priced by."""
+        return self.law
+
     @cached_property
     def epsilon(self) -> float:  # type: ignore[override]
         """ε₁, the cost of one report."""
-        return Budget(Fraction(self.law.epsilon(1)))
+        return Budget(self.law.epsilon)
 
     @cached_property
     def epsilon_lifetime(self) -> float:
         """ε∞, the most that all reports of one value of one user can cost; infinite if f = 0."""
-        return self.law.epsilon(math.inf)
+        return self.law.cost(math.inf)
 
     def epsilon_over(self, rounds: int, values: int = 1) -> float:
         """Return what ``rounds`` reports of one user cost who holds ``values`` different values in them.
@@ -208,7 +210,7 @@ class Rappor(Mechanism):
         total = checks.whole("rounds", rounds, low=1)
         parts = min(checks.whole("values", values, low=1), total)
         each, more = divmod(total, parts)
-        return more * self.law.epsilon(each + 1) + (parts - more) * self.law.epsilon(each)
+        return more * self.law.cost(each + 1) + (parts - more) * self.law.cost(each)
 
     def _unit(self) -> str:
         life = self.epsilon_lifetime
@@ -218,9 +220,8 @@ class Rappor(Mechanism):
     @cached_property
     def lifetime(self) -> Guarantee:
         """What is promised for all reports that a user ever makes of one value."""
-        ledger = Ledger(epsilon=self.epsilon_lifetime)
-        ledger.spend("the permanent response to one value", self.epsilon_lifetime)
-        return replace(self.guarantee, ledger=ledger.lines, unit="all reports of one value of one user")
+        whole = Guarantee.of_law(self.law.permanent, model="local")
+        return replace(self.guarantee, ledger=whole.ledger, unit="all reports of one value of one user")
 
     def total_variation(self) -> float:
         """Return the total variation between the reports of two values that share no Bloom bit: the largest."""
@@ -265,11 +266,7 @@ class Rappor(Mechanism):
         """
         known, stream = _memo.need(users, memo), noise.generator(rng)
         cohorts, permanent, _ = self._permanent(values, users, known, stream)
-        ones, zeros = (coin_bytes(Chance(a=c), permanent.shape, stream) for c in (self.q, self.p))
-        sent = (permanent & ones) | (~permanent & zeros)
-        if self.bits % 8:
-            sent[:, -1] &= (1 << self.bits % 8) - 1
-        rows = self.layout.pack(bits=sent, cohort=cohorts)
+        rows = self.layout.pack(bits=self.law.draw(permanent, stream), cohort=cohorts)
         return Reports(self, rows, seeded=stream.seeded or known.seeded)
 
     def responses(self, values: Any, users: Any, *, memo: Memo) -> Words:
@@ -284,10 +281,10 @@ class Rappor(Mechanism):
         people, words = memo.users(users, stream), noise.fingerprint(values, self.key)
         _memo.same_length(people, words)
         personal = memo.personal(self._context, people)
-        cohorts = stored_below(personal[:, 16:], [self.cohorts])[:, 0]
+        cohorts = self.law.cohorts(personal[:, 16:], self.cohorts)
         responses = _memo.stored(personal, words)
         rows = self._filter(values, cohorts)
-        flip(responses[:, :16], self.law.permanent, self.bits, rows)
+        self.law.turn(responses[:, :16], rows)
         return cohorts, rows, _memo.labels(responses)
 
     def _filter(self, values: Any, cohorts: IntArray) -> Rows:

@@ -15,22 +15,32 @@ Two values whose Bloom bits are disjoint differ in h bits each way, and bits are
 h (α_T + γ_T) (spec C.12.5); fewer if a filter has less than 2h bits.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
+from discreet.core.arrays import ByteArray, IntArray
+from discreet.core.checks import Exact
+from discreet.noise.reports import stored
+from discreet.noise.reports.coin_bytes import coin_bytes
+from discreet.noise.reports.laws import STORED, Coin, ReportLaw, log_above, within
 from discreet.noise.stream.thresholds import Chance
 
-#: Solved parameters are multiples of this.
+#: Solved parameters, and the price of one report, are multiples of 1/this.
 _GRID = 10**12
 
 
 @dataclass(frozen=True)
-class RapporLaw:
+class RapporLaw(ReportLaw):
     """The three chances, and what one report, many reports and a lifetime cost.
 
     Examples
@@ -38,7 +48,7 @@ class RapporLaw:
     >>> law = RapporLaw(Fraction(1, 2), Fraction(1, 2), Fraction(3, 4), bits=128, hashes=2)
     >>> float(law.q_star), float(law.p_star)
     (0.6875, 0.5625)
-    >>> [round(law.epsilon(t), 3) for t in (1, 2, 5, 50)], round(law.epsilon(math.inf), 3)
+    >>> [round(law.cost(t), 3) for t in (1, 2, 5, 50)], round(law.cost(math.inf), 3)
     ([1.074, 2.017, 3.656, 4.394], 4.394)
     """
 
@@ -64,9 +74,57 @@ class RapporLaw:
         return float((1 - self.f) * (self.q - self.p))
 
     @property
-    def permanent(self) -> Chance:
-        """The chance that a permanent bit is not the Bloom bit."""
-        return Chance(a=self.f / 2)
+    def coins(self) -> dict[str, Coin]:
+        """The coin that turns a permanent bit over, and those of a 1 where the permanent bit is 1 or 0.
+
+        The last two are rounded towards each other.
+        """
+        more = self.q > self.p
+        one, zero = Coin(Chance(a=self.q), up=not more), Coin(Chance(a=self.p), up=more)
+        return {"stored": Coin(Chance(a=self.f / 2), up=True, digits=STORED), "one": one, "zero": zero}
+
+    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
+        """Return the largest ratio of one report: h bits that cost more, and as many of the others as there is room."""
+        gap = heads["one"] - heads["zero"]
+        ends = heads["one"] - heads["stored"] * gap, heads["zero"] + heads["stored"] * gap
+        least, most = sorted(ends)
+        cheap, dear = sorted((most / least, (1 - least) / (1 - most)))
+        more, fewer = self._differing
+        return dear**more * cheap**fewer
+
+    @cached_property
+    def epsilon(self) -> Fraction:  # type: ignore[override]
+        """ε₁, what one report costs: the least multiple of 10^-12 that covers it, the same on every machine."""
+        exact = self.ratio({"stored": self.f / 2, "one": self.q, "zero": self.p})
+        steps = math.ceil(log_above(exact) * _GRID)
+        return Fraction(steps - within(exact, Fraction(steps - 1, _GRID)), _GRID)
+
+    @cached_property
+    def permanent(self) -> PermanentLaw:
+        """The law of the permanent bits alone: what all reports of one value cost together."""
+        return PermanentLaw(self)
+
+    @property
+    def _differing(self) -> tuple[int, int]:
+        """Of two values, how many bits only one sets, and how many only the other, at most."""
+        more = min(self.hashes, self.bits - 1)
+        return more, min(self.hashes, self.bits - more)
+
+    def turn(self, keys: stored.Keys, rows: ByteArray) -> None:
+        """Turn Bloom bits into permanent ones, in place, as keys decide."""
+        stored.flip(keys, self.coins["stored"].chance, self.bits, rows)
+
+    def cohorts(self, keys: stored.Keys, number: int) -> IntArray:
+        """Return the cohort of every key, the same for life."""
+        return stored.stored_below(keys, [number])[:, 0]
+
+    def draw(self, permanent: ByteArray, stream: Any) -> ByteArray:
+        """Draw the bits of one report from the permanent ones, packed."""
+        ones, zeros = (coin_bytes(Chance(a=c), permanent.shape, stream) for c in (self.q, self.p))
+        sent = (permanent & ones) | (~permanent & zeros)
+        if self.bits % 8:
+            sent[:, -1] &= (1 << self.bits % 8) - 1
+        return sent
 
     @property
     def filled(self) -> float:
@@ -77,14 +135,14 @@ class RapporLaw:
         """Return the variance of a reported bit where the Bloom bit is 1, and where it is 0."""
         return float(self.q_star * (1 - self.q_star)), float(self.p_star * (1 - self.p_star))
 
-    def epsilon(self, reports: float) -> float:
+    def cost(self, reports: float) -> float:
         """Return the exact worst case over ``reports`` reports of one permanent response; infinity for a lifetime."""
         if reports == 0:
             return 0.0
         one, zero = sorted(self._per_bit(reports), reverse=True)
         # A value sets between 1 and h bits: h of the dearer kind, and as many of the other as there is room for.
-        more = min(self.hashes, self.bits - 1)
-        total = more * one + min(self.hashes, self.bits - more) * zero
+        more, fewer = self._differing
+        total = more * one + fewer * zero
         return total * (1 + 4e-16)  # the logarithms are right to the last bit or two: never below the true value
 
     def _per_bit(self, reports: float) -> tuple[float, float]:
@@ -108,8 +166,7 @@ class RapporLaw:
 
         Only the number of ones among the bits of either value matters, so two binomial laws do.
         """
-        more = min(self.hashes, self.bits - 1)
-        fewer = min(self.hashes, self.bits - more)
+        more, fewer = self._differing
         q, p = float(self.q_star), float(self.p_star)
 
         def joint(first: float, second: float) -> np.ndarray:
@@ -117,6 +174,33 @@ class RapporLaw:
             return np.outer(mine, theirs)
 
         return float(np.abs(joint(q, p) - joint(p, q)).sum() / 2)
+
+
+@dataclass(frozen=True)
+class PermanentLaw(ReportLaw):
+    """The permanent bits of one value; all reports ever are made of them."""
+
+    of: RapporLaw
+
+    @property
+    def epsilon(self) -> Exact:  # type: ignore[override]
+        """ε∞, infinite where no bit is turned over."""
+        total = self.of.cost(math.inf)
+        return total if total == math.inf else Fraction(total)
+
+    @property
+    def coins(self) -> dict[str, Coin]:
+        """The coin that turns a permanent bit over."""
+        return {"stored": self.of.coins["stored"]}
+
+    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
+        """Return the ratio of the chances of all permanent bits."""
+        return ((1 - heads["stored"]) / heads["stored"]) ** sum(self.of._differing)
+
+    @property
+    def lines(self) -> tuple[tuple[str, Exact], ...]:
+        """One line."""
+        return (("the permanent response to one value", self.epsilon),)
 
 
 def solve(epsilon_lifetime: float, epsilon_report: float, *, bits: int, hashes: int) -> RapporLaw:
@@ -129,7 +213,7 @@ def solve(epsilon_lifetime: float, epsilon_report: float, *, bits: int, hashes: 
     Examples
     --------
     >>> law = solve(4, 1, bits=128, hashes=2)
-    >>> round(law.epsilon(1), 6), round(law.epsilon(math.inf), 6), round(float(law.q_star), 3)
+    >>> round(law.cost(1), 6), round(law.cost(math.inf), 6), round(float(law.q_star), 3)
     (1.0, 4.0, 0.502)
     """
     f = Fraction(math.ceil(2 / (1 + math.exp(epsilon_lifetime / (2 * hashes))) * _GRID + 1), _GRID)
@@ -156,7 +240,12 @@ def solve(epsilon_lifetime: float, epsilon_report: float, *, bits: int, hashes: 
         p = Fraction(min(max(math.ceil((middle - reach) * _GRID) + shrink, 0), _GRID), _GRID)
         q = Fraction(min(max(math.floor((middle + reach) * _GRID) - shrink, 0), _GRID), _GRID)
         law = RapporLaw(f, p, q, bits, hashes)
-        if q > p and law.epsilon(1) <= epsilon_report and law.epsilon(math.inf) <= epsilon_lifetime:
+        if (
+            q > p
+            and law.epsilon <= epsilon_report
+            and law.cost(1) <= epsilon_report
+            and law.cost(math.inf) <= epsilon_lifetime
+        ):
             return law
         shrink = 2 * shrink + 1
 

@@ -46,7 +46,7 @@ def rappor_epsilon(reports: float, *, f: Any, p: Any, q: Any, hashes: int = 2, b
     [1.074, 2.017, 3.656, 4.394, 4.394]
     """
     number = reports if reports == math.inf else checks.whole("reports", reports)
-    return Rappor(f, p, q, bits, hashes, cohorts=1, key=0).law.epsilon(number)
+    return Rappor(f, p, q, bits, hashes, cohorts=1, key=0).law.cost(number)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,9 @@ from discreet.core.checks import Budget, written_amount
 from discreet.errors import BudgetExceeded, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.mechanism import Mechanism
 from discreet.local.repeated.bit_flip import BitFlip
+from discreet.local.repeated.memo import DEVICE, Memo, need
 from discreet.local.repeated.rappor import Rappor
+from discreet.local.wire.reports import Reports
 
 _FORMAT, _VERSION = "discreet.report-ledger", 1
 #: Limits of one data type, and of all together.
@@ -26,7 +28,7 @@ class ReportLedger:
     Reports of all data types add up, as they are about one user. What is over the limit is refused and nothing is
     charged. A stored response (`Rappor`, memoised `BitFlip`) is charged for what it *adds*: little or nothing when it
     is sent again. Then a refusal depends on the value, and silence tells something: choose limits that cover every
-    history, (d + 1)ε for the d + 1 responses of `BitFlip`, or charge whole reports.
+    history, (d + 1)ε for the d + 1 responses of `BitFlip`, or charge whole reports (``whole=True``).
 
     Parameters
     ----------
@@ -40,15 +42,16 @@ class ReportLedger:
     >>> from discreet.local.repeated.bit_flip import BitFlip
     >>> ledger = ReportLedger(per_period=2, lifetime=10, kinds={"uptime": (1, 6), "crash": (1, 4)})
     >>> uptime = BitFlip(epsilon=1, domain=26)
-    >>> ledger.report("uptime", uptime, period="2025-06-01")
-    1.0
-    >>> ledger.report("uptime", uptime, period="2025-06-01")
+    >>> len(ledger.report("uptime", uptime, 17, period="2025-06-01")), ledger.spent("uptime")
+    (1, 1.0)
+    >>> ledger.report("uptime", uptime, 17, period="2025-06-01")
     Traceback (most recent call last):
     ...
     discreet.errors.BudgetExceeded: a report of 'uptime' costs epsilon 1, and 0 of 1 is left in period '2025-06-01'; \
 wait for the next period
-    >>> ledger.report("uptime", uptime, period="2025-06-02"), ledger.remaining("uptime", period="2025-06-02")
-    (1.0, 0.0)
+    >>> sent = ledger.report("uptime", uptime, 18, period="2025-06-02")
+    >>> ledger.remaining("uptime", period="2025-06-02")
+    0.0
     >>> ReportLedger.from_json(ledger.to_json()).spent("uptime")
     2.0
     """
@@ -65,8 +68,18 @@ wait for the next period
         self._responses: dict[tuple[str, str], tuple[int, Fraction]] = {}
         self._lock = threading.Lock()
 
-    def report(self, kind: str, mechanism: Mechanism, *, period: str, response: Any = None) -> Budget:
-        """Charge one report, before it is made.
+    def report(
+        self,
+        kind: str,
+        mechanism: Mechanism,
+        value: Any,
+        *,
+        period: str,
+        memo: Memo | None = None,
+        whole: bool = False,
+        rng: object = None,
+    ) -> Reports:
+        """Charge one report, then make it: nothing is drawn that was not paid for.
 
         Parameters
         ----------
@@ -74,38 +87,52 @@ wait for the next period
             The data type.
         mechanism : Mechanism
             What makes the report.
+        value : Any
+            What the device holds. No value causes an error.
         period : str
             Which period it is, such as a date. Any text; each has a budget of its own.
-        response : optional
-            Which stored response is sent: ``mechanism.responses([value], users, memo=memo)[0]``. None charges a whole
-            report.
+        memo : Memo, optional
+            The device's secret; needed by mechanisms that store responses, refused by others.
+        whole : bool, default False
+            True charges every report in full, also one of a stored response that was sent before. Then a refusal says
+            nothing about the value.
+        rng : None, int or Generator
+            None is the operating system's entropy, as on a device.
 
         Returns
         -------
-        Budget
-            What it costs.
+        Reports
+            The one report. What it cost is in `spent`.
 
         Raises
         ------
         BudgetExceeded
-            If that is more than what is left. Nothing is charged, and the report must not be sent.
+            If that is more than what is left. Nothing is charged and nothing is made.
         """
         if not isinstance(mechanism, Mechanism):
             raise InvalidType("mechanism", type(mechanism).__name__, "a local mechanism", "mechanism=BitFlip(1, 26)")
-        stored = isinstance(mechanism, Rappor) or (isinstance(mechanism, BitFlip) and mechanism.memoised)
-        if response is None or not stored:
-            return self.spend(kind, mechanism.epsilon, period=period)
-        name = (_text("kind", kind), _response(mechanism, checks.whole("response", response, high=2**64 - 1)))
+        keys: dict[str, Any] = {}
+        if isinstance(mechanism, Rappor) or (isinstance(mechanism, BitFlip) and mechanism.memoised):
+            keys = {"users": [DEVICE], "memo": need([DEVICE], memo)}
+        elif memo is not None:
+            raise InvalidArgument("memo", "given", "None: this mechanism stores no responses", "memo=None")
+        if keys and not whole:
+            self._charge_stored(kind, mechanism, int(mechanism.responses([value], **keys)[0]), period)  # type: ignore[attr-defined]
+        else:
+            self.spend(kind, mechanism.epsilon, period=period)
+        return mechanism.encode([value], **keys, rng=rng)
+
+    def _charge_stored(self, kind: str, mechanism: Mechanism, label: int, period: str) -> None:
+        """Charge what one more report of a stored response adds."""
+        name = (_text("kind", kind), _response(mechanism, label))
         with self._lock:
             reports, before = self._responses.get(name, (0, Fraction(0)))
             after = _cost(mechanism, reports + 1)
-            price = max(after - before, Fraction(0))
-            self._charge(name[0], price, _text("period", period))
+            self._charge(name[0], max(after - before, Fraction(0)), _text("period", period))
             self._responses[name] = (reports + 1, max(after, before))
-        return Budget(price)
 
     def spend(self, kind: str, epsilon: Any, *, period: str) -> Budget:
-        """Charge a cost of your own reckoning; the rest is as for `report`."""
+        """Charge a cost of your own reckoning, for a report that is made elsewhere; limits are those of `report`."""
         price = checks.exact("epsilon", epsilon, "a finite number of at least 0", "epsilon=1.0")
         if price < 0:
             raise InvalidArgument("epsilon", epsilon, "a finite number of at least 0", "epsilon=1.0")

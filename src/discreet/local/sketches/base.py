@@ -5,7 +5,6 @@ reports the bucket through a row oracle; what the oracle is makes the difference
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
 from typing import Any, ClassVar
@@ -24,7 +23,7 @@ from discreet.local.sketches.shared_rows import RowLaw, rows_estimate
 from discreet.local.wire.counts import Counts
 from discreet.noise import HashFamily
 from discreet.noise.hashing import hash_kernels
-from discreet.noise.stream.thresholds import Chance, chance_value, logistic
+from discreet.noise.reports.laws import FlipLaw
 
 #: Rows beyond this only cost memory and time (spec, Annex B.4).
 MOST_ROWS = 2**20
@@ -41,6 +40,8 @@ class Sketch(Mechanism):
     #: The most buckets of a row, and what its counters are called.
     WIDEST: ClassVar[int]
     COUNTER: ClassVar[str]
+    #: In how many bits the reports of two values differ.
+    DIFFERING: ClassVar[int]
 
     epsilon: float
     n_hashes: int = 1024
@@ -55,19 +56,10 @@ class Sketch(Mechanism):
             raise InvalidArgument("n_hashes", rows, f"at most {most} with width={width}", f"n_hashes={most}")
         self._set(epsilon=local_budget("epsilon", self.epsilon), n_hashes=rows, width=width, key=public_key(self.key))
 
-    @property
-    def _per_bit(self) -> Fraction:
-        """What one bit of a report spends."""
-        raise NotImplementedError
-
     @cached_property
-    def flip(self) -> Chance:
-        """The chance 1/(e^b + 1) with which a bit is flipped that spends b."""
-        return logistic(self._per_bit)
-
-    @cached_property
-    def _kept(self) -> float:
-        return chance_value(Chance(a=Fraction(1), d=Fraction(1), x=self._per_bit))
+    def randomiser(self) -> FlipLaw:
+        """The law by which the bits of a report are turned over and priced."""
+        return FlipLaw(self._exact, self.DIFFERING)
 
     @cached_property
     def law(self) -> SupportLaw:

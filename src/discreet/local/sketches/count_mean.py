@@ -5,7 +5,6 @@ keeps whole numbers only, ones per cell and reports per row, and scales them whe
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -19,9 +18,7 @@ from discreet.local.sketches import _kernels as kernels
 from discreet.local.sketches.base import Sketch
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.noise import Generator
-from discreet.noise.reports.coin_bytes import coin_bytes
 from discreet.noise.stream.cipher import expanded
-from discreet.noise.stream.thresholds import chance_value
 
 #: A longer vector is too long to send as a report.
 _WIDEST = 2**20
@@ -69,15 +66,12 @@ class CountMeanSketch(Sketch):
     NAME = "count-mean-sketch"
     WIDEST = _WIDEST
     COUNTER = "ones"
-
-    @property
-    def _per_bit(self) -> Fraction:
-        return self._exact / 2  # two values differ in two bits
+    DIFFERING = 2
 
     @cached_property
     def law(self) -> SupportLaw:
         """The chances of a 1 in the value's bucket and in another, which are those of the estimator."""
-        return SupportLaw(p=self._kept, q=chance_value(self.flip))
+        return SupportLaw(p=self.randomiser.kept, q=self.randomiser.flipped)
 
     @cached_property
     def layout(self) -> Layout:
@@ -99,7 +93,7 @@ class CountMeanSketch(Sketch):
         step = max(1, _BYTES_AT_ONCE // size)
         for start in range(0, n, step):
             part = slice(start, min(start + step, n))
-            flips = coin_bytes(self.flip, (part.stop - start, size), stream)
+            flips = self.randomiser.draw((part.stop - start, size), stream)
             kernels.vector_reports(flips, buckets[part], drawn[part], self.width, self._last_byte, reports[part])
         return reports
 

@@ -7,7 +7,6 @@ out too large (8.1 A1).
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -24,9 +23,7 @@ from discreet.local.sketches.base import Sketch
 from discreet.local.walsh_hadamard import walsh_hadamard
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.noise import Generator
-from discreet.noise.reports.coin_bytes import coin_bytes
 from discreet.noise.stream.cipher import expanded
-from discreet.noise.stream.thresholds import chance_value
 
 
 @dataclass(frozen=True)
@@ -68,6 +65,7 @@ class HadamardSketch(Sketch):
     NAME = "hadamard-sketch"
     WIDEST = 2**30
     COUNTER = "signs"
+    DIFFERING = 1  # the whole budget on the one sign
 
     skip_zero: bool = False
 
@@ -77,10 +75,6 @@ class HadamardSketch(Sketch):
             raise InvalidArgument("width", self.width, "a power of two", f"width={1 << self.width.bit_length()}")
         self._set(skip_zero=checks.choice("skip_zero", self.skip_zero, (False, True)))
 
-    @property
-    def _per_bit(self) -> Fraction:
-        return self._exact  # the whole budget on the one sign
-
     @cached_property
     def law(self) -> SupportLaw:
         """The chances that a report's sign agrees with the bucket of its sender's value, and with another bucket.
@@ -88,12 +82,13 @@ class HadamardSketch(Sketch):
         Two buckets have the same sign at half of the m indices, index 0 among them.
         """
         differ = self.width / (2 * (self.width - self._first))
-        return SupportLaw(p=self._kept, q=self._kept - differ * (self._kept - chance_value(self.flip)))
+        kept, flipped = self.randomiser.kept, self.randomiser.flipped
+        return SupportLaw(p=kept, q=kept - differ * (kept - flipped))
 
     @property
     def constant(self) -> float:
         """What a reported sign is multiplied with, (e^ε + 1)/(e^ε - 1)."""
-        return 1 / (self.law.p - chance_value(self.flip))
+        return 1 / (self.law.p - self.randomiser.flipped)
 
     @property
     def _first(self) -> int:
@@ -113,7 +108,7 @@ class HadamardSketch(Sketch):
         points, stream = self._points(values), expanded(stream)
         n = len(points)
         places = noise.below(self.n_hashes * (self.width - self._first), size=n, rng=stream)
-        flips = coin_bytes(self.flip, (-(-n // 8),), stream)
+        flips = self.randomiser.draw((-(-n // 8),), stream)
         reports = np.empty((n, self.layout.size), np.uint8)
         width, first, row_bits = np.uint64(self.width), np.uint64(self._first), np.uint64(self._row_bits)
         kernels.sign_reports(points, places, flips, self._terms, width, first, row_bits, reports)
@@ -146,5 +141,5 @@ class HadamardSketch(Sketch):
         row, index = (a.ravel() for a in np.meshgrid(np.arange(self.n_hashes), indices, indexing="ij"))
         sign = 1 - (np.bitwise_count(index & self._buckets(value)[row]) & 1)
         rows = [self.layout.pack(sign=sign ^ wrong, row=row, index=index) for wrong in (0, 1)]
-        chances = np.repeat([self.law.p, chance_value(self.flip)], len(row)) / len(row)
+        chances = np.repeat([self.law.p, self.randomiser.flipped], len(row)) / len(row)
         return np.concatenate(rows), chances

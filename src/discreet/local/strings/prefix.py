@@ -30,6 +30,7 @@ from discreet.local.strings.heavy import HeavyHitters, Stage
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
+from discreet.noise.reports.laws import Response
 
 #: Hash functions to draw from where there is no pool: enough that no two reports need to share one, and few enough that
 #: a report is one number of 62 bits, with up to 64 groups and 2^16 buckets.
@@ -144,6 +145,11 @@ class PrefixExtension(Mechanism):
         return LocalHashing(self.epsilon, width, pool=self.pool, key=self.key)
 
     @property
+    def randomiser(self) -> Response:
+        """The law that a bucket is drawn from and priced by."""
+        return self.oracle.randomiser
+
+    @property
     def _ends(self) -> tuple[int, int, int]:
         """How many groups, hash functions to draw from, and buckets there are."""
         return len(self.prefixes), self.functions, self.oracle._g
@@ -168,15 +174,14 @@ class PrefixExtension(Mechanism):
 
     def _encode(self, values: Any, stream: Generator) -> Rows:
         read = self.code.read(values, stream)
-        groups, functions, width = self._ends
+        groups, functions, _ = self._ends
         group = noise.below(groups, size=len(read), rng=stream)
         function = noise.below(functions, size=len(read), rng=stream)
         truth = np.empty(len(read), np.int64)
         for i, bits in enumerate(self.prefixes):
             mine = np.flatnonzero(group == i)
             truth[mine] = self.oracle.family(_hashable(self.code.prefix(read[mine], bits), i), function[mine])
-        bucket = noise.randomized_response(truth, n_values=width, epsilon=self.epsilon, rng=stream)
-        return self.layout.pack(group=group, function=function, bucket=bucket)
+        return self.layout.pack(group=group, function=function, bucket=self.randomiser.draw(truth, stream))
 
     # ---- collector
 

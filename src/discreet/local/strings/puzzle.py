@@ -7,7 +7,6 @@ what does not have that hash, and asks the sketch of whole strings about the res
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +16,6 @@ from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import Budget
-from discreet.core.guarantee import Ledger
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, public_key, rows_within
@@ -28,6 +26,7 @@ from discreet.local.strings.heavy import HeavyHitters, Stage
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
+from discreet.noise.reports.laws import Together
 
 #: Values of the hash that tells which fragments belong together.
 _HASHES = 256
@@ -124,8 +123,14 @@ class FragmentPuzzle(Mechanism):
     @property
     def epsilon(self) -> Budget:  # type: ignore[override]
         """What a user pays: the sum of both budgets, or the larger if every user sends one report."""
-        both = [Fraction(x.exact) for x in (self.epsilon_sequence, self.epsilon_fragment)]  # type: ignore[attr-defined]
-        return Budget(sum(both, Fraction(0)) if self.split == "budget" else max(both))
+        return Budget(self.randomiser.epsilon)
+
+    @cached_property
+    def randomiser(self) -> Together:
+        """The law of both reports, or of one of them."""
+        parts = {"the whole string": self.sequence, "a fragment and the hash of the string": self.fragment}
+        chosen = "" if self.split == "budget" else "one of two reports, drawn at random"
+        return Together(tuple((label, sketch.randomiser) for label, sketch in parts.items()), chosen)
 
     @cached_property
     def words(self) -> Alphabet:
@@ -335,11 +340,6 @@ class FragmentPuzzle(Mechanism):
         return self.words.texts(self.words.symbols(values))
 
     # ---- what it is
-
-    def _spend(self, ledger: Ledger) -> None:
-        scope = ledger if self.split == "budget" else ledger.parallel("one of two reports, drawn at random")
-        scope.spend("the whole string", self.epsilon_sequence)
-        scope.spend("a fragment and the hash of the string", self.epsilon_fragment)
 
     def variance(self, n: int, f: Any = 0, second_moment: Any = None) -> Any:
         """Return the variance of the estimated count of a string that ``f`` of ``n`` reporters hold.

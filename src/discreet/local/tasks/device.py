@@ -23,7 +23,7 @@ from discreet.local.oracles.projective import Geometry, ProjectiveGeometry
 from discreet.local.oracles.subset import SubsetSelection
 from discreet.local.oracles.unary import UnaryEncoding
 from discreet.local.repeated.bit_flip import BitFlip
-from discreet.local.repeated.memo import Memo
+from discreet.local.repeated.memo import DEVICE, Memo
 from discreet.local.repeated.rappor import Rappor
 from discreet.local.sketches.count_mean import CountMeanSketch
 from discreet.local.sketches.hadamard import HadamardSketch
@@ -32,8 +32,6 @@ from discreet.local.tasks.task import Task
 from discreet.local.wire.bits import bits_for
 from discreet.noise.reports.one_device import Coins
 
-#: The one user of a device's memo.
-USER = "device"
 _SAFE = 2**53
 
 
@@ -249,7 +247,7 @@ def _bit_flip(device: Device, m: BitFlip, value: Any, coins: Coins, memo: Memo |
     code = device.code(value)
     if m.memoised:
         held = code if isinstance(m.domain, int) or code < 0 else m.domain[code]
-        reports = m.encode([held], users=[USER], memo=_needed(memo))
+        reports = m.encode([held], users=[DEVICE], memo=_needed(memo))
         return int.from_bytes(reports.rows.tobytes(), "little")
     indices = sorted(_floyd(m.choices.size, m.bits, coins))
     answers = sum((device.tossed("flip", coins) ^ (index == code)) << i for i, index in enumerate(indices))
@@ -260,7 +258,7 @@ def _bit_flip(device: Device, m: BitFlip, value: Any, coins: Coins, memo: Memo |
 
 
 def _rappor(device: Device, m: Rappor, value: Any, coins: Coins, memo: Memo | None) -> int:
-    cohort, stored, _ = m._permanent([plain(value)], [USER], _needed(memo), noise.generator())
+    cohort, stored, _ = m._permanent([plain(value)], [DEVICE], _needed(memo), noise.generator())
     permanent = int.from_bytes(stored.tobytes(), "little")
     bits = sum(device.tossed("one" if permanent >> i & 1 else "zero", coins) << i for i in range(m.bits))
     return bits | int(cohort[0]) << m.bits

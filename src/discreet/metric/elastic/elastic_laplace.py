@@ -177,6 +177,16 @@ class ElasticNoise:
         return ElasticLaw(source)
 
     @property
+    def epsilon(self) -> Exact:
+        """What a report is said to cost within the crowd."""
+        return self.level
+
+    @property
+    def price(self) -> Exact:
+        """What it costs there: the elastic distance within which the loneliest place finds its crowd."""
+        return math.inf if self.level == math.inf else Fraction(float(self.law.crowd_level().max()))
+
+    @property
     def spending(self) -> Spending:
         """What it costs within the crowd's radius."""
         known = self.crowd.describe()
@@ -202,7 +212,7 @@ class ElasticNoise:
         people = as_it_is(self.people)
         return Spending(
             label=f"point, in a crowd of {people}",
-            amount=self.level,
+            law=self,
             neighbours=f"points at elastic distance {as_it_is(float(self.level))}; within it of every point live at "
             f"least {people} people by the declared density (elsewhere the level is that distance)",
             parameters=parameters,
@@ -213,5 +223,4 @@ class ElasticNoise:
         """Report a cell for each row, in the columns' own units."""
         if self.level == math.inf:
             return self.scaling.back(self.scaling.forward(rows))
-        law = self.law
-        return np.asarray(law.places[law.table.draw(law.cells(rows), stream)])
+        return self.law.draw(rows, stream)

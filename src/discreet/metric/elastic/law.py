@@ -108,6 +108,10 @@ class ElasticLaw:
         """The exact chances of every report, for every cell."""
         return self._made.table
 
+    def draw(self, points: Any, stream: Any) -> FloatArray:
+        """Report a place for every point, in the columns' own units."""
+        return np.asarray(self.places[self.table.draw(self.cells(points), stream)])
+
     def cells(self, points: Any) -> IntArray:
         """Return the cells in which points lie; those beyond the box count as at its edge."""
         scaled = self._scaling.forward(self._points(points))

@@ -18,9 +18,8 @@ from discreet.core.checks import Exact
 from discreet.core.domain import Box
 from discreet.errors import InvalidArgument
 from discreet.metric.perturber import Perturber, Spending, checked_domain, numeric_mechanism
+from discreet.noise.reports.laws import NoNoise, Sampled
 from discreet.noise.reports.means import numbers_sent, places_of
-from discreet.noise.reports.subsets import subsets
-from discreet.noise.stream.thresholds import Chance
 
 #: Budgets outside mean nothing, and the doubles that reports are turned into would lose their digits.
 SMALLEST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**4), 10**5
@@ -28,8 +27,16 @@ SMALLEST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**4), 10**5
 _ROWS_AT_ONCE = 1 << 18
 
 
-class ReportLaw(Protocol):
-    """The law of one number's report: chances for a place on the public grid, and what reports stand for."""
+class NumberLaw(Protocol):
+    """The law of one number's report: chances for a place on the public grid, price, and what reports stand for."""
+
+    @property
+    def epsilon(self) -> Exact:
+        """What a report may cost."""
+
+    @property
+    def price(self) -> Exact:
+        """What it costs."""
 
     @property
     def values(self) -> FloatArray:
@@ -82,7 +89,7 @@ class Columnwise(Perturber):
     random_state: Any = None
 
     @abstractmethod
-    def _law(self, epsilon: Fraction) -> ReportLaw:
+    def _law(self, epsilon: Fraction) -> NumberLaw:
         """Return the law of one number's report with a budget of its own; checks the other arguments."""
 
     @property
@@ -91,7 +98,7 @@ class Columnwise(Perturber):
         return self._reports().n_sent
 
     @property
-    def law(self) -> ReportLaw:
+    def law(self) -> NumberLaw:
         """The law of one number's report, on [-1, 1]; the domain must be declared with its columns."""
         return self._reports().law
 
@@ -113,7 +120,7 @@ class ColumnReports:
     epsilon: Exact
     box: Box
     attributes: str
-    make: Callable[[Fraction], ReportLaw]
+    make: Callable[[Fraction], NumberLaw]
     unbiased: bool
 
     @property
@@ -130,19 +137,25 @@ class ColumnReports:
         return math.inf if self.epsilon == math.inf else Fraction(self.epsilon) / self.n_sent
 
     @property
-    def law(self) -> ReportLaw:
+    def law(self) -> NumberLaw:
         """The law of one number's report."""
         if self.epsilon == math.inf:
             raise InvalidArgument("epsilon", math.inf, "finite: without noise there is no law", "epsilon=1.0")
         return self.make(Fraction(self.each))
 
     @property
+    def sampled(self) -> Sampled:
+        """The law of a whole row's report."""
+        return Sampled(self.law, self.n_sent, len(self.box.lower))
+
+    @property
     def spending(self) -> Spending:
         """What a row costs: k numbers with ε/k each."""
         d, k = len(self.box.lower), self.n_sent
+        law = NoNoise() if self.each == math.inf else self.sampled
         return Spending(
             label=f"{k} of {d} numbers, equal parts",
-            amount=self.each * k,
+            law=law,
             neighbours="any two values of every number",
             parameters={
                 "dimension": d,
@@ -159,15 +172,14 @@ class ColumnReports:
         n, d = rows.shape
         chosen = None
         if self.n_sent < d:
-            # k of d numbers, drawn without a look at the row: a number d that is never held, and k of the others.
-            chosen = subsets(np.full(n, d), n_values=d + 1, size=self.n_sent, chance=Chance(), rng=stream)
+            chosen = self.sampled.chosen(n, stream)
         law, out = self.law, np.empty(rows.shape)
         for start in range(0, n, _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
             out[part] = self._report(rows[part], None if chosen is None else chosen[part], law, stream)
         return out
 
-    def _report(self, rows: FloatArray, chosen: IntArray | None, law: ReportLaw, stream: noise.Generator) -> FloatArray:
+    def _report(self, rows: FloatArray, chosen: IntArray | None, law: NumberLaw, stream: noise.Generator) -> FloatArray:
         half = self.box.widths / 2
         middle = self.box.lower + half
         if chosen is None:

@@ -17,6 +17,7 @@ from discreet.core.checks import Exact
 from discreet.core.domain import Box
 from discreet.core.figures import as_it_is
 from discreet.errors import InvalidArgument
+from discreet.metric.laws import AxesLatticeLaw
 from discreet.metric.perturber import Perturber, Spending, checked_domain, numeric_mechanism
 from discreet.metric.points.column_base import local_epsilon
 from discreet.metric.points.lattice import (
@@ -126,11 +127,9 @@ class ColumnLaplace(Perturber):
         if (tops == 0).any():
             raise InvalidArgument("step", self.step, "smaller than every column's width", "step=0.001")
         rounding = rounding_of(step, len(widths), span, reading, summed=True)
-        if level == math.inf:
-            scale = Fraction(0)
-        else:
-            scale = (Fraction(int(tops.sum())) if radius is None else (radius + rounding) / step) / Fraction(level)
-        return ColumnNoise(level, radius, scaling, step, scale, span, rounding, how_read(reading, step, dates))
+        reach = Fraction(int(tops.sum())) if radius is None else (radius + rounding) / step
+        law = AxesLatticeLaw(level, Fraction(0) if level == math.inf else reach / Fraction(level), reach)
+        return ColumnNoise(law, radius, scaling, step, span, rounding, how_read(reading, step, dates))
 
     def _step(self, narrowest: float, span: float, scale: float, radius: Fraction | None, columns: int) -> Fraction:
         if self.step is not None:
@@ -153,17 +152,26 @@ class ColumnLaplace(Perturber):
 class ColumnNoise:
     """The mechanism with all its arguments checked.
 
-    ``scale`` is the noise's, in steps; ``rounding`` is how far apart the lattice can move two rows.
+    ``rounding`` is how far apart the lattice can move two rows.
     """
 
-    level: Exact
+    noise_law: AxesLatticeLaw
     radius: Fraction | None
     scaling: Scaling
     step: Fraction
-    scale: Fraction
     span: float
     rounding: Fraction
     read: str = ""
+
+    @property
+    def level(self) -> Exact:
+        """What is promised."""
+        return self.noise_law.epsilon
+
+    @property
+    def scale(self) -> Fraction:
+        """The noise's scale, in steps."""
+        return self.noise_law.scale
 
     @property
     def rate(self) -> float:
@@ -190,7 +198,7 @@ class ColumnNoise:
         }
         if self.radius is None:
             neighbours = "any two values of every number"
-            return Spending("all numbers, between any two rows", self.level, neighbours, parameters)
+            return Spending("all numbers, between any two rows", self.noise_law, neighbours, parameters)
         radius, rounding = float(self.radius), float(self.rounding)
         parameters |= {"radius": radius, "noise_rate": self.noise_rate if self.scale else "inf", "rounding": rounding}
         if self.scale:
@@ -198,7 +206,7 @@ class ColumnNoise:
         distance = f"distance {as_it_is(radius)}"
         return Spending(
             label=f"all numbers, at {distance}",
-            amount=self.level,
+            law=self.noise_law,
             neighbours=f"rows at {distance}, summed over the columns in the declared units ({OTHER_DISTANCES})",
             parameters=parameters,
             assumptions=(lattice_assumption(f"{float(self.step):.3g}", rounding, radius, self.level, read=self.read),),
@@ -207,6 +215,4 @@ class ColumnNoise:
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:
         """Add noise to rows in the columns' own units."""
         places = to_places(rows, self.scaling, float(self.step))
-        if self.scale:
-            places += noise.discrete_laplace(self.scale, size=places.shape, rng=stream)
-        return to_rows(places, self.scaling, float(self.step))
+        return to_rows(self.noise_law.draw(places, stream), self.scaling, float(self.step))

@@ -7,7 +7,7 @@ columns cost dε, against rate times diameter for the noise it was compared with
 
 from fractions import Fraction
 
-from discreet.metric.points.column_base import Columnwise, ReportLaw
+from discreet.metric.points.column_base import Columnwise, NumberLaw
 from discreet.noise.reports.means import mean_law
 
 #: Half the points of a piecewise report: its variance is within 0.1 % of the continuous one's up to ε = 5.
@@ -17,7 +17,7 @@ STEPS = 1 << 12
 class _Mean(Columnwise):
     METHOD = ""
 
-    def _law(self, epsilon: Fraction) -> ReportLaw:
+    def _law(self, epsilon: Fraction) -> NumberLaw:
         return mean_law(self.METHOD, epsilon, STEPS)
 
 

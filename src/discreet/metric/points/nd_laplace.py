@@ -22,6 +22,7 @@ from discreet.core.checks import Exact
 from discreet.core.domain import Box
 from discreet.errors import InvalidArgument
 from discreet.metric.at_distance import AtDistance, LatticeNoise, read_grid
+from discreet.metric.laws import IsotropicLatticeLaw
 from discreet.metric.perturber import Spending, checked_domain, numeric_mechanism, numeric_names
 from discreet.metric.points.lattice import (
     how_read,
@@ -31,12 +32,10 @@ from discreet.metric.points.lattice import (
     to_rows,
 )
 from discreet.metric.points.law import IsotropicLaw
-from discreet.metric.points.resampling import resample
 from discreet.metric.points.scaling import Scaling, declared_scaling
 from discreet.metric.remap import maps as remaps
 from discreet.metric.remap.prior import read_prior
 from discreet.metric.rows import read_rows
-from discreet.noise.vector.isotropic import IsotropicNoise
 
 REMAPS = ("none", "clip", "grid", "bayes", "resample")
 #: Lattice steps in one standard deviation of a coordinate: rounding then adds nothing that could be seen.
@@ -175,7 +174,7 @@ class NDLaplace(AtDistance):
         rounding = rounding_of(step, scaling.dimension, scaling.diameter, reading)
         return PointNoise(
             level=checks.budget("epsilon", self.epsilon),
-            radius=float(self.radius),
+            radius=checks.positive("radius", self.radius),
             rate=self._rate(rounding),
             rounding=rounding,
             remap=method,
@@ -206,6 +205,13 @@ class PointNoise(LatticeNoise):
         return self.scaling.box
 
     @property
+    def noise_law(self) -> IsotropicLatticeLaw:
+        """The law that noise is drawn from and priced by."""
+        again, reach = self.remap == "resample", (self.radius + self.rounding) / self.step
+        scale = Fraction(0) if self.rate == math.inf else 1 / (Fraction(self.rate) * self.step)
+        return IsotropicLatticeLaw(self.level * (2 if again else 1), scale, reach, again)
+
+    @property
     def spending(self) -> Spending:
         """What it costs at distance ``radius``."""
         metric = {"dimension": self.scaling.dimension, "scaling": self.scaling.to_dict()}
@@ -219,13 +225,8 @@ class PointNoise(LatticeNoise):
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:
         """Add noise to rows in the columns' own units."""
         step = float(self.step)
-        places = to_places(rows, self.scaling, step)
-        if self.rate != math.inf:
-            scale = 1 / (Fraction(self.rate) * self.step)
-            if self.remap == "resample":
-                places = resample(places, scale, [np.trunc(x / step) for x in self.scaling.corners], stream)
-            else:
-                IsotropicNoise.draw(places.shape[1], scale, stream).add(places)
+        corners = [np.trunc(x / step) for x in self.scaling.corners]
+        places = self.noise_law.draw(to_places(rows, self.scaling, step), stream, corners)
         if self.remap in ("none", "resample"):
             return to_rows(places, self.scaling, step)
         return self._remapped(np.multiply(places, step, dtype=np.float64))

@@ -18,6 +18,7 @@ from discreet.core.domain import Box
 from discreet.errors import InvalidArgument
 from discreet.metric.perturber import Perturber, Spending, checked_domain, numeric_mechanism
 from discreet.metric.points.column_base import SMALLEST_EPSILON, clamped, local_epsilon
+from discreet.noise.reports.laws import NoNoise
 from discreet.noise.vector.caps import CapLaw, cap_law, unit
 
 #: A direction is put on the whole numbers up to this, so it is known to nine digits.
@@ -121,7 +122,7 @@ class DirectionReports:
             parameters |= {"cap_cosine": float(law.gamma), "cap_share": law.share, "cap_chance": law.chance}
         return Spending(
             label="one direction",
-            amount=self.epsilon,
+            law=NoNoise() if self.epsilon == math.inf else self.law,
             neighbours="any two values of every number",
             parameters=parameters,
             assumptions=("how long the drawing took is not seen: it depends on the report's coin",),

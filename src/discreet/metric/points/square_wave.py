@@ -7,7 +7,7 @@ from fractions import Fraction
 from discreet.core import checks
 from discreet.core.domain import Box
 from discreet.errors import InvalidType
-from discreet.metric.points.column_base import ColumnReports, Columnwise, ReportLaw
+from discreet.metric.points.column_base import ColumnReports, Columnwise, NumberLaw
 from discreet.noise.reports.square_wave import SquareWaveLaw
 
 
@@ -55,7 +55,7 @@ class SquareWave(Columnwise):
     buckets: int = 1024
     debias: bool = False
 
-    def _law(self, epsilon: Fraction) -> ReportLaw:
+    def _law(self, epsilon: Fraction) -> NumberLaw:
         if not isinstance(self.debias, bool):
             raise InvalidType("debias", self.debias, "True or False", "debias=False")
         return SquareWaveLaw(epsilon, checks.whole("buckets", self.buckets, low=2, high=2**20), self.debias)

@@ -40,7 +40,7 @@ def draw(mechanism: NDLaplace, point: Any, reports: int, delta: float) -> Any:
     drawn = noise.perturb(np.tile(place, (count, 1)), generator(0))
     law = mechanism.law
     alpha = law.accuracy_radius(delta)
-    level = float(noise.spending.amount)  # of the whole: drawing again until a point fits doubles it
+    level = float(noise.noise_law.epsilon)  # of the whole: drawing again until a point fits doubles it
     figure = go.Figure()
     figure.add_trace(
         go.Scatter(x=drawn[:, 0], y=drawn[:, 1], mode="markers", name=f"{count} reports of the place",
@@ -48,8 +48,8 @@ def draw(mechanism: NDLaplace, point: Any, reports: int, delta: float) -> Any:
     )  # fmt: skip
     rings = (
         (alpha, TEAL, "solid", f"accuracy: {1 - delta:.0%} of reports lie within {alpha:.3g}"),
-        (noise.radius, MARK, "dash",
-         f"indistinguishable: places {noise.radius:.3g} apart look alike up to e^{level:.3g}"),
+        (float(noise.radius), MARK, "dash",
+         f"indistinguishable: places {float(noise.radius):.3g} apart look alike up to e^{level:.3g}"),
     )  # fmt: skip
     for size, colour, dash, label in rings:
         ring = _ring(noise.scaling, place, size)
@@ -62,7 +62,7 @@ def draw(mechanism: NDLaplace, point: Any, reports: int, delta: float) -> Any:
                                                                                         "symbol": "x"})
     )  # fmt: skip
     figure.update_layout(
-        title={"text": f"n-dimensional Laplace, level {level:.3g} at distance {noise.radius:.3g} "
+        title={"text": f"n-dimensional Laplace, level {level:.3g} at distance {float(noise.radius):.3g} "
                f"(rate {mechanism.rate:.3g}), {law.dimension} columns", "font": {"size": 15}},
         template="plotly_white", width=760, height=720, xaxis_title=numeric.names[0], yaxis_title=numeric.names[1],
         legend={"orientation": "h", "y": -0.14, "x": 0},

@@ -22,10 +22,11 @@ from discreet.core.checks import Exact
 from discreet.core.domain import Box, Domain
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.metric.at_distance import AtDistance, LatticeNoise, read_grid
+from discreet.metric.laws import SphereLatticeLaw
 from discreet.metric.perturber import Spending, numeric_names
 from discreet.metric.remap.prior import read_prior
 from discreet.metric.sphere import globe
-from discreet.noise.vector.spherical import SphericalNoise
+from discreet.noise.reports.laws import Response
 
 REMAPS = ("none", "grid", "bayes")
 WORLD = ((-90.0, 90.0), (-180.0, 180.0))
@@ -139,7 +140,7 @@ class SphericalLaplace(AtDistance):
         names = (self.latitude or _LATITUDES[0], self.longitude or _LONGITUDES[0])
         return Domain(dict(zip(names, WORLD, strict=True)))
 
-    def _mechanisms(self, domain: Domain) -> tuple[Any, dict[str, Exact]]:
+    def _mechanisms(self, domain: Domain) -> tuple[Any, dict[str, Response]]:
         columns = self._columns(domain)
         numbers, categories = super()._mechanisms(domain)
         return replace(numbers, turned=columns[0] > columns[1]), categories
@@ -185,7 +186,7 @@ class SphericalLaplace(AtDistance):
         method = checks.choice("remap", self.remap, REMAPS)
         return PlaceNoise(
             level=checks.budget("epsilon", self.epsilon),
-            radius=float(self.radius),
+            radius=checks.positive("radius", self.radius),
             rate=rate,
             rounding=rounding,
             remap=method,
@@ -235,6 +236,12 @@ class PlaceNoise(LatticeNoise):
         return globe.EARTH * min(angle, math.pi)
 
     @property
+    def noise_law(self) -> SphereLatticeLaw:
+        """The law that noise is drawn from and priced by; angles on the sphere."""
+        scale = Fraction(0) if self.rate == math.inf else 1 / (Fraction(self.rate) * _EARTH)
+        return SphereLatticeLaw(self.level, scale, (self.radius + self.rounding) / _EARTH, self.quarter)
+
+    @property
     def spending(self) -> Spending:
         """What it costs at distance ``radius``."""
         metric = {"scaling": {"kind": "sphere", "radius": globe.EARTH, "unit": "metre"}}
@@ -251,9 +258,7 @@ class PlaceNoise(LatticeNoise):
 
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:
         """Move rows by noise."""
-        places = globe.to_places(self.clean(rows), self.quarter)
-        if self.rate != math.inf:
-            SphericalNoise.draw(1 / (Fraction(self.rate) * _EARTH), self.quarter, stream).move(places)
+        places = self.noise_law.draw(globe.to_places(self.clean(rows), self.quarter), stream)
         return self._remapped(globe.to_rows(places, self.quarter))[:, self._order]
 
     def _remapped(self, rows: FloatArray) -> FloatArray:

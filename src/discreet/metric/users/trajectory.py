@@ -34,9 +34,10 @@ from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee, Ledger
+from discreet.core.guarantee import Guarantee
 from discreet.core.people import persons
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.metric.laws import AxesLatticeLaw, TrajectoryLaw
 from discreet.metric.perturber import IN_ORDER, ORDERS, PUBLIC_DOMAIN, numeric_names
 from discreet.metric.points.lattice import lattice_assumption, short
 from discreet.metric.points.nd_laplace import NDLaplace, PointNoise
@@ -238,7 +239,7 @@ class Trajectory:
         if len(numeric_names(domain)) < len(domain):
             raise SchemaError("a trajectory has numeric columns only; report categories by a mechanism of their own")
         numbers, _ = self.mechanism._mechanisms(domain)
-        price = numbers.spending.amount
+        price = numbers.noise_law.epsilon
         if price == math.inf:
             raise InvalidArgument("epsilon", math.inf, "finite in a trajectory's mechanism", "epsilon=1.0")
         if price > self.budget:
@@ -251,6 +252,12 @@ class Trajectory:
             raise InvalidArgument("radius", self.mechanism.radius, expected, "radius=0.1")
         return numbers, Fraction(price)
 
+    def _law(self, numbers: PointNoise | PlaceNoise) -> TrajectoryLaw:
+        """Return the law of tests and fresh places; a step of the tests makes up for reading and rounding."""
+        reach = (self._radius + _reading(numbers, self._step)) / self._step + 2
+        test = AxesLatticeLaw(self.test_epsilon, reach / self.test_epsilon, reach)
+        return TrajectoryLaw(self.budget, test, numbers.noise_law)
+
     def _guarantee(self, domain: Domain, numbers: Any, point: Fraction, order: str, seeded: bool) -> Guarantee:
         spending = numbers.spending
         facts = dict(spending.parameters)
@@ -260,10 +267,8 @@ class Trajectory:
         facts["epsilon_at_diameter"] = float(self.budget) * max(facts["diameter"] / float(self._radius), 1.0)
         degrees = " degrees" if isinstance(numbers, PlaceNoise) else ""
         tested = f"distances tested in steps of {float(self._step):.3g}{numbers.UNIT}"
-        spent = Ledger(self.budget)
-        spent.spend("tests and fresh places of one user, together at most", self.budget)
-        return Guarantee.from_ledger(
-            spent,
+        return Guarantee.of_law(
+            self._law(numbers),
             model="metric",
             unit="one user's trajectory",
             neighbours=f"two trajectories of one length, at all times {spending.neighbours.partition(' (')[0]} or less",
@@ -303,7 +308,7 @@ class _UsersSoFar:
         self._numbers = numbers
         self._step = float(plan._step)
         self._threshold = int(plan.threshold // plan._step)
-        self._scale = ((plan._radius + _reading(numbers, plan._step)) / plan._step + 2) / plan.test_epsilon
+        self._tests = plan._law(numbers).test
         common = math.lcm(point.denominator, plan.test_epsilon.denominator)
         self._test, self._point = int(plan.test_epsilon * common), int(point * common)
         self._budget = math.floor(plan.budget * common)
@@ -318,8 +323,7 @@ class _UsersSoFar:
         far = np.zeros(len(users), bool)
         if tested.any():
             counts = self._far_counts(rows[tested], self.last[users[tested]])
-            noisy = counts + noise.discrete_laplace(self._scale, size=len(counts), rng=stream)
-            far[tested] = noisy > self._threshold
+            far[tested] = self._tests.draw(counts, stream) > self._threshold
         drawn = new | far
         if drawn.any():
             self.last[users[drawn]] = self._numbers.perturb(np.ascontiguousarray(rows[drawn]), stream)

@@ -82,11 +82,15 @@ def randomized_response(values: npt.ArrayLike, *, n_values: int, epsilon: float,
     k = checks.whole("n_values", n_values, low=2, high=2**62)
     budget = checks.budget("epsilon", epsilon)
     codes = checks.whole_array("values", values)
-    truth = np.clip(codes, 0, k - 1).ravel()
-    width, mask = byte_width(k - 1)
+    return respond(np.clip(codes, 0, k - 1), k, keep_chance(k, budget), rng)
+
+
+def respond(truth: IntArray, n_values: int, keep: ExactChance, rng: object) -> IntArray:
+    """Keep each number with an exact chance, else draw one of the others below ``n_values``: what laws use."""
+    flat, (width, mask) = truth.ravel(), byte_width(n_values - 1)
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
-        return kernels.respond(digit_table((keep_chance(k, budget),), precision), truth, k - 1, width, mask, *state)
+        return kernels.respond(digit_table((keep,), precision), flat, n_values - 1, width, mask, *state)
 
-    out: IntArray = draw(kernel, codes.shape, rng, bytes_each=1.01 + width)
+    out: IntArray = draw(kernel, truth.shape, rng, bytes_each=1.01 + width)
     return out

@@ -18,6 +18,7 @@ Each has a ratio of exactly E between the chances of a report under t = 1 and t 
 random rounding is a mixture over centres, and every centre has chances between Q and E Q.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -27,6 +28,7 @@ import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.noise.reports import _means_kernels as kernels
+from discreet.noise.reports.laws import Coin, GroupLaw, ReportLaw
 from discreet.noise.stream.draw import draw
 from discreet.noise.stream.thresholds import Chance, chance_value, digit_table, exponential_decay
 from discreet.noise.stream.uniform import byte_width
@@ -63,7 +65,7 @@ def places_of(values: FloatArray, low: Any, high: Any) -> IntArray:
 
 
 @dataclass(frozen=True)
-class Window:
+class Window(GroupLaw):
     """A point among ``size``, where a window of ``width`` of them has e^ε times the chance of the others.
 
     Examples
@@ -78,9 +80,14 @@ class Window:
     size: int
 
     @property
-    def inside(self) -> Chance:
-        """The chance of the window, W E/(W E + L - W)."""
-        return Chance(a=Fraction(self.width), c=Fraction(self.width), d=self._others, x=self.epsilon)
+    def inner(self) -> int:
+        """The points of the window."""
+        return self.width
+
+    @property
+    def outer(self) -> int:
+        """The other points."""
+        return self.size - self.width
 
     @cached_property
     def near(self) -> float:
@@ -90,23 +97,20 @@ class Window:
     @cached_property
     def far(self) -> float:
         """The chance of each other point."""
-        outside = Chance(b=self._others, c=Fraction(self.width), d=self._others, x=self.epsilon)
-        return chance_value(outside) / float(self._others)
-
-    @property
-    def _others(self) -> Fraction:
-        return Fraction(self.size - self.width)
+        others = Fraction(self.outer)
+        outside = Chance(b=others, c=Fraction(self.width), d=others, x=self.epsilon)
+        return chance_value(outside) / self.outer
 
     @cached_property
     def _sizes(self) -> IntArray:
-        return np.array([*byte_width(self.width), *byte_width(self.size - self.width)], np.int64)
+        return np.array([*byte_width(self.width), *byte_width(self.outer)], np.int64)
 
     def draw(self, starts: IntArray, rng: object) -> IntArray:
         """Draw a point for every window, given by its first point."""
 
         def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
             table = digit_table((self.inside,), precision)
-            return kernels.windows(table, starts, self.width, self.size - self.width, self._sizes, *state)
+            return kernels.windows(table, starts, self.width, self.outer, self._sizes, *state)
 
         out: IntArray = draw(kernel, starts.shape, rng, bytes_each=4.0)
         return out
@@ -119,7 +123,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class DuchiLaw:
+class DuchiLaw(ReportLaw):
     """A sign: report 0 is minus, 1 is plus.
 
     Examples
@@ -142,6 +146,15 @@ class DuchiLaw:
     def informed(self) -> Chance:
         """The chance θ = (E - 1)/(E + 1) that the value is looked at."""
         return Chance(a=Fraction(1), b=Fraction(-1), d=Fraction(1), x=self.epsilon)
+
+    @property
+    def coins(self) -> dict[str, Coin]:
+        """The coin whose heads look at the value."""
+        return {"informed": Coin(self.informed, up=False)}
+
+    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
+        """Return the ratio of the chances of a sign at the two ends, (1 + θ)/(1 - θ)."""
+        return (1 + heads["informed"]) / (1 - heads["informed"])
 
     @cached_property
     def values(self) -> FloatArray:
@@ -166,7 +179,7 @@ class DuchiLaw:
 
 
 @dataclass(frozen=True)
-class PiecewiseLaw:
+class PiecewiseLaw(ReportLaw):
     """A point of -M..M, numbered from 0.
 
     Examples
@@ -186,6 +199,15 @@ class PiecewiseLaw:
         wanted = size * chance_value(Chance(b=Fraction(1), d=Fraction(1), x=self.epsilon / 2))
         half = min(max(round((wanted - 1) / 2), 0), self.steps - 1)
         return Window(self.epsilon, 2 * half + 1, size)
+
+    @property
+    def coins(self) -> dict[str, Coin]:
+        """The coin of the window; the rounding of the centre mixes windows, whose ratio is no larger."""
+        return self.window.coins
+
+    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
+        """Return the ratio of the chances of a point inside a window and outside it."""
+        return self.window.ratio(heads)
 
     @property
     def reach(self) -> int:
@@ -232,7 +254,7 @@ class PiecewiseLaw:
 
 
 @dataclass(frozen=True)
-class HybridLaw:
+class HybridLaw(ReportLaw):
     """A point or a sign: first the points of the piecewise law, then minus and plus.
 
     Examples
@@ -259,6 +281,15 @@ class HybridLaw:
     def choice(self) -> Chance:
         """The chance 1 - e^(-ε/2) of a point."""
         return Chance(a=Fraction(1), b=Fraction(-1), x=self.epsilon / 2)
+
+    @property
+    def coins(self) -> dict[str, Coin]:
+        """The coins of both laws; which of them is used does not depend on the value."""
+        return {**self.points.coins, **self.signs.coins}
+
+    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
+        """Return the larger ratio of the two laws."""
+        return max(self.points.ratio(heads), self.signs.ratio(heads))
 
     @property
     def _shares(self) -> tuple[float, float]:

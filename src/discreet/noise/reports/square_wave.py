@@ -3,6 +3,7 @@
 Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li (2020), in its integer form (spec local-sketches, C.15).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.noise.reports.laws import Coin, ReportLaw
 from discreet.noise.reports.means import HALF, Window
 
 
@@ -47,7 +49,7 @@ def square_wave(epsilon: Fraction, buckets: int) -> Window:
 
 
 @dataclass(frozen=True)
-class SquareWaveLaw:
+class SquareWaveLaw(ReportLaw):
     """The square wave for places on the public grid of `discreet.noise.reports.means`, with a number for every report.
 
     A report stands for the middle of its bucket, buckets beyond the ends included. Its mean is then c t + rest, where
@@ -70,6 +72,15 @@ class SquareWaveLaw:
     def window(self) -> Window:
         """The law of a point given a bucket."""
         return square_wave(self.epsilon, self.buckets)
+
+    @property
+    def coins(self) -> dict[str, Coin]:
+        """The coin of the window."""
+        return self.window.coins
+
+    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
+        """Return the ratio of the chances of a bucket inside a window and outside it."""
+        return self.window.ratio(heads)
 
     @property
     def pull(self) -> float:

@@ -22,6 +22,7 @@ largest. A cap below 2^-10 of the sphere would take too long to hit, so γ stops
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -34,6 +35,7 @@ from scipy.special import betainc, gammaln
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.core.jit import jit
 from discreet.noise.reports.coins import toss
+from discreet.noise.reports.laws import Coin, ReportLaw, either_way
 from discreet.noise.stream.generator import Generator, generator
 from discreet.noise.stream.thresholds import Chance, chance_value
 from discreet.noise.vector.isotropic import IsotropicNoise
@@ -74,7 +76,7 @@ def cap_share(gamma: float, dimension: int) -> float:
 
 
 @dataclass(frozen=True)
-class CapLaw:
+class CapLaw(ReportLaw):
     """The law of a report about a direction in n dimensions.
 
     Examples
@@ -125,6 +127,16 @@ class CapLaw:
     def inside(self) -> Chance:
         """The chance p of a report in the cap, e^ε q'/(e^ε q' + 1 - q')."""
         return Chance(a=self.least_share, c=self.least_share, d=1 - self.least_share, x=self.epsilon)
+
+    @property
+    def coins(self) -> dict[str, Coin]:
+        """The coin of the cap."""
+        return {"inside": Coin(self.inside, up=False)}
+
+    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
+        """Return the largest ratio of the chances of a vector inside a cap of the least share and outside one."""
+        share = self.least_share
+        return either_way(heads["inside"] * (1 - share) / ((1 - heads["inside"]) * share))
 
     @property
     def chance(self) -> float:

@@ -64,7 +64,7 @@ export class Coins {
   below(bound: number): number;
 }
 
-/** Turns values into reports of one task. Use `Client`, unless you simulate devices. */
+/** Turns values into reports of one task; refuses one that is not sound. Use `Client`, unless you simulate devices. */
 export class Device {
   constructor(task: string | object, labels?: string[]);
   code(value: Value): number;

@@ -7,7 +7,7 @@
 const RULES = 1, BATCH = 100, MOST_WAITING = 1000, LONGEST_PAUSE = 3600e3;
 const P = 2n ** 61n - 1n, WORD = 2n ** 64n;
 const big = BigInt, small = Number, { isArray } = Array, { isSafeInteger } = Number;
-const { abs, ceil, exp, floor, log, min } = Math, { entries, keys } = Object, { parse, stringify } = JSON;
+const { abs, ceil, floor, min } = Math, { entries, keys } = Object, { parse, stringify } = JSON;
 const bytesOf = (...x) => Uint8Array.from(...x), { crypto } = globalThis;
 const random = (n) => crypto.getRandomValues(new Uint8Array(n)), cut = (x) => big.asUintN(64, x);
 
@@ -338,61 +338,147 @@ async function stored(personal, value) {
   return (place) => storedWord(key, place);
 }
 
-/** What a report costs by the very coins and numbers that its maker uses: a task cannot ask for more than it says. */
-function cost({ m, size, task }) {
-  const { mechanism, order } = m;
-  // Which mechanism it is, by first and last letter; what else a task may hold must not matter.
-  const kind = mechanism[0] + mechanism.at(-1);
-  const odds = (name) => {
-    const digits = task.coins[name], n = name === "stored" ? 16 : 32;
-    if (!isHex(digits, n)) return NaN;
-    const heads = big("0x" + digits);
-    return log(small(heads) / small(16n ** big(n) - heads));
-  };
-  const chance = (name) => 1 / (1 + exp(-odds(name)));
-  if (![m.size, m.bits, m.width, m.hashes].every((x) => x == null || isSafeInteger(x))) return NaN;
-  if (kind === "rr") {
-    const turned = chance("stored"), q = chance("one"), p = chance("zero");
-    const one = q + turned * (p - q), zero = p + turned * (q - p);
-    return m.hashes * abs(log((one * (1 - zero)) / (zero * (1 - one))));
+// ---- what a task may ask
+
+/** Is a/b at most e^(n/d)? Exactly: the series is summed in whole numbers, up to 2^320, until that decides. */
+function within(a, b, [n, d]) {
+  for (let bits = 640n; ; bits *= 2n) {
+    let sum = 0n;
+    for (let i = 1n, term = 1n << bits; term; term = (term * n) / (d * i++)) sum += term;
+    if (a << bits <= b * sum) return true;
+    if (a << bits > b * (sum + (1n << 320n))) return false;
   }
-  if (kind === "ug") return odds("held") - odds("other");
-  if (kind === "sn") return odds("hold") + log((size - m.size) / m.size);
-  if (kind === "py") {
-    let prime = 2;
-    while (order % prime && prime < order) prime++;
-    if (prime !== order) return NaN;
-    const { points, on } = geometry(order, size);
-    return odds("on") + log((points - on) / on);
-  }
-  // A flip for each of two bits in which values differ, or for the one bit there is.
-  if (kind === "hh") return -odds("flip");
-  if (kind === "ch") return -2 * odds("flip");
-  if (kind === "bp") return -(m.bits > 1 ? 2 : 1) * odds(m.memoised ? "stored" : "flip");
-  return odds("keep") + log((kind === "de" ? size : kind === "he" ? 2 ** m.bits : m.width) - 1);
+}
+
+const isWhole = (x, low, high) => isSafeInteger(x) && x >= low && x <= high;
+const isText = (x) => typeof x === "string" && x.normalize("NFC") === x && !/\p{Cs}/u.test(x);
+const isName = (x) => typeof x === "string" && x.trim() && [...x].length <= 100 && !/(?! )[\p{C}\p{Z}]/u.test(x);
+const isTime = (x) => /^[1-9]\d{3}-.{14}Z$/.test(x) && !isNaN(new Date(x)) && new Date(x).toISOString() === x.slice(0, 19) + ".000Z";
+const isList = (x) => isArray(x) && x.length > 1 && new Set(x).size === x.length && x.every((y) => isText(y) || isSafeInteger(y));
+const isDomain = (x) => isWhole(x, 2, 2 ** 32) || (isList(x) && new Set(x.map(String)).size === x.length);
+const has = (x, fields) => !isArray(x) && String(keys(x).sort()) === fields;
+/** A rational in lowest terms, as text of at most so many digits. */
+const exact = (text, digits = 400) => {
+  const found = typeof text === "string" && text.length < 5e3 && /^\d+(\/[1-9]\d*)?$/.test(text) && amount(text);
+  if (!found || shown(plus(found, [0n, 1n])) !== text || String(found[1]).length > digits) throw Error();
+  return found;
+};
+
+/** Of every mechanism: its fields, and whether they and its coins are sound. `paid` and `turned` look at one coin each. */
+const KINDS = {
+  __proto__: null,
+  "direct-response": ["domain,epsilon,mechanism", (m, d, { paid }) => paid("keep", d - 1)],
+  "unary-encoding": ["domain,epsilon,mechanism,variant", ({ variant }, d, { paid, turned, heads }) =>
+    variant === "symmetric" ? paid("held", 1, 1, 2) && turned("other", 2)
+    : variant === "optimised" && heads("held") === 1n << 127n && turned("other")],
+  "subset-selection": ["domain,epsilon,mechanism,size", ({ size }, d, { paid }) =>
+    isWhole(size, 1, d - 1) && paid("hold", d - size, size)],
+  "local-hashing": ["candidates,epsilon,key,mechanism,pool,width", ({ candidates, pool, width }, d, { paid }) =>
+    isWhole(width, 2, 2 ** 32) && (pool === null ? isDomain(candidates) : candidates === null && isPool(pool, width))
+    && paid("keep", width - 1)],
+  "prefix-extension": ["alphabet,bits,epsilon,key,length,mechanism,other,pool,steps,width", (m, d, { paid }) => {
+    const { alphabet, other, steps, width, pool } = m, letters = [...alphabet];
+    const each = bitsFor(letters.length + 1 + !letters.includes(other));
+    return typeof alphabet === "string" && isWhole(letters.length, 1, 65534) && new Set(letters).size === letters.length
+      && letters.every(isText) && isText(other) && [...other].length === 1 && m.bits === null && isWhole(m.length, 1, 256)
+      && isArray(steps) && steps.length < 65 && steps.every((x) => isWhole(x, 1, 20))
+      && steps.reduce((x, y) => x + y) === m.length * each
+      && isWhole(width, 2, 65536) && isPool(pool, width * steps.length) && paid("keep", width - 1);
+  }],
+  "hadamard-response": ["bits,domain,epsilon,mechanism", ({ bits }, d, { paid }) =>
+    isWhole(bits, 1, min(bitsFor(d), 20)) && paid("keep", 2 ** bits - 1)],
+  "projective-geometry": ["domain,epsilon,mechanism,order", ({ order }, d, { paid }) => {
+    if (d > 2 ** 29 || !isWhole(order, 2, 2 ** 30)) return false;
+    for (let x = 2; x * x <= order; x++) if (order % x === 0) return false;
+    const { points, on } = geometry(order, d);
+    return points <= 2 ** 30 && paid("on", points - on, on);
+  }],
+  "count-mean-sketch": ["epsilon,key,mechanism,n_hashes,width", ({ n_hashes, width }, d, { turned }) =>
+    isWhole(n_hashes, 1, 2 ** 20) && isWhole(width, 2, min(2 ** 20, 2 ** 31 / n_hashes)) && turned("flip", 2)],
+  "hadamard-sketch": ["epsilon,key,mechanism,n_hashes,skip_zero,width", ({ n_hashes, width, skip_zero }, d, { turned }) =>
+    isWhole(n_hashes, 1, 2 ** 20) && isWhole(width, 2, min(2 ** 30, 2 ** 31 / n_hashes)) && !(width & (width - 1))
+    && !!skip_zero === skip_zero && turned("flip")],
+  "bit-flip": ["bits,domain,epsilon,mechanism,memoised", ({ bits, memoised }, d, { turned }) =>
+    isWhole(bits, 1, min(d, 4096)) && !!memoised === memoised && turned(memoised ? "stored" : "flip", min(bits, 2))],
+  rappor: ["bits,cohorts,f,hashes,key,mechanism,p,q", (m, d, { epsilon: [n, under], heads }) => {
+    const [f, p, q] = [m.f, m.p, m.q].map((x) => exact(x, 60)), GRID = 10n ** 12n, { bits, hashes } = m;
+    const near = (name, [x, y], up) => {
+      const all = unit(name), found = (x * all + (up ? y - 1n : 0n)) / y;
+      return heads(name) === (found < all ? found : all - 1n);
+    };
+    // The chances of a 1 where the Bloom bit is 1 and where it is 0, over `all`: the larger one first.
+    const all = 2n * f[1] * p[1] * q[1], one = q[0] * p[1] * 2n * f[1], zero = p[0] * q[1] * 2n * f[1];
+    const gap = (f[0] * (one - zero)) / (2n * f[1]), more = one > zero;
+    const [high, low] = more ? [one - gap, zero + gap] : [zero + gap, one - gap];
+    if (!isWhole(bits, 2, 65536) || !isWhole(hashes, 1, 64) || !isWhole(m.cohorts, 1, 65536)) return false;
+    if ([f, p, q].some(([x, y]) => x > y) || f[0] === f[1] || one === zero || low <= 0n || high >= all) return false;
+    const first = big(min(hashes, bits - 1)), second = big(min(hashes, bits - small(first)));
+    const [a, b] = high * (all - high) > low * (all - low) ? [first, second] : [second, first];
+    const cost = [high ** a * (all - low) ** b, low ** a * (all - high) ** b];
+    return (n * GRID) % under === 0n && within(...cost, [n, under]) && !within(...cost, [n * GRID - under, under * GRID])
+      && near("stored", [f[0], 2n * f[1]], true) && near("one", q, !more) && near("zero", p, more);
+  }],
+};
+const isPool = (pool, width) => pool === 1 || isWhole(pool, 1, 2 ** 31 / width);
+const unit = (name) => 1n << (name === "stored" ? 64n : 128n);
+const FIELDS = "candidates,client,closes,coins,epsilon,format,key_window,mechanism,minimum,name,opens,per_day,period,version,wanted";
+
+/** Read a task; refuse all but the one text of a sound one, whose coins cost epsilon and no less than they must. */
+function checked(text) {
+  try {
+    const task = typeof text === "string" ? parse(text) : text, { mechanism: m, coins, candidates, wanted } = task;
+    const [fields, sound] = typeof m.mechanism === "string" && KINDS[m.mechanism];
+    const epsilon = exact(task.epsilon), perDay = exact(task.per_day), listed = m.domain ?? m.candidates;
+    let used = 0;
+    const heads = (name) => {
+      used++;
+      if (!isHex(coins[name], name === "stored" ? 16 : 32)) throw Error();
+      return big("0x" + coins[name]);
+    };
+    // A coin must be the largest whose price, ln(heads/tails · outer/inner), is within its part of epsilon.
+    const largest = (head, tail, outer, inner, parts) => {
+      const limit = [epsilon[0], epsilon[1] * big(parts)], [x, y] = [big(outer), big(inner)];
+      return within(head * x, tail * y, limit) && !within((head + 1n) * x, (tail - 1n) * y, limit);
+    };
+    const law = {
+      epsilon, heads,
+      paid: (name, outer, inner = 1, parts = 1, head = heads(name)) => largest(head, unit(name) - head, outer, inner, parts),
+      turned: (name, parts = 1, tail = heads(name)) => largest(unit(name) - tail, tail, 1, 1, parts),
+    };
+    const day = 86400, long = 366 * day;
+    if (
+      (typeof text !== "string" || (text.length <= 1 << 24 && canonical(task) === text))
+      && has(task, FIELDS) && has(m, fields) && task.format === "discreet.task" && task.version === 1 && task.client === RULES
+      && isName(task.name) && isTime(task.opens) && isTime(task.closes) && task.opens < task.closes
+      && isWhole(wanted, 1, 1e15) && isWhole(task.minimum, 1, wanted)
+      && isWhole(task.period, 60, long) && isWhole(task.key_window, 60, long)
+      && !more([1n, 1000000n], perDay) && !more(perDay, [200n, 1n]) && !more(epsilon, perDay)
+      && (m.epsilon === undefined || (m.epsilon === task.epsilon && !more([1n, 1000000n], epsilon) && String(epsilon[0]).length <= 400))
+      && (m.key === undefined || isHex(m.key, 32)) && (m.domain === undefined || isDomain(m.domain))
+      && (candidates === null
+        || (!isArray(listed) && (m.domain || listed == null)
+          && (isArray(candidates) ? isList(candidates) && (m.domain ?? candidates.length) === candidates.length
+            : has(candidates, "file,sha256") && isName(candidates.file) && isHex(candidates.sha256, 64))))
+      && sound(m, isArray(m.domain) ? m.domain.length : m.domain, law) && keys(coins).length === used
+    ) return task;
+  } catch {}
+  throw new Refused("task", "not a sound task");
 }
 
 /** Turns values into reports of one task. */
 export class Device {
   constructor(text, labels) {
-    const task = typeof text === "string" ? parse(text) : text;
-    const m = task.mechanism;
-    if (task.format !== "discreet.task" || task.version !== 1 || task.client !== RULES || !MAKERS[m.mechanism])
-      throw Error("unknown kind of task");
+    const task = checked(text), m = task.mechanism;
     Object.assign(this, { task, m, terms: new Map(), coins: {} });
     for (const [name, digits] of entries(task.coins))
       this.coins[name] = name === "stored" ? big("0x" + digits) : unhex(digits);
     if (m.key) this.key = unhex(m.key);
-    let listed = task.candidates;
-    if (listed && !isArray(listed)) listed = labels;
-    if (m.domain !== undefined) {
-      const names = isArray(m.domain) ? m.domain : listed;
+    if (m.domain) {
+      const names = isArray(m.domain) ? m.domain : task.candidates && (isArray(task.candidates) ? task.candidates : labels);
       this.size = isArray(m.domain) ? m.domain.length : m.domain;
-      if (task.candidates && names?.length !== this.size) throw Error("not the labels of the task");
+      if (task.candidates && (!isList(names) || names.length !== this.size)) throw new Refused("task", "not the labels of the task");
       if (names) this.codes = new Map(names.map((label, i) => [label, i]));
     }
-    const epsilon = near(amount(task.epsilon));
-    if (!(cost(this) <= epsilon * (1 + 1e-9) + 1e-11)) throw Error("the coins tell more than epsilon");
   }
   /** The number of a value in the declared list, -1 if it is not in it. */
   code(value) {
@@ -615,7 +701,7 @@ export class Client {
       throw new Refused("task", `the task of "${question}" ${why}`);
     };
     if (hex(await sha256(utf8(text))) !== digest) refuse("is not pinned");
-    const task = parse(text);
+    const task = checked(text);
     for (const [what, asked] of [["report", task.epsilon], ["day", task.per_day]])
       if (more(amount(asked), this.ceilings[what]))
         throw new Refused("ceiling", `"${question}" asks for ${asked} per ${what}, ${near(this.ceilings[what])} is allowed`);

@@ -1,0 +1,416 @@
+"""The law of a report: one frozen object for its chances, its price and its draw.
+
+A report is made of *coins*. Each has an exact chance. Vectors of reports are drawn with the exact chances
+(`discreet.noise.stream.thresholds`); a single device compares random bytes with a *threshold*, the chance as a whole
+number over 256^16 (256^8 if the coin is stored), rounded towards privacy.
+
+The price. For the thresholds, the largest ratio of the chances of one report under two values is a rational number. It
+is taken over both directions, so coins that are turned round cost what they tell. Its logarithm is the price, rounded
+up. A law states its ``epsilon``: the exact chances cost that, the thresholds never more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discreet.core.arrays import ByteArray, IntArray
+from discreet.core.checks import Exact
+from discreet.noise.reports import projective, stored
+from discreet.noise.reports.bases import independent_vectors
+from discreet.noise.reports.coin_bytes import coin_bytes
+from discreet.noise.reports.coins import keep_chance, respond
+from discreet.noise.reports.stored import Keys
+from discreet.noise.reports.subsets import subsets
+from discreet.noise.stream.thresholds import Chance, chance_value, enclose_exp, logistic
+
+#: Base-256 digits of a threshold, and of one for stored coins, which are words of 64 bits.
+DIGITS, STORED = 16, 8
+#: Decimal digits of a price.
+_PRECISION = 60
+
+
+class Coin(NamedTuple):
+    """A chance, and the side its threshold is rounded to: up if heads hide the truth, down if they tell it."""
+
+    chance: Chance
+    up: bool
+    digits: int = DIGITS
+
+    @property
+    def threshold(self) -> int:
+        """The chance as a whole number over 256^digits; one on that grid is left as it is."""
+        chance, unit = self.chance, 1 << 8 * self.digits
+        if chance.b == chance.d == 0 or chance.x == 0:
+            value = (chance.a + chance.b) / (chance.c + chance.d) * unit
+            whole = math.ceil(value) if self.up else math.floor(value)
+        else:
+            whole = int.from_bytes(chance.digits(self.digits), "big") + self.up  # not rational, hence not on the grid
+        return min(whole, unit - 1)
+
+
+def within(ratio: Fraction, epsilon: Exact) -> bool:
+    """Tell whether a ratio is at most e^ε: exactly.
+
+    Examples
+    --------
+    >>> within(Fraction(271828, 100000), Fraction(1)), within(Fraction(271829, 100000), Fraction(1))
+    (True, False)
+    """
+    if epsilon == math.inf or ratio <= 1:
+        return True
+    x, n = Fraction(epsilon), 32
+    if x == 0:
+        return False
+    while True:  # e^(-x) is transcendental: the ends of some enclosure are on one side of a rational
+        low, high = enclose_exp(x, n, 3 * n + 20)
+        if ratio * high <= 1:
+            return True
+        if ratio * low > 1:
+            return False
+        n *= 2
+
+
+def log_above(ratio: Fraction) -> Fraction:
+    """Return ln of a ratio of at least 1, rounded up in the sixtieth digit."""
+    up = Context(_PRECISION, ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    above = up.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    return max(Fraction(above.ln(up).next_plus(up)), Fraction(0))
+
+
+def either_way(ratio: Fraction) -> Fraction:
+    """Return a ratio of chances or its inverse, whichever is larger: neighbours have no order."""
+    return max(ratio, 1 / ratio)
+
+
+class ReportLaw:
+    """The base of all laws. A subclass is a frozen dataclass with ``epsilon``, `coins`, `ratio` and ``draw``."""
+
+    epsilon: Exact
+
+    #: See `discreet.core.guarantee.Guarantee.of_law`.
+    one_of = ""
+
+    @property
+    def coins(self) -> dict[str, Coin]:
+        """The coins a report is made of, by name."""
+        raise NotImplementedError
+
+    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
+        """Return the largest ratio of a report's chances under two values, given the chances of the coins."""
+        raise NotImplementedError
+
+    @cached_property
+    def chances(self) -> dict[str, Fraction]:
+        """The chances of heads by the thresholds of the coins."""
+        return {name: Fraction(coin.threshold, 1 << 8 * coin.digits) for name, coin in self.coins.items()}
+
+    @cached_property
+    def price(self) -> Exact:
+        """ln of the largest ratio by the thresholds, over both directions, rounded up."""
+        if self.epsilon == math.inf:
+            return math.inf
+        ratio = self.ratio(self.chances)
+        above = log_above(ratio)
+        return min(above, Fraction(self.epsilon)) if within(ratio, self.epsilon) else above
+
+    @property
+    def lines(self) -> tuple[tuple[str, Exact], ...]:
+        """The lines of a ledger."""
+        return (("one report", self.epsilon),)
+
+
+class GroupLaw(ReportLaw):
+    """A message out of a group that the value points to, or else one of the others; uniform in both.
+
+    ``inner`` and ``outer`` are how many messages are in the group and outside it, or in proportion to that.
+    """
+
+    COIN = "keep"
+
+    @property
+    def inner(self) -> int:
+        """The messages of the group."""
+        raise NotImplementedError
+
+    @property
+    def outer(self) -> int:
+        """The other messages."""
+        raise NotImplementedError
+
+    @property
+    def inside(self) -> Chance:
+        """The exact chance of a message of the group, e^ε a/(e^ε a + b)."""
+        if self.epsilon == math.inf:
+            return Chance(a=Fraction(1))
+        return Chance(a=Fraction(1), d=Fraction(self.outer, self.inner), x=Fraction(self.epsilon))
+
+    @property
+    def coins(self) -> dict[str, Coin]:
+        """The one coin: heads is the group."""
+        return {self.COIN: Coin(self.inside, up=False)}
+
+    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
+        """Return the ratio of the chances of a message inside the group and outside it."""
+        chance = heads[self.COIN]
+        return either_way(chance * self.outer / ((1 - chance) * self.inner))
+
+
+@dataclass(frozen=True)
+class Response(GroupLaw):
+    """The number itself, or another one below ``size``: randomised response.
+
+    Examples
+    --------
+    >>> law = Response(Fraction(1), 3)
+    >>> law.draw(np.array([0, 1, 2, 2]), stream=5).tolist(), law.price <= law.epsilon
+    ([0, 0, 0, 2], True)
+    >>> turned = law.ratio({"keep": Fraction(1, 100)})            # nearly always one of the others: that tells too
+    >>> turned, round(float(log_above(turned)), 3)
+    (Fraction(99, 2), 3.902)
+    """
+
+    epsilon: Exact
+    size: int
+
+    @property
+    def inner(self) -> int:
+        """The number itself."""
+        return 1
+
+    @property
+    def outer(self) -> int:
+        """All others."""
+        return self.size - 1
+
+    @property
+    def kept(self) -> float:
+        """The chance that the number itself is sent."""
+        return chance_value(self.inside)
+
+    @property
+    def stray(self) -> float:
+        """The chance of each other number, 1/(e^ε + k - 1)."""
+        return chance_value(Chance(b=Fraction(1), d=Fraction(self.outer), x=Fraction(self.epsilon)))
+
+    def draw(self, values: IntArray, stream: Any) -> IntArray:
+        """Draw a number for every number."""
+        return respond(values, self.size, keep_chance(self.size, self.epsilon), stream)
+
+
+@dataclass(frozen=True)
+class ParityLaw(Response):
+    """Parities of a number of ``length`` bits with public vectors, sent as one word of ``size`` possible ones."""
+
+    length: int = 1
+
+    def vectors(self, n: int, stream: Any) -> IntArray:
+        """Draw the vectors of ``n`` reports, linearly independent, without a look at any number."""
+        return independent_vectors(n, bits=self.length, count=self.size.bit_length() - 1, rng=stream)
+
+
+@dataclass(frozen=True)
+class SubsetLaw(GroupLaw):
+    """A set of ``taken`` of ``size`` numbers that holds the true one, or does not."""
+
+    COIN = "hold"
+
+    epsilon: Fraction
+    size: int
+    taken: int
+
+    @property
+    def inner(self) -> int:
+        """Sets with the number are to those without it as w to d - w."""
+        return self.taken
+
+    @property
+    def outer(self) -> int:
+        """See `inner`."""
+        return self.size - self.taken
+
+    def draw(self, values: IntArray, stream: Any) -> IntArray:
+        """Draw a set for every number, sorted."""
+        return subsets(values, n_values=self.size, size=self.taken, chance=self.inside, rng=stream)
+
+
+@dataclass(frozen=True)
+class HyperplaneLaw(GroupLaw):
+    """A point of a finite geometry, on the hyperplane of the value or off it."""
+
+    COIN = "on"
+
+    epsilon: Fraction
+    order: int
+    length: int
+    points: int
+    on: int
+
+    @property
+    def inner(self) -> int:
+        """The points on a hyperplane."""
+        return self.on
+
+    @property
+    def outer(self) -> int:
+        """The points off it."""
+        return self.points - self.on
+
+    def draw(self, values: IntArray, stream: Any) -> IntArray:
+        """Draw a point for every number."""
+        return projective.projective_response(
+            values, order=self.order, length=self.length, chance=self.inside, rng=stream
+        )
+
+
+@dataclass(frozen=True)
+class FlipLaw(ReportLaw):
+    """Bits that are turned over, each by a coin of its own; two values differ in ``differing`` of them.
+
+    Examples
+    --------
+    >>> law = FlipLaw(Fraction(2), differing=2)
+    >>> law.draw((2, 4), stream=4).shape, law.price <= 2
+    ((2, 4), True)
+    """
+
+    epsilon: Fraction
+    differing: int = 1
+    stored: bool = False
+
+    @property
+    def _name(self) -> str:
+        return "stored" if self.stored else "flip"
+
+    @property
+    def flip(self) -> Chance:
+        """The exact chance that a bit is turned over, 1/(e^b + 1) where it spends b."""
+        return logistic(self.epsilon / self.differing)
+
+    @property
+    def flipped(self) -> float:
+        """That chance as a number."""
+        return chance_value(self.flip)
+
+    @property
+    def kept(self) -> float:
+        """The chance that a bit stays, e^b/(e^b + 1)."""
+        return chance_value(keep_chance(2, self.epsilon / self.differing))
+
+    @property
+    def coins(self) -> dict[str, Coin]:
+        """The one coin: heads turns a bit over."""
+        return {self._name: Coin(self.flip, up=True, digits=STORED if self.stored else DIGITS)}
+
+    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
+        """Return the ratio of a bit that stays and one that does not, once per differing bit."""
+        chance = heads[self._name]
+        return either_way((1 - chance) / chance) ** self.differing
+
+    def draw(self, shape: tuple[int, ...], stream: Any) -> ByteArray:
+        """Draw bytes whose bits say what is turned over."""
+        return coin_bytes(self.flip, shape, stream)
+
+    def turn(self, keys: Keys, n_bits: int, rows: ByteArray) -> None:
+        """Turn bits over in place as keys decide: the same every time."""
+        stored.flip(keys, self.flip, n_bits, rows)
+
+
+@dataclass(frozen=True)
+class BitFlipLaw(FlipLaw):
+    """Turned answers about ``taken`` of ``size`` values, which are chosen without a look at the value."""
+
+    size: int = 2
+    taken: int = 1
+
+    def chosen(self, n: int, stream: Any) -> IntArray:
+        """Draw what each of ``n`` reports speaks of, ascending."""
+        return stored.fresh_subsets(self.size, self.taken, n, stream)
+
+    def kept_choice(self, keys: Keys) -> IntArray:
+        """Return what the reports of each key speak of: the same every time."""
+        return stored.subsets(self.size, self.taken, keys)
+
+
+@dataclass(frozen=True)
+class Together(ReportLaw):
+    """Several reports at once, or one of several that is chosen without a look at the value.
+
+    Examples
+    --------
+    >>> both = Together((("name", Response(Fraction(1), 2)), ("town", Response(Fraction(2), 9))))
+    >>> both.epsilon, float(both.price)
+    (Fraction(3, 1), 3.0)
+    """
+
+    parts: tuple[tuple[str, Any], ...]
+    one_of: str = ""
+
+    @cached_property
+    def epsilon(self) -> Exact:  # type: ignore[override]
+        """The sum of what the parts may cost, or the largest."""
+        return self._added([part.epsilon for _, part in self.parts])
+
+    @cached_property
+    def price(self) -> Exact:
+        """The same of their prices."""
+        return self._added([part.price for _, part in self.parts])
+
+    def _added(self, amounts: list[Exact]) -> Exact:
+        if math.inf in amounts:
+            return math.inf
+        return max(amounts) if self.one_of else sum(amounts, Fraction(0))
+
+    @property
+    def lines(self) -> tuple[tuple[str, Exact], ...]:
+        """A line per part."""
+        return tuple((label, part.epsilon) for label, part in self.parts)
+
+
+@dataclass(frozen=True)
+class NoNoise:
+    """Values as they are: for comparisons, without any privacy."""
+
+    epsilon = math.inf
+    price = math.inf
+
+
+@dataclass(frozen=True)
+class Sampled(ReportLaw):
+    """Reports on ``taken`` of ``size`` numbers, chosen without a look at them, each with a law of its own copy."""
+
+    each: Any
+    taken: int
+    size: int
+
+    @property
+    def epsilon(self) -> Exact:  # type: ignore[override]
+        """What all of them may cost."""
+        return Fraction(self.each.epsilon * self.taken)
+
+    @property
+    def price(self) -> Exact:
+        """What all of them cost."""
+        return Fraction(self.each.price * self.taken)
+
+    @property
+    def lines(self) -> tuple[tuple[str, Exact], ...]:
+        """One line for all."""
+        return ((f"{self.taken} of {self.size} numbers, equal parts", self.epsilon),)
+
+    def chosen(self, n: int, stream: Any) -> IntArray:
+        """Draw for each of ``n`` rows which numbers are reported, ascending."""
+        # A number beyond all others that is never held, and as many of the others.
+        beyond = np.full(n, self.size)
+        return subsets(beyond, n_values=self.size + 1, size=self.taken, chance=Chance(), rng=stream)
+
+    def draw(self, places: IntArray, stream: Any) -> IntArray:
+        """Draw the report of every number."""
+        return np.asarray(self.each.draw(places, stream))
