@@ -14,6 +14,7 @@ import pytest
 
 from discreet.mechanisms import categories
 from discreet.mechanisms.categories import BITS, chances, levels, support
+from discreet.noise.public import PublicRandomness
 from discreet.noise.stream.generator import generator
 
 WORDS = "abc"
@@ -29,7 +30,7 @@ def _counts(people: list[list[str] | None], key: int, full: tuple[int, int], row
         pa.array([p for _, p in pairs], pa.large_string()),
         full,
         rows,
-        generator(key),
+        PublicRandomness(key),
     )
     found = dict(zip(listed.to_pylist(), counts.tolist(), strict=True))
     return np.array([found.get(word, 0) for word in WORDS])

@@ -128,6 +128,7 @@ def whole_law(ages: list[float], monkeypatch: pytest.MonkeyPatch, k: int, beta: 
     return dict(law)
 
 
+@pytest.mark.filterwarnings("ignore:delta:discreet.errors.DiscreetWarning")
 def test_everything_that_is_released_keeps_the_stated_delta(monkeypatch: pytest.MonkeyPatch) -> None:
     # The table, its bounds and its guarantee together, enumerated over all coins, for tables and all their neighbours.
     k, beta = 2, Fraction(3, 10)

@@ -11,13 +11,13 @@ import pytest
 import discreet as dc
 from discreet import mechanisms, noise
 from discreet.errors import InvalidArgument
-from discreet.mechanisms import bounds
 from discreet.noise.choice import quantiles
 from discreet.noise.choice.persons import at_most
+from discreet.noise.public import PublicRandomness
 
 
 def kept(values: Any, persons: Any, rows: int, seed: int) -> Counter[float]:
-    return Counter(at_most(np.asarray(values, float), persons, rows, noise.generator(seed)).tolist())
+    return Counter(at_most(np.asarray(values, float), persons, rows, PublicRandomness(seed)).tolist())
 
 
 def test_a_person_adds_at_most_their_rows_and_changes_nothing_else() -> None:
@@ -50,14 +50,14 @@ def test_the_price_per_value_is_a_share_and_the_ledger_is_charged_for_a_person(
     rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[float] = []
-    cuts, laplace = quantiles.choose_cuts, bounds.discrete_laplace
+    cuts, laplace = quantiles.choose_cuts, noise.discrete_laplace
     monkeypatch.setattr(quantiles, "choose_cuts", lambda *a, **k: seen.append(float(k["epsilon"])) or cuts(*a, **k))
-    monkeypatch.setattr(bounds, "discrete_laplace", lambda s, **k: seen.append(float(1 / s)) or laplace(s, **k))
-    ledger = dc.Ledger(epsilon=2)
+    monkeypatch.setattr(noise, "discrete_laplace", lambda s, *k: seen.append(float(1 / s)) or laplace(s, *k))
+    ledger = dc.Ledger(epsilon=1)
     people = ["ann"] * 50 + ["bob"] * 50
-    more: dict[str, Any] = {"ledger": ledger, "persons": people, "rows": rows, "rng": 1}
+    more: dict[str, Any] = {"persons": people, "rows": rows, "rng": 1}
     noise.quantiles(np.arange(100.0), [0.5], epsilon=1.0, low=0, high=100, **more)
-    mechanisms.private_bounds(np.arange(100.0), epsilon=1.0, **more)
+    mechanisms.private_bounds(np.arange(100.0), epsilon=1.0, ledger=ledger, **more)
     assert seen == pytest.approx([1 / rows, 1 / rows])
     assert ledger.remaining == 0
 
@@ -65,7 +65,7 @@ def test_the_price_per_value_is_a_share_and_the_ledger_is_charged_for_a_person(
 def test_an_account_of_rows_is_not_charged_for_persons(tmp_path: Any) -> None:
     account = dc.Account.create(tmp_path / "a.account", dataset="d", epsilon=3)
     with pytest.raises(dc.errors.DiscreetError):
-        noise.quantiles([1.0, 2.0], [0.5], epsilon=1.0, low=0, high=3, ledger=account, persons=["a", "b"], rows=2)
+        mechanisms.private_bounds([1.0, 2.0], epsilon=1.0, ledger=account, persons=["a", "b"], rows=2)
     assert account.remaining == 3
 
 

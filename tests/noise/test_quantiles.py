@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from discreet.core.ledger import Ledger
-from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType
+from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise.choice import _scaled_kernels as _scaled
 from discreet.noise.choice import joint_kernels
 from discreet.noise.choice.exponential import ETA, law, rate
@@ -486,14 +485,3 @@ def test_bad_histograms_are_named(kind, name, changes):
 def test_a_box_must_not_be_empty():
     with pytest.raises(InvalidArgument, match="stop must be"):
         choose_cuts([1], [0.5], epsilon=1, start=3, stop=3)
-
-
-def test_a_ledger_is_charged_all_of_epsilon_before_the_data_are_touched() -> None:
-    ledger = Ledger(epsilon=1)
-    quantiles([1.0, 2.0], [0.5], epsilon=0.25, low=0, high=4, ledger=ledger)
-    quantiles_from_counts([3, 4], [0.5], epsilon=0.25, low=0, high=1, ledger=ledger)
-    assert [(line.label, line.amount) for line in ledger.lines] == [("quantiles", Fraction(1, 4))] * 2
-    for call in (quantiles, quantiles_from_counts):
-        with pytest.raises(BudgetExceeded):
-            call([3, 4], [0.5], epsilon=0.75, low=0, high=1, ledger=ledger)
-    assert ledger.remaining == 0.5

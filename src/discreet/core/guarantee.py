@@ -162,11 +162,13 @@ class Guarantee:
         """
         if law.price > law.epsilon:
             raise ArithmeticError(f"the chances of a report cost epsilon {float(law.price):.17g}, above {law.epsilon}")
-        ledger = Ledger(law.epsilon)
-        scope = ledger.parallel(law.one_of) if law.one_of else ledger
-        for label, amount in law.lines:
-            scope.spend(label, amount)
-        return cls.from_ledger(ledger, model=model, **details)
+        steps = [(label, checks.budget("epsilon", amount)) for label, amount in law.lines]
+        lines = tuple(Line(label, amount, draws=(Draw("report", epsilon=amount),)) for label, amount in steps)
+        if law.one_of:
+            lines = (Line(law.one_of, add_up(lines, "parallel"), "parallel", lines),)
+        if add_up(lines) > checks.budget("epsilon", law.epsilon):
+            raise ArithmeticError(f"the lines of a report add up to {add_up(lines)}, above {law.epsilon}")
+        return cls(model=model, ledger=lines, **details)
 
     @property
     def spent(self) -> Budget:

@@ -14,7 +14,8 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
-from discreet.core.guarantee import Guarantee, Ledger
+from discreet.core.draws import Draw
+from discreet.core.guarantee import Guarantee, Line
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
 from discreet.local.distinct.bitmaps import DistinctEstimate
 from discreet.local.distinct.items import item_words
@@ -166,8 +167,5 @@ class PlainFrequencies:
 
 
 def _no_promise() -> Guarantee:
-    ledger = Ledger(epsilon=math.inf)
-    ledger.spend("a plain sketch", math.inf)
-    return Guarantee.from_ledger(
-        ledger, model="central", assumptions=["nobody but those who may see the items sees it"]
-    )
+    line = Line("a plain sketch", math.inf, draws=(Draw("report", epsilon=math.inf),))
+    return Guarantee("central", ledger=(line,), assumptions=("only those who may see the items may see it",))
