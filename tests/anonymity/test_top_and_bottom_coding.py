@@ -155,8 +155,7 @@ def test_thresholds_that_make_no_sense_are_refused(declared: Any, wrong: str) ->
         dc.Domain({"x": declared})
     fix = getattr(caught.value, "fix", "")
     if fix and fix[-1] not in "]." and "true" not in str(declared).lower():
-        side, _, value = fix.partition("=")
-        dc.Domain({"x": {**declared, side: eval(value)}})  # what was suggested is accepted
+        dc.Domain({"x": {**declared, **eval("{" + fix + "}")}})  # what was suggested is accepted
 
 
 def test_coding_by_itself_changes_only_what_lies_beyond() -> None:
