@@ -17,10 +17,12 @@ import pytest
 import discreet as dc
 from discreet.clustering import cluster_synopsis
 from discreet.clustering.central import auto, lift
+from discreet.core.prices import Epsilon
 from discreet.engines.passes.lattice import REACH, Groups, Lattice
 from discreet.errors import FormatError, InvalidArgument, SchemaError
 from discreet.synopses import Synopsis
 from discreet.synopses.opening import OpenRelease
+from gates import gate_of
 
 
 def blobs(n: int, d: int, k: int, seed: int = 0, spread: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
@@ -341,9 +343,9 @@ def test_a_quantile_with_few_rows_is_a_wrong_octave_and_not_a_place_on_the_diago
     lattice = Lattice(box(30))
     found = []
     for seed in range(40):
-        release = OpenRelease(dc.engines.open(X), box(30), box(30), dc.Ledger(1.0), dc.noise.generator(seed), 500.0)
-        purse = lift.Purse(release, lattice)
-        found.append(purse.radius("radius", Groups(lattice, np.zeros((1, 30))), 0.9, 0.05, REACH) * lattice.step)
+        release = OpenRelease(dc.engines.open(X), box(30), box(30), gate_of(Epsilon(1), seed), 500.0)
+        rows = lift.OnLattice(release, lattice)
+        found.append(rows.radius("radius", Groups(lattice, np.zeros((1, 30))), 0.9, 0.05, REACH) * lattice.step)
     true = float(np.quantile(np.linalg.norm(X - 0.5, axis=1), 0.75))
     assert true / 2 < np.median(found) < 2 * true
     assert np.mean(np.array(found) < 4 * true) > 0.9
