@@ -282,7 +282,7 @@ def test_every_draw_gets_what_its_line_of_the_ledger_says(
     """
     drawn: list[tuple[str, Fraction]] = []
     real_vectors, real_quantiles = isotropic.isotropic_laplace, noise.quantiles_from_counts
-    real_laplace, real_gaussian = noise.discrete_laplace, noise.discrete_gaussian
+    real_laplace, real_max_norm, real_gaussian = noise.discrete_laplace, noise.max_norm_laplace, noise.discrete_gaussian
 
     def vectors(rows: int, dimension: int, scale: Any, stream: Any) -> Any:
         drawn.append(("isotropic", Fraction(scale)))
@@ -296,6 +296,10 @@ def test_every_draw_gets_what_its_line_of_the_ledger_says(
         drawn.append(("laplace", Fraction(scale)))
         return real_laplace(scale, *size)
 
+    def max_norm(scale: Any, *size: Any) -> Any:
+        drawn.append(("max-norm", Fraction(scale)))
+        return real_max_norm(scale, *size)
+
     def gaussian(sigma: Any, *size: Any) -> Any:
         drawn.append(("gaussian", Fraction(sigma)))
         return real_gaussian(sigma, *size)
@@ -304,6 +308,7 @@ def test_every_draw_gets_what_its_line_of_the_ledger_says(
     monkeypatch.setattr(isotropic, "isotropic_laplace", vectors)
     monkeypatch.setattr(noise, "quantiles_from_counts", quantiles)
     monkeypatch.setattr(noise, "discrete_laplace", laplace)
+    monkeypatch.setattr(noise, "max_norm_laplace", max_norm)
     monkeypatch.setattr(noise, "discrete_gaussian", gaussian)
     X = np.random.default_rng(1).uniform(0, 1, (300, 12))
     domain = Domain.box([0.0] * 12, 1.0)

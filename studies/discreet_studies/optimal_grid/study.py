@@ -20,6 +20,7 @@ from discreet import noise
 from discreet.clustering import DPLloyd, PrivateKMeans, cluster_synopsis, weighted_kmeans
 from discreet.clustering.central.packing import pack
 from discreet.core.arrays import FloatArray
+from discreet.noise.public import PublicRandomness
 from discreet.synopses import GridSynopsis, Synopsis
 from discreet_studies.as_published.grids import RULES, parts, release
 from discreet_studies.harness.study import Numbers, Setting, Study
@@ -106,7 +107,7 @@ def wcss(X: FloatArray, places: FloatArray) -> float:
 def _reference(X: FloatArray, k: int, epsilon: float, seed: int) -> dict[str, FloatArray]:
     """Two ends of the scale: centres of the rows themselves, and centres that never saw one."""
     d = X.shape[1]
-    unseen = box(d).from_unit(pack(k, d, stream_of("unseen", seed)))
+    unseen = box(d).from_unit(pack(k, d, PublicRandomness(stream_of("unseen", seed))))
     return {"no privacy": weighted_kmeans(X, np.ones(len(X)), k, seed=seed).centers, "no data": unseen}
 
 
