@@ -16,6 +16,7 @@ from discreet import datasets
 from discreet.clustering import DPLloyd, PrivateKMeans, choose, cluster_synopsis, weighted_kmeans
 from discreet.clustering.central.lloyd import count_share, iterations, one_iteration
 from discreet.clustering.central.packing import pack
+from discreet.core.prices import Epsilon
 from discreet.engines.passes.nearest import NearestMap
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.evaluation import centroid_index, nicv, nicv_ratio
@@ -250,10 +251,10 @@ def test_scikit_learn_contract(estimator):
 
 
 def test_the_chooser_looks_at_public_values_only():
-    assert choose(5000.0, dc.Domain.box([0, 0], 1), 15, 0.1).method == "grid"
-    assert choose(-3.0, dc.Domain.box([0] * 24, 1), 5, 0.1).method == "grid"
-    assert choose(1e6, dc.Domain.box([0] * 11, 1), 5, 0.1).method == "tree"
-    assert choose(1e6, dc.Domain.box([0] * 24, 1), 5, 0.1).method == "lift"
+    assert choose(5000.0, dc.Domain.box([0, 0], 1), 15, Epsilon(1) / 10).method == "grid"
+    assert choose(-3.0, dc.Domain.box([0] * 24, 1), 5, Epsilon(1) / 10).method == "grid"
+    assert choose(1e6, dc.Domain.box([0] * 11, 1), 5, Epsilon(1) / 10).method == "tree"
+    assert choose(1e6, dc.Domain.box([0] * 24, 1), 5, Epsilon(1) / 10).method == "lift"
 
 
 @pytest.mark.parametrize("d", [1, 2, 6, 24])

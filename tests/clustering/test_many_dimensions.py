@@ -433,11 +433,11 @@ def test_groups_that_noise_draws_into_one_place_are_one_cluster() -> None:
 def test_radii_that_contradict_each_other_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of the rows cannot be next to the middle and next to 0: then all of the domain is the ball to begin with."""
     X = blobs(3000, 20, 2)[0]
-    real = lift.Purse.radius
+    real = lift.OnLattice.radius
 
     def wrong(self: Any, label: str, *more: Any, **by: Any) -> int:
         return 100 if label.startswith("radius around") else real(self, label, *more, **by)
 
-    monkeypatch.setattr(lift.Purse, "radius", wrong)
+    monkeypatch.setattr(lift.OnLattice, "radius", wrong)
     found = dc.PrivateKMeans(2, 1.0, box(20), "lift", random_state=1).fit(X)
     assert cost(X, found.cluster_centers_) < 1.05 * cost(X, X.mean(axis=0)[np.newaxis])

@@ -280,9 +280,9 @@ def test_cuts_without_a_budget_are_refused_before_rows_are_read(settings: dict[s
 
 def test_noise_of_a_test_may_be_as_wide_as_can_be_drawn_and_no_wider():
     settings = TreeSettings.read(partitioner="binary", axis="widest", max_depth=1, test_from=0, shares=(1, 0, 1))
-    settings.check_prices(2, Fraction(21, 10**13))  # half of it for the test: scale 0.95e12
+    settings.check_prices(2, Epsilon(Fraction(21, 10**13)))  # half of it for the test: scale 0.95e12
     with pytest.raises(InvalidArgument, match="epsilon"):
-        settings.check_prices(2, Fraction(19, 10**13))  # 1.05e12
+        settings.check_prices(2, Epsilon(Fraction(19, 10**13)))  # 1.05e12
 
 
 @pytest.mark.parametrize(
