@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dc
 from discreet import noise
-from discreet.clustering.central import lift
+from discreet.clustering.central import auto, lift
 from discreet.core.domain import Domain
 from discreet.core.prices import Epsilon, Rho
 from discreet.engines.passes import lattice as passes
@@ -325,6 +325,26 @@ def test_every_draw_gets_what_its_line_of_the_ledger_says(
             used.append(epsilon**2 / 2 if "rho" in budget else epsilon)
     assert used == pytest.approx([float(line.amount) for line in lines], rel=1e-9)
     assert sum(used) == pytest.approx(budget.get("rho", 2.0), rel=1e-6)
+
+
+def test_a_pure_release_draws_no_gaussian_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a share of the budget is rounded to as a double: a share of ε = 1 is, and many others are, above it."""
+    domain = Domain.box([0.0] * 10, 1.0)
+    prices = [Epsilon(Fraction(n, 3 * 2**20)) for n in range(1000, 2**21, 9999)]
+    assert sum(float(p.amount) > p.amount for p in prices) > 50
+    assert not any(auto.on_axes(50_000, domain, 25, price)[1] for price in prices)
+
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("Gaussian noise in a pure release")
+
+    monkeypatch.setattr(noise, "discrete_gaussian", refuse)
+    X = np.random.default_rng(1).uniform(0, 1, (300, 12))
+    box = Domain.box([0.0] * 12, 1.0)
+    for epsilon in (0.3, 1.0):
+        promise = dc.PrivateKMeans(2, epsilon, box, synopsis="lift", n_rows=300, random_state=1).fit(X).guarantee_
+        laws = {draw.law for top in promise.ledger for _, line in top.walk() for draw in line.draws}
+        assert laws <= {"laplace", "max-norm", "isotropic", "choice"}
+        assert (promise.accounting, promise.epsilon, promise.delta) == ("epsilon", epsilon, 0)
 
 
 def test_rows_outside_their_bounds_count_as_at_them() -> None:
