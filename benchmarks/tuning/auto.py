@@ -97,7 +97,7 @@ def tight(X: np.ndarray, domain: Domain, k: int, epsilon: float, seed: int) -> C
         for value in values:
             with _set(auto, **{name: value}):
                 opening = open_release(X, domain, epsilon, seed)
-                made = repr(private_kmeans.choice_for(opening, k)), opening.ledger.remaining.exact
+                made = repr(private_kmeans.choice_for(opening, k)), opening.gate.left
                 if made not in known:  # the same choice with the same budget and seed gives the same centres
                     model = PrivateKMeans(k, epsilon=epsilon, domain=domain, random_state=seed)
                     known[made] = model.fit(X).cluster_centers_

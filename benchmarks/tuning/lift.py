@@ -27,7 +27,6 @@ import json
 import math
 import time
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ from benchmarks._bench import RESULTS, save, show
 from benchmarks.tuning.generated import Table
 from discreet import Domain, PrivateKMeans
 from discreet.clustering.central import auto, lift, shrinking
-from discreet.core.zcdp import epsilon_to_zcdp
+from discreet.core.prices import Wanted
 
 SHAPES = ("round", "unequal", "background", "tubes", "heavy", "sparse", "scores", "narrow")
 CANDIDATES: dict[str, list[Any]] = {
@@ -192,14 +191,12 @@ def rules(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 def known(table: Table, X: np.ndarray, epsilon: float, delta: float) -> dict[str, float]:
     """Return what a rule goes by: z, and how far rows lie from the middle or 0, as a part of half the diagonal."""
-    unit, price = ("rho", epsilon_to_zcdp(epsilon, delta)) if delta else ("epsilon", epsilon)
-    domain = Domain.box([0.0] * table.d, 1.0)
-    if delta and not lift.gaussian_lift(domain, Fraction(repr(epsilon)), Fraction(repr(price))):
-        unit, price = "epsilon", epsilon
-    like = auto.like_pure(Fraction(repr(price)), unit, table.d)
+    wanted, domain = Wanted.read(epsilon, None, delta), Domain.box([0.0] * table.d, 1.0)
+    gaussian = wanted.rho is not None and lift.gaussian_lift(domain, wanted.pure, wanted.rho)
+    like = auto.like_pure(wanted.rho if wanted.rho is not None and gaussian else wanted.pure, table.d)
     far = min(float(np.quantile(np.linalg.norm(X - place, axis=1), lift.FIRST_QUANTILE)) for place in (0.0, 0.5))
     z = table.n * like / table.k / auto.rows_for_a_mean(table.d)
-    return {"z": z, "filled": far / (math.sqrt(table.d) / 2), "d": table.d, "delta": delta if unit == "rho" else 0.0}
+    return {"z": z, "filled": far / (math.sqrt(table.d) / 2), "d": table.d, "delta": delta if gaussian else 0.0}
 
 
 def main() -> None:

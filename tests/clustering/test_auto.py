@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet import engines, noise
+from discreet import engines
 from discreet.clustering.central import auto
+from discreet.core import checks
+from discreet.core.prices import Epsilon
+from gates import gate_of
 
 PLANE = dc.Domain.box([0, 0], 1)
 
@@ -37,14 +40,14 @@ PLANE = dc.Domain.box([0, 0], 1)
 def test_the_choice_follows_public_numbers(
     n_rows: float, d: int, k: int, epsilon: float, tight: bool, method: str, refine: tuple[str]
 ) -> None:
-    choice = auto.choose(n_rows, dc.Domain.box([0] * d, 1), k, epsilon, tight)
+    choice = auto.choose(n_rows, dc.Domain.box([0] * d, 1), k, Epsilon(checks.budget("epsilon", epsilon)), tight)
     assert (choice.method, choice.refine) == (method, refine)
     assert bool(choice.settings.get("leaf_means")) == (tight or d > auto.FEW_AXES)
 
 
 def test_tight_clusters_get_a_finer_grid_with_means() -> None:
-    wide = auto.choose(100_000, PLANE, 100, 0.5).settings
-    tight = auto.choose(100_000, PLANE, 100, 0.5, tight=True).settings
+    wide = auto.choose(100_000, PLANE, 100, Epsilon(1) / 2).settings
+    tight = auto.choose(100_000, PLANE, 100, Epsilon(1) / 2, tight=True).settings
     assert tight["leaf_means"]
     assert tight["rule"] == pytest.approx(auto.TIGHT_FACTOR * wide["rule"], abs=1)
     assert tight["rule"] > wide["rule"]
@@ -52,7 +55,7 @@ def test_tight_clusters_get_a_finer_grid_with_means() -> None:
 
 def test_categories_are_left_to_the_grid_rule() -> None:
     domain = dc.Domain({"a": (0, 1), "b": ["x", "y"]})
-    assert auto.choose(1000, domain, 3, 1.0).settings["rule"] == "rugnik"
+    assert auto.choose(1000, domain, 3, Epsilon(1)).settings["rule"] == "rugnik"
     assert not auto.wants_probe(1e9, domain, 3, 1.0)
 
 
@@ -60,8 +63,8 @@ def test_categories_are_left_to_the_grid_rule() -> None:
 def test_with_many_axes_a_tree_is_grown_where_a_cluster_has_rows_for_several_means(d: int) -> None:
     edge = auto.RICH * auto.rows_for_a_mean(d) * 5 / 0.1
     domain = dc.Domain.box([0] * d, 1)
-    assert auto.choose(0.99 * edge, domain, 5, 0.1).method == "grid"
-    assert auto.choose(1.01 * edge, domain, 5, 0.1).method == "tree"
+    assert auto.choose(0.99 * edge, domain, 5, Epsilon(1) / 10).method == "grid"
+    assert auto.choose(1.01 * edge, domain, 5, Epsilon(1) / 10).method == "tree"
 
 
 def test_where_trees_begin_is_not_beaten_in_its_committed_tuning() -> None:
@@ -73,8 +76,8 @@ def test_where_trees_begin_is_not_beaten_in_its_committed_tuning() -> None:
 
 def test_on_the_axes_of_a_projection_grids_stay_longer() -> None:
     domain, rows = dc.Domain.box([0] * 8, 1), 9 * auto.rows_for_a_mean(8) * 5 / 0.5
-    assert auto.on_axes(rows, domain, 5, Fraction(1, 2), "epsilon")[0].method == "grid"
-    assert auto.choose(rows, domain, 5, 0.5).method == "tree"
+    assert auto.on_axes(rows, domain, 5, Epsilon(1) / 2)[0].method == "grid"
+    assert auto.choose(rows, domain, 5, Epsilon(1) / 2).method == "tree"
 
 
 @pytest.mark.parametrize(("d", "method"), [(4, "grid"), (5, "grid"), (9, "tree"), (11, "tree")])
@@ -94,7 +97,7 @@ def test_large_tables_are_read_few_times_and_have_few_leaves(
     monkeypatch.setattr(engines.Source, "_known_rows", property(lambda self: 10**8))  # too many to be kept
     X = np.repeat(np.random.default_rng(1).random((3, d)), 50_000, axis=0)  # heaps, on which a tree goes deep
     domain = dc.Domain.box([0] * d, 1)
-    assert auto.choose(1e8, domain, 3, 1.0).method == method
+    assert auto.choose(1e8, domain, 3, Epsilon(1)).method == method
     model = dc.PrivateKMeans(3, 1.0, domain=domain, n_rows=1e8, random_state=0, refine="project").fit(X)
     assert len(reads) <= 2 * 3  # a pass over one table in memory asks for its batches once
     assert model.synopsis_.n_leaves <= auto.BROAD_CELLS
@@ -104,16 +107,16 @@ def test_large_tables_are_read_few_times_and_have_few_leaves(
 def test_with_still_more_axes_rows_are_projected_where_a_cluster_has_rows_for_a_mean(d: int) -> None:
     edge = max(auto.LIFT_FROM, auto.LIFT_AXES / d) * auto.rows_for_a_mean(d) * 5 / 0.1
     domain = dc.Domain.box([0] * d, 1)
-    assert auto.choose(0.99 * edge, domain, 5, 0.1).method in ("grid", "tree")
-    assert auto.choose(1.01 * edge, domain, 5, 0.1).method == "lift"
+    assert auto.choose(0.99 * edge, domain, 5, Epsilon(1) / 10).method in ("grid", "tree")
+    assert auto.choose(1.01 * edge, domain, 5, Epsilon(1) / 10).method == "lift"
     own = dc.Domain({f"x{j}": {"bounds": (0, 1), "missing": "own"} for j in range(d)})
-    assert auto.choose(1.01 * edge, own, 5, 0.1).method == "tree"  # a missing value has no place to project
+    assert auto.choose(1.01 * edge, own, 5, Epsilon(1) / 10).method == "tree"  # a missing value has no place to project
 
 
 def test_categories_among_many_axes_are_left_to_the_tree() -> None:
     domain = dc.Domain({"a": (0, 1), "b": ["x", "y"], "c": (0, 1), "d": (0, 1), "e": (0, 1)})
-    assert auto.choose(1000, domain, 3, 0.1).method == "tree"
-    assert auto.choose(1000, dc.Domain(dict.fromkeys("abcde", (0, 1))), 3, 0.1).method == "grid"
+    assert auto.choose(1000, domain, 3, Epsilon(1) / 10).method == "tree"
+    assert auto.choose(1000, dc.Domain(dict.fromkeys("abcde", (0, 1))), 3, Epsilon(1) / 10).method == "grid"
 
 
 @pytest.mark.parametrize("d", [1, 2, 4, 10, 24])
@@ -153,17 +156,17 @@ def test_with_many_axes_and_few_rows_the_coarse_grid_beats_the_tree() -> None:
 def test_columns_with_a_cell_for_missing_values_are_left_to_the_tree() -> None:
     """Twenty such columns make a million cells before any of them is cut."""
     domain = dc.Domain({f"c{i}": dc.Numeric(f"c{i}", 0, 1, missing="own") for i in range(20)})
-    assert auto.choose(1000, domain, 3, 0.1).method == "tree"
+    assert auto.choose(1000, domain, 3, Epsilon(1) / 10).method == "tree"
 
 
 @pytest.mark.parametrize(("separation", "tight"), [(60, True), (4, False)])
 def test_tight_clusters_are_recognised_from_noisy_counts(separation: float, tight: bool) -> None:
     data = dc.datasets.mixture(50_000, 2, 8, separation=separation, random_state=1)
     for seed in range(5):
-        ledger = dc.Ledger(epsilon=1)
-        found = auto.finds_tight(engines.open(data.X), data.domain, 50_000, 8, ledger, noise.generator(seed))
+        gate = gate_of(Epsilon(1), seed)
+        found = auto.finds_tight(engines.open(data.X), data.domain, 50_000, 8, gate)
         assert found == tight
-        assert ledger.spent.exact == auto.PROBE_SHARE
+        assert gate.left == Epsilon(1 - auto.PROBE_SHARE)
 
 
 @pytest.mark.parametrize("n", [0, 1, 40, 20_000])
@@ -177,10 +180,10 @@ def test_the_ledger_adds_up_exactly_with_and_without_the_histogram(n: int) -> No
 
 
 def test_overspending_the_histogram_is_impossible() -> None:
-    ledger = dc.Ledger(epsilon=1)
-    ledger.spend("all", 1)
-    with pytest.raises(dc.errors.DiscreetError):
-        auto.finds_tight(engines.open(np.zeros((1, 2))), PLANE, 1, 2, ledger, noise.generator(0))
+    gate = gate_of(Epsilon(1))
+    gate.counts("all", np.zeros(1, np.int64), gate.left)
+    with pytest.raises(dc.errors.BudgetExceeded):
+        auto.finds_tight(engines.open(np.zeros((1, 2))), PLANE, 1, 2, gate)
 
 
 def test_it_is_close_to_plain_k_means_on_unequal_clusters() -> None:

@@ -12,13 +12,15 @@ from sklearn.cluster import KMeans
 from sklearn.utils.estimator_checks import check_estimator
 
 import discreet as dc
-from discreet import datasets, noise
+from discreet import datasets
 from discreet.clustering import DPLloyd, PrivateKMeans, choose, cluster_synopsis, weighted_kmeans
 from discreet.clustering.central.lloyd import count_share, iterations, one_iteration
 from discreet.clustering.central.packing import pack
+from discreet.core.prices import Epsilon
 from discreet.engines.passes.nearest import NearestMap
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.evaluation import centroid_index, nicv, nicv_ratio
+from discreet.noise.public import PublicRandomness
 from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
 
 #: Checks that ask for what a private method must not do.
@@ -249,10 +251,10 @@ def test_scikit_learn_contract(estimator):
 
 
 def test_the_chooser_looks_at_public_values_only():
-    assert choose(5000.0, dc.Domain.box([0, 0], 1), 15, 0.1).method == "grid"
-    assert choose(-3.0, dc.Domain.box([0] * 24, 1), 5, 0.1).method == "grid"
-    assert choose(1e6, dc.Domain.box([0] * 11, 1), 5, 0.1).method == "tree"
-    assert choose(1e6, dc.Domain.box([0] * 24, 1), 5, 0.1).method == "lift"
+    assert choose(5000.0, dc.Domain.box([0, 0], 1), 15, Epsilon(1) / 10).method == "grid"
+    assert choose(-3.0, dc.Domain.box([0] * 24, 1), 5, Epsilon(1) / 10).method == "grid"
+    assert choose(1e6, dc.Domain.box([0] * 11, 1), 5, Epsilon(1) / 10).method == "tree"
+    assert choose(1e6, dc.Domain.box([0] * 24, 1), 5, Epsilon(1) / 10).method == "lift"
 
 
 @pytest.mark.parametrize("d", [1, 2, 6, 24])
@@ -306,7 +308,7 @@ def test_dplloyd_without_noise_is_lloyd(draw):
     data = datasets.mixture(2000, 2, 3, random_state=4)
     lloyd = DPLloyd(3, math.inf, data.domain, draw=draw, n_iter=4, random_state=1).fit(data.X)
     # The same stream again: at infinite ε no noise is drawn before the packing.
-    centers = data.domain.from_unit(pack(3, 2, noise.generator(1)))
+    centers = data.domain.from_unit(pack(3, 2, PublicRandomness(1)))
     for _ in range(4):
         labels = ((data.X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
         for j in range(3):
@@ -324,7 +326,7 @@ def test_an_empty_cluster_draws_noise_like_any_other():
     starts = [Fraction(0)] * 30
     moved = 0
     for seed, centers in enumerate(found):
-        starts[seed] = pack(2, 1, noise.generator(seed))
+        starts[seed] = pack(2, 1, PublicRandomness(seed))
         moved += not np.allclose(centers, starts[seed])
     assert 5 < moved < 30
 
@@ -356,7 +358,7 @@ def test_the_hybrid_starts_from_a_synopsis():
 
 def test_packed_spheres_keep_apart():
     for k, d in ((1, 1), (5, 2), (15, 2), (4, 10)):
-        centers = pack(k, d, noise.generator(3))
+        centers = pack(k, d, PublicRandomness(3))
         assert ((centers > 0) & (centers < 1)).all()
         gaps = np.linalg.norm(centers[:, None] - centers, axis=2)
         assert k == 1 or gaps[~np.eye(k, dtype=bool)].min() > 0.01

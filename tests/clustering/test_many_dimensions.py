@@ -18,10 +18,12 @@ import discreet as dc
 from discreet.clustering import cluster_synopsis
 from discreet.clustering.central import auto, lift
 from discreet.clustering.central.columns import distance_units
+from discreet.core.prices import Epsilon
 from discreet.engines.passes.lattice import REACH, BallPass, Groups, Lattice
 from discreet.errors import FormatError, InvalidArgument, SchemaError
 from discreet.synopses import Synopsis
 from discreet.synopses.opening import OpenRelease
+from gates import gate_of
 
 
 def blobs(n: int, d: int, k: int, seed: int = 0, spread: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
@@ -347,9 +349,9 @@ def test_a_quantile_with_few_rows_is_a_wrong_octave_and_not_a_place_on_the_diago
     lattice = Lattice(box(30))
     found = []
     for seed in range(40):
-        release = OpenRelease(dc.engines.open(X), box(30), box(30), dc.Ledger(1.0), dc.noise.generator(seed), 500.0)
-        purse = lift.Purse(release, lattice)
-        found.append(purse.radius("radius", Groups(lattice, np.zeros((1, 30))), 0.9, 0.05, REACH) * lattice.step)
+        release = OpenRelease(dc.engines.open(X), box(30), box(30), gate_of(Epsilon(1), seed), 500.0)
+        rows = lift.OnLattice(release, lattice)
+        found.append(rows.radius("radius", Groups(lattice, np.zeros((1, 30))), 0.9, 0.05, REACH) * lattice.step)
     true = float(np.quantile(np.linalg.norm(X - 0.5, axis=1), 0.75))
     assert true / 2 < np.median(found) < 2 * true
     assert np.mean(np.array(found) < 4 * true) > 0.9
@@ -437,11 +439,11 @@ def test_groups_that_noise_draws_into_one_place_are_one_cluster() -> None:
 def test_radii_that_contradict_each_other_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of the rows cannot be next to the middle and next to 0: then all of the domain is the ball to begin with."""
     X = blobs(3000, 20, 2)[0]
-    real = lift.Purse.radius
+    real = lift.OnLattice.radius
 
     def wrong(self: Any, label: str, *more: Any, **by: Any) -> int:
         return 100 if label.startswith("radius around") else real(self, label, *more, **by)
 
-    monkeypatch.setattr(lift.Purse, "radius", wrong)
+    monkeypatch.setattr(lift.OnLattice, "radius", wrong)
     found = dc.PrivateKMeans(2, 1.0, box(20), "lift", random_state=1).fit(X)
     assert cost(X, found.cluster_centers_) < 1.05 * cost(X, X.mean(axis=0)[np.newaxis])

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.core.prices import Epsilon, Rho
 from discreet.errors import InvalidArgument
 from discreet.synopses.tree.budgets import BUDGETS, LevelBudgets, auto_threshold, level_fractions, split_chance
 
@@ -31,63 +32,66 @@ def test_linear_and_uniform_levels():
 @pytest.mark.parametrize("kind", BUDGETS)
 @pytest.mark.parametrize("paid", [True, False])
 @pytest.mark.parametrize("first", [0, 3, 6])
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(97, 100), Fraction(7)])
-def test_every_path_spends_exactly_epsilon(kind, paid, first, epsilon):
+@pytest.mark.parametrize("unit", [Epsilon, Rho])
+@pytest.mark.parametrize("amount", [Fraction(1, 10), Fraction(97, 100), Fraction(7)])
+def test_every_path_spends_exactly_all_of_it(kind, paid, first, unit, amount):
+    whole = unit(amount)
     plan = LevelBudgets.make(
-        epsilon, depth=6, first_test=first, shares=(0.15, 0.25, 0.6), kind=kind, fan_out=4, paid_splits=paid
+        whole, depth=6, first_test=first, shares=(0.15, 0.25, 0.6), kind=kind, fan_out=4, paid_splits=paid
     )
     for end in range(plan.depth + 1):
         for tested in (False, True) if end < plan.depth else (False,):
-            spent = sum(plan.tests[:end]) + sum(plan.splits[:end]) + (plan.tests[end] if tested else 0)
-            assert spent + plan.left(end, tested=tested) == epsilon
-            assert plan.left(end, tested=tested) > 0
-    assert all(t == 0 for t in plan.tests[:first])
-    assert all((epsilon * 0 + t) / (epsilon / 2**32) == int(t / (epsilon / 2**32)) for t in plan.tests + plan.splits)
+            here = [plan.tests[end]] if tested else []
+            left = plan.left(end, tested=tested)
+            assert sum([*plan.tests[:end], *plan.splits[:end], *here], left) == whole
+            assert left
+    assert not any(plan.tests[:first])
+    assert all((t.amount / (amount / 2**32)).denominator == 1 for t in plan.tests + plan.splits)
 
 
 def test_shares_are_moved_by_less_than_the_rounding():
     plan = LevelBudgets.make(
-        Fraction(1, 10), depth=8, first_test=0, shares=(0.15, 0.25, 0.6), kind="geometric", fan_out=2
+        Epsilon(1) / 10, depth=8, first_test=0, shares=(0.15, 0.25, 0.6), kind="geometric", fan_out=2
     )
-    assert abs(float(plan.left(8)) - 0.06) < 3e-9
+    assert abs(plan.left(8).shown - 0.06) < 3e-9
 
 
 def test_a_share_without_use_goes_to_the_others_in_proportion():
     plan = LevelBudgets.make(
-        Fraction(1), depth=4, first_test=0, shares=(0.15, 0.25, 0.6), kind="uniform", fan_out=2, paid_splits=False
+        Epsilon(1), depth=4, first_test=0, shares=(0.15, 0.25, 0.6), kind="uniform", fan_out=2, paid_splits=False
     )
-    assert float(sum(plan.tests)) == pytest.approx(0.2, abs=1e-8)
+    assert sum(t.shown for t in plan.tests) == pytest.approx(0.2, abs=1e-8)
     assert not any(plan.splits)
-    untested = LevelBudgets.make(
-        Fraction(1), depth=4, first_test=4, shares=(0.15, 0.25, 0.6), kind="uniform", fan_out=2
-    )
-    assert float(sum(untested.splits)) == pytest.approx(0.25 / 0.85, abs=1e-8)
+    untested = LevelBudgets.make(Epsilon(1), depth=4, first_test=4, shares=(0.15, 0.25, 0.6), kind="uniform", fan_out=2)
+    assert sum(t.shown for t in untested.splits) == pytest.approx(0.25 / 0.85, abs=1e-8)
+    endless = Epsilon(math.inf)
     assert (
-        LevelBudgets.make(math.inf, depth=2, first_test=0, shares=(1, 1, 1), kind="uniform", fan_out=2).left(2)
-        == math.inf
+        LevelBudgets.make(endless, depth=2, first_test=0, shares=(1, 1, 1), kind="uniform", fan_out=2).left(2)
+        == endless
     )
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.5, 0.5, 0), (-0.1, 0.5, 0.5), "abc"])
 def test_shares_that_leave_nothing_to_publish_are_refused(shares):
     with pytest.raises(InvalidArgument, match="shares"):
-        LevelBudgets.make(Fraction(1), depth=8, first_test=0, shares=shares, kind="uniform", fan_out=2)
+        LevelBudgets.make(Epsilon(1), depth=8, first_test=0, shares=shares, kind="uniform", fan_out=2)
 
 
 def test_thresholds_are_the_smallest_that_bound_growth_from_nothing():
     table = {Fraction(1, 18): (12, 25), Fraction(1, 10): (7, 14), Fraction(1, 2): (1, 3), Fraction(2): (0, 0)}
     for epsilon, expected in table.items():
-        assert (auto_threshold(epsilon, 2), auto_threshold(epsilon, 4)) == expected
+        price = Epsilon(epsilon)
+        assert (auto_threshold(price, 2), auto_threshold(price, 4)) == expected
         for fan_out, limit in zip((2, 4), expected, strict=True):
-            assert split_chance(0, limit, epsilon) <= 1 / (2 * fan_out)
-            assert limit == 0 or split_chance(0, limit - 1, epsilon) > 1 / (2 * fan_out)
-    assert auto_threshold(math.inf, 2) == 0
+            assert split_chance(0, limit, price) <= 1 / (2 * fan_out)
+            assert limit == 0 or split_chance(0, limit - 1, price) > 1 / (2 * fan_out)
+    assert auto_threshold(Epsilon(math.inf), 2) == 0
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 20), Fraction(1), Fraction(4)])
 def test_an_empty_node_and_one_with_a_row_are_cut_with_like_chances(epsilon):
     for limit in (-3, 0, 5, 40):
         for n in range(50):
-            one, other = split_chance(n, limit, epsilon), split_chance(n + 1, limit, epsilon)
+            one, other = (split_chance(rows, limit, Epsilon(epsilon)) for rows in (n, n + 1))
             assert abs(math.log(other / one)) <= epsilon + 1e-12
             assert 1 - one <= (1 - other) * math.exp(epsilon) + 1e-13

@@ -50,6 +50,9 @@ def synopses(root: Path) -> None:
         "tree-means": dc.TreeSynopsis(**box, max_depth=3, leaf_means=True),
         "privtree": dc.TreeSynopsis(**box, partitioner="privtree", max_depth=5),
         "density": dc.TreeSynopsis(**box, partitioner="density", max_depth=4),
+        "tree-rho": dc.TreeSynopsis(
+            None, numbers, "median", rho=0.5, delta=1e-6, axis="spread", max_depth=3, random_state=1
+        ),
         "no-noise": dc.GridSynopsis(epsilon=float("inf"), domain=numbers, rule=3),
     }
     for name, method in made.items():

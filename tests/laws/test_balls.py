@@ -12,14 +12,16 @@ import pytest
 
 import discreet as dc
 from discreet import noise
-from discreet.clustering.central import lift
+from discreet.clustering.central import auto, lift
 from discreet.core.domain import Domain
+from discreet.core.prices import Epsilon, Rho
 from discreet.engines.passes import lattice as passes
 from discreet.engines.passes.lattice import NORM_CELLS, REACH, BallPass, Groups, Lattice, NormMap
-from discreet.engines.source import Source
-from discreet.synopses.grid import estimator as grids
+from discreet.mechanisms import Moves
+from discreet.noise.vector import isotropic
 from discreet.synopses.opening import OpenRelease
-from discreet.synopses.publishing import publish
+from gates import gate_of
+from told_noise import told
 
 # The sums
 
@@ -111,36 +113,33 @@ class Replay:
     def __init__(self, patch: pytest.MonkeyPatch, radius: float) -> None:
         self.kept: list[Any] = []
         self.place, self.loss, self.again = 0, 0.0, False
-        self._raw: np.ndarray = np.empty(0)
-        raw_sums = Source.ball_sums
-        real = lift.vector_noise
+        draw_vectors, draw_numbers = isotropic.isotropic_laplace, noise.discrete_laplace
 
-        def ball_sums(source: Source, job: BallPass) -> np.ndarray:
-            self._raw = raw_sums(source, job)
-            self._weight = max(1, int(job.radius * lift.COUNT_WEIGHT))
-            return self._raw.copy()
+        def vectors(rows: int, dimension: int, scale: Any, stream: Any) -> Any:
+            drawn = draw_vectors(rows, dimension, scale, stream)
 
-        def vector_noise(shape: Any, square: int, price: Any, unit: str, stream: Any) -> Any:
-            drawn, variance = real(shape, square, price, unit, stream)
-            raw = self._raw.copy()
-            raw[:, 0] *= self._weight
-            noisy = self._step(raw + drawn)
-            before, after = noisy - self._last(raw), noisy - raw
-            rate = float(price) / math.sqrt(square)
-            self.loss += rate * float((np.linalg.norm(after, axis=1) - np.linalg.norm(before, axis=1)).sum())
-            return after, variance
+            def answer(raw: Any) -> Any:
+                noisy = self._step(raw + drawn)
+                before, after = noisy - self._last(raw), noisy - raw
+                longer = np.linalg.norm(after, axis=1) - np.linalg.norm(before, axis=1)
+                self.loss += float(longer.sum()) / float(scale)
+                return noisy
 
-        def counted(rows: Any, sums: Any, *, epsilon: Any, **more: Any) -> Any:
-            out = publish(rows, sums, epsilon=epsilon, **more)
-            assert sums is None
-            noisy = self._step(out.weights)
-            before, after = noisy - self._last(rows), noisy - rows
-            self.loss += float(epsilon) * float(np.abs(after).sum() - np.abs(before).sum())
-            return out._replace(weights=noisy)
+            return told(drawn.shape, answer)
 
-        patch.setattr(Source, "ball_sums", ball_sums)
-        patch.setattr(lift, "vector_noise", vector_noise)
-        patch.setattr(grids, "publish", counted)
+        def numbers(scale: Any, size: Any, stream: Any) -> Any:
+            drawn = draw_numbers(scale, size, stream)
+
+            def answer(raw: Any) -> Any:
+                noisy = self._step(raw + drawn)
+                before, after = noisy - self._last(raw), noisy - raw
+                self.loss += float(np.abs(after).sum() - np.abs(before).sum()) / float(scale)
+                return noisy
+
+            return told(drawn.shape, answer)
+
+        patch.setattr(isotropic, "isotropic_laplace", vectors)
+        patch.setattr(noise, "discrete_laplace", numbers)
         # Quantiles are laws of their own (tests/laws/test_quantiles.py): here they are as they are, whoever is there.
         patch.setattr(noise, "quantiles_from_counts", lambda *_, **__: np.array([math.log(radius)]))
 
@@ -209,48 +208,49 @@ def test_clipping_to_a_larger_ball_than_the_noise_is_for_is_noticed(monkeypatch:
 
 def test_a_centre_that_looks_at_rows_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last radius, taken from raw sums instead of bought ones, gives the neighbour another release."""
-    real = lift.Purse.means
+    real = lift.OnLattice.means
 
     def peeking(self: Any, label: str, groups: Any, anchors: Any, radius: int, price: Any) -> Any:
         found = real(self, label, groups, anchors, radius, price)
         raw = self.source.ball_sums(BallPass(groups, anchors, radius))
         return lift.Means(found.counts + 1e-6 * raw[:, 0], found.sums, found.variance, found.count_variance)
 
-    monkeypatch.setattr(lift.Purse, "means", peeking)
+    monkeypatch.setattr(lift.OnLattice, "means", peeking)
     with pytest.raises(AssertionError):
         worst_loss(monkeypatch, np.zeros((0, 3)), np.ones((1, 3)), 0.8 * REACH, seeds=1, noise_of_lift=0.0)
 
 
 @pytest.mark.parametrize("radius", [64, 1000, REACH - 1, 2 * REACH])
-@pytest.mark.parametrize("budget", [{"epsilon": 1.0}, {"rho": 0.1, "delta": 1e-6}])
+@pytest.mark.parametrize("budget", [Epsilon(1), Rho(Fraction(1, 10))], ids=str)
 def test_noise_is_for_all_that_a_row_can_move(
-    radius: int, budget: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    radius: int, budget: Epsilon | Rho, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The vector that noise is added to, of no row and of one in a corner, in whole numbers."""
     space = Lattice(Domain.box([0.0] * 5, 1.0))
     zero = np.zeros((1, 5))
-    seen: list[tuple[int, np.ndarray]] = []
+    seen: list[np.ndarray] = []
+    asked: list[Fraction] = []
 
-    class Kept(np.ndarray):
-        def __radd__(self, other: Any) -> Any:
-            seen[-1] = (seen[-1][0], np.asarray(other))
-            return np.asarray(other)
+    def no_noise(scale: Any, size: Any) -> Any:
+        asked.append(Fraction(scale))
+        return told(size, lambda raw: seen.append(raw) or raw)
 
-    def no_noise(shape: Any, square: int, *_: Any) -> Any:
-        seen.append((square, np.empty(0)))
-        return np.zeros(shape, np.int64).view(Kept), 1.0
-
-    monkeypatch.setattr(lift, "vector_noise", no_noise)
+    monkeypatch.setattr(isotropic, "isotropic_laplace", lambda n, d, scale, stream: no_noise(scale, (n, d)))
+    monkeypatch.setattr(noise, "discrete_gaussian", lambda sigma, size, stream: no_noise(sigma, size))
+    stated = []
     for X in (np.empty((0, 5)), np.ones((1, 5))):
-        ledger = dc.Ledger(**budget)
-        release = OpenRelease(dc.engines.open(X), space.domain, space.domain, ledger, noise.generator(1), 1.0)
-        price = ledger.remaining.exact / 2
-        lift.Purse(release, space).means("sums", Groups(space, zero), zero, radius, price)
-    moved = seen[1][1] - seen[0][1]
+        gate = gate_of(budget)
+        release = OpenRelease(dc.engines.open(X), space.domain, space.domain, gate, 1.0)
+        lift.OnLattice(release, space).means("sums", Groups(space, zero), zero, radius, budget / 2)
+        stated.append(gate.promise({}).ledger[0].draws[0].moves)
+    moved = seen[1] - seen[0]
     length = sum(int(x) ** 2 for x in moved.ravel())
-    assert length <= seen[0][0] == seen[1][0]
+    assert length <= stated[0] == stated[1]
     if 64 < radius < REACH:
-        assert length > 0.98 * seen[0][0]  # and for no more
+        assert length > 0.98 * stated[0]  # and for no more
+    # The noise is as wide as that length asks for at this price: length/ε, or σ² = length²/(2ρ).
+    wanted = length / (budget.amount / 2) ** 2 if isinstance(budget, Epsilon) else length / budget.amount
+    assert all(scale**2 >= wanted for scale in asked)
 
 
 # What is paid is what the noise is for
@@ -261,13 +261,14 @@ def test_noise_is_for_all_that_a_row_can_move(
 def test_noise_is_as_wide_as_its_price_asks_for(dimension: int, price: Fraction) -> None:
     """Mean length D Δ/ε of isotropic noise, and Δ/√(2ρ) of an entry: worked out here, within a few in a hundred."""
     square, rows = 10**10 + 7, 24_000 // dimension
-    drawn, variance = lift.vector_noise((rows, dimension), square, price, "epsilon", noise.generator(1))
-    length = float(np.linalg.norm(drawn.astype(float), axis=1).mean())
+    nothing, moves = np.zeros((rows, dimension), np.int64), Moves(l2_squared=square)
+    pure = gate_of(Epsilon(price)).vectors("sums", nothing, Epsilon(price), moves)
+    length = float(np.linalg.norm(pure.values.astype(float), axis=1).mean())
     assert length * float(price) == pytest.approx(dimension * math.sqrt(square), rel=0.03)
-    assert drawn.var() == pytest.approx(variance, rel=0.08)
-    drawn, variance = lift.vector_noise((rows, dimension), square, price, "rho", noise.generator(1))
-    assert drawn.std() * math.sqrt(2 * float(price)) == pytest.approx(math.sqrt(square), rel=0.03)
-    assert variance >= square / (2 * float(price)) * (1 - 1e-12)
+    assert pure.values.var() == pytest.approx(pure.variance, rel=0.08)
+    gaussian = gate_of(Rho(price)).vectors("sums", nothing, Rho(price), moves)
+    assert gaussian.values.std() * math.sqrt(2 * float(price)) == pytest.approx(math.sqrt(square), rel=0.03)
+    assert gaussian.variance >= square / (2 * float(price)) * (1 - 1e-12)
 
 
 @pytest.mark.parametrize("noise_of_lift", [0.0, math.inf])
@@ -275,35 +276,75 @@ def test_noise_is_as_wide_as_its_price_asks_for(dimension: int, price: Fraction)
 def test_every_draw_gets_what_its_line_of_the_ledger_says(
     budget: dict[str, Any], noise_of_lift: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In ε of pure steps and ρ of Gaussian ones, in the order in which they are drawn."""
-    used: list[float] = []
-    real_noise, real_quantiles, real_counts = lift.vector_noise, noise.quantiles_from_counts, grids.publish
+    """In ε of pure steps and ρ of Gaussian ones, in the order in which they are drawn: worked out from the scales.
 
-    def in_unit(amount: Any, unit: str) -> float:
-        return float(amount) if unit == "rho" or "rho" not in budget else float(amount) ** 2 / 2
+    How far a row moves what is published is in the line; that it moves no further is the test above.
+    """
+    drawn: list[tuple[str, Fraction]] = []
+    real_vectors, real_quantiles = isotropic.isotropic_laplace, noise.quantiles_from_counts
+    real_laplace, real_max_norm, real_gaussian = noise.discrete_laplace, noise.max_norm_laplace, noise.discrete_gaussian
 
-    def vector_noise(shape: Any, square: int, price: Any, unit: str, stream: Any) -> Any:
-        used.append(in_unit(price, unit))
-        return real_noise(shape, square, price, unit, stream)
+    def vectors(rows: int, dimension: int, scale: Any, stream: Any) -> Any:
+        drawn.append(("isotropic", Fraction(scale)))
+        return real_vectors(rows, dimension, scale, stream)
 
     def quantiles(*counts: Any, epsilon: Any, **more: Any) -> Any:
-        used.append(in_unit(epsilon, "epsilon"))
+        drawn.append(("choice", 1 / Fraction(epsilon)))
         return real_quantiles(*counts, epsilon=epsilon, **more)
 
-    def publish(*counts: Any, epsilon: Any, unit: str = "epsilon", **more: Any) -> Any:
-        used.append(in_unit(epsilon, unit))
-        return real_counts(*counts, epsilon=epsilon, unit=unit, **more)
+    def laplace(scale: Any, *size: Any) -> Any:
+        drawn.append(("laplace", Fraction(scale)))
+        return real_laplace(scale, *size)
+
+    def max_norm(scale: Any, *size: Any) -> Any:
+        drawn.append(("max-norm", Fraction(scale)))
+        return real_max_norm(scale, *size)
+
+    def gaussian(sigma: Any, *size: Any) -> Any:
+        drawn.append(("gaussian", Fraction(sigma)))
+        return real_gaussian(sigma, *size)
 
     monkeypatch.setattr(lift, "LIFT_NOISE", noise_of_lift)
-    monkeypatch.setattr(lift, "vector_noise", vector_noise)
+    monkeypatch.setattr(isotropic, "isotropic_laplace", vectors)
     monkeypatch.setattr(noise, "quantiles_from_counts", quantiles)
-    monkeypatch.setattr(grids, "publish", publish)
+    monkeypatch.setattr(noise, "discrete_laplace", laplace)
+    monkeypatch.setattr(noise, "max_norm_laplace", max_norm)
+    monkeypatch.setattr(noise, "discrete_gaussian", gaussian)
     X = np.random.default_rng(1).uniform(0, 1, (300, 12))
     domain = Domain.box([0.0] * 12, 1.0)
     made = dc.PrivateKMeans(2, domain=domain, synopsis="lift", n_rows=300, random_state=1, **budget).fit(X)
-    lines = [float(line.amount) for line in made.guarantee_.ledger]
-    assert used == pytest.approx(lines, rel=1e-9)
-    assert sum(lines) == pytest.approx(budget.get("rho", 2.0), rel=1e-6)
+    lines = [line for top in made.guarantee_.ledger for _, line in top.walk() if not line.parts]
+    assert [(draw.law, draw.scale) for line in lines for draw in line.draws] == drawn
+    used = []
+    for line, (law, scale) in zip(lines, drawn, strict=True):
+        moves, wide = float(line.draws[0].moves), float(scale)
+        if law == "gaussian":
+            used.append(moves / (2 * wide**2))
+        else:
+            epsilon = (math.sqrt(moves) if law == "isotropic" else moves) / wide
+            used.append(epsilon**2 / 2 if "rho" in budget else epsilon)
+    assert used == pytest.approx([float(line.amount) for line in lines], rel=1e-9)
+    assert sum(used) == pytest.approx(budget.get("rho", 2.0), rel=1e-6)
+
+
+def test_a_pure_release_draws_no_gaussian_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a share of the budget is rounded to as a double: a share of ε = 1 is, and many others are, above it."""
+    domain = Domain.box([0.0] * 10, 1.0)
+    prices = [Epsilon(Fraction(n, 3 * 2**20)) for n in range(1000, 2**21, 9999)]
+    assert sum(float(p.amount) > p.amount for p in prices) > 50
+    assert not any(auto.on_axes(50_000, domain, 25, price)[1] for price in prices)
+
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("Gaussian noise in a pure release")
+
+    monkeypatch.setattr(noise, "discrete_gaussian", refuse)
+    X = np.random.default_rng(1).uniform(0, 1, (300, 12))
+    box = Domain.box([0.0] * 12, 1.0)
+    for epsilon in (0.3, 1.0):
+        promise = dc.PrivateKMeans(2, epsilon, box, synopsis="lift", n_rows=300, random_state=1).fit(X).guarantee_
+        laws = {draw.law for top in promise.ledger for _, line in top.walk() for draw in line.draws}
+        assert laws <= {"laplace", "max-norm", "isotropic", "choice"}
+        assert (promise.accounting, promise.epsilon, promise.delta) == ("epsilon", epsilon, 0)
 
 
 def test_rows_outside_their_bounds_count_as_at_them() -> None:

@@ -7,6 +7,8 @@ iterations of `DPLloyd` are not published, and are paid for all the same.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +16,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.clustering.central import auto, lloyd
+from discreet.clustering.central import auto
+from discreet.mechanisms import gate
 from discreet.synopses import publishing
 from scripted_noise import worst_loss
 
@@ -85,8 +88,13 @@ def test_a_start_from_a_synopsis_is_paid_for_as_well() -> None:
 
 
 def test_less_noise_on_the_counts_of_an_iteration_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = lloyd.noise_scale
-    monkeypatch.setattr(lloyd, "noise_scale", lambda sensitivity, epsilon: whole(sensitivity, epsilon) * Fraction(4, 5))
+    drawn = gate._drawn
+
+    def less(law: Any, size: Any, stream: Any) -> Any:
+        """Of all but the number of rows, which is a single number."""
+        return drawn(law if size is None else replace(law, scale=law.scale * Fraction(4, 5)), size, stream)
+
+    monkeypatch.setattr(gate, "_drawn", less)
 
     def moves(draw: int) -> tuple[int, ...]:
         return (1,) if draw < 2 else (FULL,)
@@ -165,20 +173,21 @@ def test_the_chosen_pipeline_by_enumeration(tiny: None, rows: Any) -> None:
 def test_a_look_without_noise_or_with_half_of_it_is_caught(tiny: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The raw histogram gives an answer that the neighbour cannot get; half the noise costs twice what is charged."""
     settings: dict[str, Any] = {"numbers": lambda draw: (0,), "vectors": [(0, 0)], "moved": [(FULL, FULL)]}
-    whole = auto.noise_scale
-    with monkeypatch.context() as patch:
-        patch.setattr(auto, "noise_scale", lambda sensitivity, epsilon: whole(sensitivity, epsilon) / 2)
-        loss = worst_loss(lambda X: fit_auto(X, set()), [[0.1], [0.1], [0.1]], [1.0], **settings)
-        assert loss == pytest.approx(4.0 + 1.5, abs=1e-9)
+    look, drawn = auto.finds_tight, gate._drawn
 
-    class Silent:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(dc.noise, name)
+    def planted(draw: Callable[..., Any]) -> Callable[..., bool]:
+        def look_with(*asked: Any) -> bool:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(gate, "_drawn", draw)
+                return look(*asked)
 
-        def discrete_laplace(self, scale: Any, size: int, rng: object) -> Any:
-            return np.zeros(size, dtype=np.int64)
+        return look_with
 
-    monkeypatch.setattr(auto, "noise", Silent())
+    half = planted(lambda law, size, stream: drawn(replace(law, scale=law.scale / 2), size, stream))
+    monkeypatch.setattr(auto, "finds_tight", half)
+    loss = worst_loss(lambda X: fit_auto(X, set()), [[0.1], [0.1], [0.1]], [1.0], **settings)
+    assert loss == pytest.approx(4.0 + 1.5, abs=1e-9)
+    monkeypatch.setattr(auto, "finds_tight", planted(lambda law, size, stream: np.zeros(size, np.int64)))
     assert worst_loss(lambda X: fit_auto(X, set()), [[0.1], [0.1], [0.1]], [1.0], **settings) == math.inf
 
 

@@ -7,6 +7,7 @@ for, all draws taken together.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -14,18 +15,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from discreet.synopses.marginals.purse import Purse
 
 import discreet as dc
 from discreet import noise
+from discreet.core.prices import Rho
 from discreet.engines.passes.marginals import AxisGrids
+from discreet.mechanisms import Gate, Noisy
 from discreet.synopses.marginals import estimator, field, release
-from discreet.synopses.marginals import purse as purse_file
 from enumeration import worst_loss
+from gates import gate_of
+from told_noise import told
 
 DOMAIN = dc.Domain({"a": {"categories": [0, 1]}, "b": [7]})
-#: The real way to noise: every law that is drawn from is its choice.
-NOISY = Purse._noisy
 RHO = Fraction(1, 2)
 WIDE = dc.Domain({"a": {"categories": [0, 1]}, "b": [0, 1, 2], "c": dc.Integer(0, 1), "d": (0, 1)})
 #: A column that follows from another one, and combinations that cannot occur.
@@ -62,11 +63,13 @@ def test_scores_without_noise_are_caught(monkeypatch, no_climb):
     monkeypatch.setattr(release, "ROUNDS", (Fraction(1),))
     monkeypatch.setattr(release, "SWEEPS", ((1, 1.0, 1.0),))
 
-    def bare(self: Purse, scope: Any, label: str, scores: Any, price: Any) -> Any:
-        scope.spend(label, price)
-        return scores, 1.0
+    def bare(self: Gate, label: str, scores: Any, price: Any, moves: Any) -> Noisy:
+        """Charge and state the noise of scores, and draw none."""
+        line = self.hold(label, price, "sequential")
+        line.drawing(line.law(moves).draw(1, len(scores)))
+        return Noisy(scores, line.law(moves))
 
-    monkeypatch.setattr(Purse, "scores", bare)
+    monkeypatch.setattr(Gate, "numbers", bare)
     assert worst_loss(fit_pure, [0, 1], 0, monkeypatch, either=SCORES) == math.inf
 
 
@@ -117,20 +120,19 @@ class Record:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.asked: list[tuple[str, Any, float]] = []
-        patch.setattr(Purse, "_noisy", lambda *args: self.noisy(*args))
-        patch.setattr(purse_file, "draw", self.draw)
+        for law in ("discrete_laplace", "discrete_gaussian"):
+            patch.setattr(noise, law, functools.partial(self.draw, law))
         patch.setattr(noise, "exponential", self.choose)
 
-    def noisy(self, purse: Purse, scope: Any, label: str, values: Any, *price: Any) -> Any:
-        variance = NOISY(purse, scope, label, values, *price)[1]
-        self.asked.append((label, values.copy(), self.width))
-        return np.random.default_rng(len(self.asked)).integers(0, 40, len(values)), variance
+    def draw(self, law: str, width: Any, size: Any, _: Any) -> Any:
+        def answer(values: Any) -> Any:
+            self.asked.append((law, values.copy(), float(width)))
+            return np.random.default_rng(len(self.asked)).integers(0, 40, len(values))
 
-    def draw(self, law: Any, size: int, _: Any) -> Any:
-        self.width = float(law.scale if isinstance(law, noise.DiscreteLaplace) else law.sigma)
-        return np.zeros(size, np.int64)
+        return told(size, answer)
 
-    def choose(self, scores: Any, *, epsilon: Any, span: Any, rng: Any) -> int:
+    def choose(self, scores: Any, *, epsilon: Any, span: Any, counts: Any, rng: Any) -> int:
+        assert counts is None
         self.asked.append(("choice", scores.copy(), float(span / epsilon)))
         return int(np.random.default_rng(len(self.asked)).integers(len(scores)))
 
@@ -182,7 +184,7 @@ def test_neighbours_differ_by_what_was_paid(monkeypatch, no_climb, settings, one
 
     Among many equal rows another one raises some scores and lowers others: what a choice may cost at most.
     """
-    monkeypatch.setattr(Purse, "better_one_by_one", lambda *_: one_by_one)
+    monkeypatch.setattr(release, "better_one_by_one", lambda *_: one_by_one)
     monkeypatch.setattr(release, "affordable", lambda *_: 2)
     worst = 0.0
     for base, more in (([], ROWS[::5]), (ROWS[:1], ROWS[::5]), (ROWS[:1] * 2000, ROWS)):
@@ -294,7 +296,7 @@ def test_a_choice_in_rho_costs_its_rho_and_is_drawn_for_what_that_pays(monkeypat
         return real(*given, epsilon=epsilon, **more)
 
     monkeypatch.setattr(noise, "exponential", noted)
-    ledger = dc.Ledger(rho=1, delta=1e-6)
-    Purse(ledger, noise.generator(0)).choose(ledger, "a choice", np.array([1, 5]), Fraction(1, 8))
-    assert ledger.spent.exact == Fraction(1, 8)
+    gate = gate_of(Rho(1), 0)
+    gate.choose("a choice", np.array([1, 5]), Rho(Fraction(1, 8)), 2)
+    assert gate.left == Rho(Fraction(7, 8))
     assert Fraction(999, 1000) < drawn[0] ** 2 <= 1

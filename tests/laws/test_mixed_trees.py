@@ -12,9 +12,10 @@ from discreet.synopses.tree.privtree import PrivTreeRule
 
 import discreet as dc
 from discreet import noise
+from discreet.core.prices import Epsilon
+from discreet.mechanisms import PrivTreeRule, gate
 from discreet.noise.choice._scaled_kernels import heap_of
 from discreet.noise.choice.exponential import law
-from discreet.synopses.tree import partitioners
 from scripted_noise import Script, law_of
 
 SHAPE: dict[str, Any] = {"axis": "widest", "bits": 2, "n_rows": 4, "random_state": 0}
@@ -23,21 +24,20 @@ SHAPE: dict[str, Any] = {"axis": "widest", "bits": 2, "n_rows": 4, "random_state
 class Cuts(Script):
     """Noise and medians that take all values in turn."""
 
-    def choose_lines(self, runs: Any, n_cuts: int, epsilon: Any, stream: Any) -> Any:
+    def joint_cuts(self, runs: Any, n_cuts: int, epsilon: Any, stream: Any) -> Any:
+        """Medians of boxes with more than one line; of others there is nothing to choose, and nobody asks."""
+        assert n_cuts == 1
         lines = []
         for box in range(len(runs.n_lines)):
             one = runs.only(np.arange(len(runs.n_lines)) == box)
-            n = int(one.n_lines[0])
-            if n > 2:  # otherwise the one line there is
-                chances = law(heap_of(one.median_weights(epsilon)))
-                runs_of_one = zip(one.first, one.size, chances, strict=True)
-                each = {int(first + k): p / size for first, size, p in runs_of_one for k in range(size)}
-                line = self._next(sorted(each))
-                self.log_chance += math.log(each[line])
-            else:
-                line = 1
-            lines.append(line)
-        return np.array(lines, np.int64), np.minimum(n_cuts, runs.n_lines - 1)
+            assert one.n_lines[0] > 2
+            chances = law(heap_of(one.median_weights(epsilon)))
+            runs_of_one = zip(one.first, one.size, chances, strict=True)
+            each = {int(first + k): p / size for first, size, p in runs_of_one for k in range(size)}
+            line = self._next(sorted(each))
+            self.log_chance += math.log(each[line])
+            lines.append([line])
+        return np.array(lines, np.int64).reshape(-1, 1)
 
 
 OTHERS = (
@@ -64,7 +64,7 @@ def test_a_mixed_tree_loses_epsilon_and_no_more(monkeypatch: pytest.MonkeyPatch,
         for table, shifts in ((X, (0,)), (other, (0, 1))):
             script = Cuts(values(shifts, sign))
             with monkeypatch.context() as patch:
-                patch.setattr(partitioners, "choose_lines", script.choose_lines)
+                patch.setattr(gate, "joint_cuts", script.joint_cuts)
                 laws.append(law_of(fit, table, script))
         worst = max(worst, *(abs(p - laws[1].get(outcome, -math.inf)) for outcome, p in laws[0].items()))
     assert 5 < worst <= 6 + 1e-9
@@ -74,8 +74,8 @@ def test_a_privtree_below_other_levels_starts_afresh_in_each_of_their_nodes(monk
     """Its law is that of a PrivTree (`test_trees.py`) whose root is released: no bias there, and its share's scale."""
     drawn, depths = [], []
 
-    def scripted(scale: Any, size: int, rng: object = None) -> Any:
-        drawn.append((Fraction(scale), size))
+    def scripted(scale: Any, size: Any, rng: object = None) -> Any:
+        drawn.append((Fraction(scale), int(np.prod(size))))
         return np.full(size, 10**6)
 
     def biased(self: Any, counts: Any, depth: int) -> Any:
@@ -90,7 +90,7 @@ def test_a_privtree_below_other_levels_starts_afresh_in_each_of_their_nodes(monk
     made = dc.TreeSynopsis(4, (0, 1), ["median", "median", "privtree"], max_depth=4, **shape).fit(X).synopsis_
     assert depths == [0, 1]
     assert [size for _, size in drawn] == [4, 8, made.n_leaves]
-    assert {scale for scale, _ in drawn[:2]} == {PrivTreeRule.for_budget(Fraction(1), 2).scale}
+    assert {scale for scale, _ in drawn[:2]} == {PrivTreeRule.for_budget(Epsilon(1), 2).scale}
     assert drawn[2][0] == pytest.approx(1 / 2, rel=1e-8)  # what is left: two of four, and what rounding left over
     lines = [(line.label, float(line.amount)) for line in made.guarantee.ledger]
     assert [name for name, _ in lines] == [

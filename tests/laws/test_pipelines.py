@@ -7,11 +7,11 @@ noise that is too small shows, and so does any decision on raw rows.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,16 +19,22 @@ import pytest
 from scipy import stats
 
 import discreet as dc
-from discreet.synopses import Synopsis, publishing
+from discreet.errors import FormatError
+from discreet.mechanisms import gate
+from discreet.synopses import Synopsis
 from discreet.synopses.grid import adaptive, estimator
 from discreet.synopses.grid.rules import rugnik
 from enumeration import worst_loss
 
 
 def halve_the_noise(patch: pytest.MonkeyPatch) -> None:
-    law = publishing.count_law
-    patch.setattr(publishing, "noise_scale", lambda sensitivity, epsilon: sensitivity / Fraction(epsilon) / 2)
-    patch.setattr(publishing, "count_law", lambda price, *rest: law(2 * price, *rest))
+    """Draw half of the noise of all cells and leaves, and state the whole of it in the ledger."""
+    drawn = gate._drawn
+
+    def half(law: Any, size: Any, stream: Any) -> Any:
+        return drawn(law if size is None else dataclasses.replace(law, scale=law.scale / 2), size, stream)
+
+    patch.setattr(gate, "_drawn", half)
 
 
 def fit_rugnik(X: Any) -> str:
@@ -47,6 +53,12 @@ def test_a_broken_rugnik_is_caught(monkeypatch):
     with monkeypatch.context() as patch:
         halve_the_noise(patch)
         assert worst_loss(fit_rugnik, [], 0.6, patch) == pytest.approx(0.25 + 2 * 0.75, abs=1e-9)
+
+    with monkeypatch.context() as patch:  # a line that states half the noise says itself that it is too cheap
+        law = gate.law_for
+        patch.setattr(gate, "law_for", lambda price, *rest: law(price * 2, *rest))
+        with pytest.raises(FormatError, match="cheaper than the noise"):
+            fit_rugnik(np.array([[0.2]]))
 
     def by_true_size(X: Any) -> str:
         monkeypatch.setattr(estimator, "_parts", lambda *_: 1 + len(X))
@@ -153,7 +165,7 @@ def test_leaf_means_of_a_tree_by_enumeration(monkeypatch, rows):
     settings = {"sizes": range(2), "vectors": [(0, 0), (2048, 100)], "moved": [IN_WHOLE, IN_HALF]}
     assert worst_loss(fit_tree_means, rows, 0.3125, monkeypatch, **settings) == pytest.approx(6.0, abs=1e-9)
     halve_the_noise(monkeypatch)
-    assert worst_loss(fit_tree_means, rows, 0.3125, monkeypatch, **settings) == pytest.approx(1.2 + 2 * 4.8, abs=1e-9)
+    assert worst_loss(fit_tree_means, rows, 0.3125, monkeypatch, **settings) == pytest.approx(2 * (1.2 + 4.8), abs=1e-9)
 
 
 # An audit of whole fits with real noise

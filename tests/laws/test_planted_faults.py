@@ -40,16 +40,13 @@ def test_there_are_faults_of_every_kind_in_every_room(planted: dict[str, Fault])
 
 
 def test_the_three_that_once_lived_are_among_them(planted: dict[str, Fault]) -> None:
-    """No noise on the look for tight clusters; 0.8 of it on the counts of an iteration; a look that spends double."""
-    names = [
-        name
-        for name in planted
-        if name.startswith(("clustering.central.auto:finds_tight", "clustering.central.lloyd:_iterate"))
-    ]
-    assert any("auto:finds_tight:noise removed" in name for name in names)
-    assert any("auto:finds_tight:price halved" in name for name in names)
-    counts = ("noise_scale(1,", "noise.discrete_laplace(law.scale")
-    assert any("noise scaled" in name and planted[name].before.startswith(counts) for name in names)
+    """No noise, 0.8 of it, and a step that costs twice what is charged: for all that is published, at the gate."""
+    laws = ("discrete_laplace", "discrete_gaussian", "max_norm_laplace", "isotropic_laplace")
+    for law in laws:
+        drawn = {f.kind for f in planted.values() if f.function == "_drawn" and f"{law}(" in f.before}
+        assert drawn >= {"noise removed", "noise scaled by 0.8"}
+    assert any(name.startswith("mechanisms.gate:Gate.hold:price halved") for name in planted)
+    assert any(name.startswith("mechanisms.gate:Gate.choose_each:noise scaled") for name in planted)
 
 
 def test_a_fault_is_named_by_what_it_breaks_and_not_by_its_line() -> None:

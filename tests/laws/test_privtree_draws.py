@@ -11,6 +11,8 @@ from discreet.synopses.tree.privtree import PrivTreeRule
 
 import discreet as dc
 from discreet import noise
+from discreet.core.prices import Epsilon
+from discreet.mechanisms import PrivTreeRule
 from discreet.synopses.tree.settings import TreeSettings
 
 
@@ -20,8 +22,8 @@ def test_every_node_is_tested_with_noise_of_its_own_and_of_the_stated_scale(
 ) -> None:
     drawn: list[tuple[Fraction, int]] = []
 
-    def scripted(scale: Any, size: int, rng: object = None) -> Any:
-        drawn.append((Fraction(scale), size))
+    def scripted(scale: Any, size: Any, rng: object = None) -> Any:
+        drawn.append((Fraction(scale), int(np.prod(size))))
         z = np.full(size, -(10**6))
         z[0] = 10**6 if zeroth else -(10**6)
         return z
@@ -31,7 +33,7 @@ def test_every_node_is_tested_with_noise_of_its_own_and_of_the_stated_scale(
     settings = {"max_depth": 4, "n_rows": 1000, "shares": (0.5, 0, 0.5), "bits": 6}
     made = dc.TreeSynopsis(2, (0, 1), "privtree", random_state=0, **settings).fit(X).synopsis_
     structure, (counts, n_leaves) = drawn[:-1], drawn[-1]
-    assert {scale for scale, _ in structure} == {PrivTreeRule.for_budget(Fraction(1), 2).scale}
+    assert {scale for scale, _ in structure} == {PrivTreeRule.for_budget(Epsilon(1), 2).scale}
     assert [size for _, size in structure] == ([1, 2, 2, 2] if zeroth else [1])
     assert counts == 1
     assert made.n_leaves == n_leaves == (5 if zeroth else 1)

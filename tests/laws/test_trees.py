@@ -14,15 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import Domain, engines, noise
+from discreet.core.prices import Epsilon
 from discreet.engines.passes.trees import RowCells, TreeMap
+from discreet.mechanisms import PrivTreeRule, gate, law_for
 from discreet.noise.choice._scaled_kernels import heap_of
 from discreet.noise.choice.exponential import law
 from discreet.noise.choice.joint import JointLaw
 from discreet.noise.choice.many import ManyRuns, joint_cuts
 from discreet.noise.choice.runs import Runs
-from discreet.synopses.tree.axes import _SCORE_UNIT, spread_scores, spread_weights
-from discreet.synopses.tree.budgets import LevelBudgets, auto_threshold, scale_of
-from discreet.synopses.tree.partitioners import RATIOS, density_scores, density_weights
+from discreet.synopses.tree.axes import _SCORE_UNIT, spread_scores
+from discreet.synopses.tree.budgets import LevelBudgets, auto_threshold
+from discreet.synopses.tree.growth import GrowingTree
+from discreet.synopses.tree.partitioners import RATIOS, Density, SpreadMidpoints, density_scores
+from gates import gate_of
 
 BUDGETS = [Fraction(1, 2), Fraction(1), Fraction(4)]
 
@@ -44,9 +48,9 @@ def cut_law(counts, epsilon):
     }
 
 
-def count_loss(n, epsilon, values, *, sign):
+def count_loss(n, price, values, *, sign):
     """Largest sign * log(Pr[c | n + 1] / Pr[c | n]) over the noisy counts c in a range."""
-    z = noise.DiscreteLaplace(scale_of(epsilon))
+    z = law_for(price).one
     return max(sign * (z.logpmf(values - n - 1) - z.logpmf(values - n)))
 
 
@@ -63,7 +67,7 @@ def worst(counts, at, plan, level, cut, sign):
     more = list(counts)
     more[at] += 1
     if cut == "median":
-        before, after = cut_law(counts, plan.splits[level]), cut_law(more, plan.splits[level])
+        before, after = (cut_law(rows, plan.splits[level].amount) for rows in (counts, more))
     else:
         before = after = {len(counts) // 2: 0.0}
     deeper = []
@@ -78,7 +82,7 @@ def worst(counts, at, plan, level, cut, sign):
 def test_a_whole_tree_loses_epsilon_and_no_more(epsilon, cut, trials):
     rng = np.random.default_rng(5)
     plan = LevelBudgets.make(
-        epsilon,
+        Epsilon(epsilon),
         depth=3,
         first_test=0,
         shares=(0.15, 0.25, 0.6),
@@ -133,7 +137,7 @@ def test_plain_quantiles_without_noise_and_boxes_without_rows():
     ],
 )
 def test_privtree_loses_what_the_sum_says_and_that_is_its_budget(fan_out, epsilon, scale, bias):
-    rule = PrivTreeRule.for_budget(epsilon, fan_out)
+    rule = PrivTreeRule.for_budget(Epsilon(epsilon), fan_out)
     assert float(rule.scale) == pytest.approx(scale, rel=1e-3)
     assert rule.bias == bias
     assert rule.scale < Fraction(2 * fan_out - 1, fan_out - 1) / epsilon  # the published noise, which loses less
@@ -146,7 +150,7 @@ def test_privtree_loses_what_the_sum_says_and_that_is_its_budget(fan_out, epsilo
 
 @given(st.fractions(Fraction(1, 10**6), 60, max_denominator=10**9), st.sampled_from([2, 3, 4, 8, 32, 1024]))
 def test_privtree_never_loses_more_than_its_budget_in_sixty_digits(epsilon, fan_out):
-    rule = PrivTreeRule.for_budget(epsilon, fan_out)
+    rule = PrivTreeRule.for_budget(Epsilon(epsilon), fan_out)
     with localcontext() as context:
         context.prec = 60
         rate = Decimal(rule.scale.denominator) / rule.scale.numerator
@@ -176,7 +180,7 @@ def structure_law(rule, counts, depth, limit):
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(4)])
 def test_all_trees_of_privtree_over_eight_cells_keep_the_promise(epsilon):
-    rule = PrivTreeRule.for_budget(epsilon, 2)
+    rule = PrivTreeRule.for_budget(Epsilon(epsilon), 2)
     worst = 0.0
     for rows in range(4 * rule.bias + 3):  # in the cell of the new row; the others sit where they change nodes above
         for others in ((0,) * 7, (1, 0, 0, 0, 0, 0, 2), (0, rule.bias, 0, 0, 1, 0, 0)):
@@ -201,7 +205,7 @@ def chain_loss(rule, bias):
 
 @pytest.mark.parametrize("fan_out", [2, 4])
 def test_privtree_with_the_published_real_bias_breaks_its_promise(fan_out):
-    rule = PrivTreeRule.for_budget(Fraction(10), fan_out)
+    rule = PrivTreeRule.for_budget(Epsilon(10), fan_out)
     assert chain_loss(rule, float(rule.scale) * math.log(fan_out)) > 1.5 * 10
     assert chain_loss(rule, rule.bias) <= 10
 
@@ -224,21 +228,35 @@ def test_the_score_of_an_axis_changes_within_an_interval_of_one():
         assert change.max() <= 0.75
 
 
-def test_the_built_pair_spends_all_of_the_budget_of_an_axis():
+def choice_law(monkeypatch, partitioner, price):
+    """Return the chances with which a real split of the root is drawn: from what the gate hands to the sampler."""
+    drawn = []
+
+    def best(weights, starts, stream):
+        drawn.append(weights)
+        return starts[:-1] + np.argmax(weights)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gate, "choose_many", best)
+        partitioner.split(np.ones(1, bool), gate_of(price), "cut", price)
+    return law(heap_of(drawn[0]))
+
+
+def test_the_built_pair_spends_all_of_the_budget_of_an_axis(monkeypatch):
     # 40 rows at the edge of one axis make it nearly certain; a row at the edge of the other moves scores by 3/4, -1/4.
     domain, bits = Domain.box(0, [1, 1]), 20
     X = np.tile([0.0, 0.5], (40, 1))
     more = np.vstack([X, [0.5, 0.0]])
-    weights = []
+    chances = []
     for rows in (X, more):
-        counts, sums = spreads_of(rows, domain, bits)
-        scores = spread_scores(counts, sums, np.full((1, 2), 2**bits), np.full(2, 2**bits))
-        weights.append(law(heap_of(spread_weights(scores, np.ones((1, 2), bool), Fraction(1))[0])))
-    loss = math.log(weights[1][1] / weights[0][1])
+        cut = SpreadMidpoints(GrowingTree(domain, bits), RowCells(engines.open(rows), domain, bits), "spread")
+        cut.look(np.array([0]))
+        chances.append(choice_law(monkeypatch, cut, Epsilon(1)))
+    loss = math.log(chances[1][1] / chances[0][1])
     assert 0.99 < loss <= 1.0
 
 
-def test_density_scores_change_by_their_stated_sensitivity_at_most():
+def test_density_scores_change_by_their_stated_sensitivity_at_most(monkeypatch):
     rng = np.random.default_rng(3)
     worst_share = 0.0
     for _ in range(2000):
@@ -258,7 +276,12 @@ def test_density_scores_change_by_their_stated_sensitivity_at_most():
         worst_share = max(worst_share, change / span[0])
         assert (offsets[can] > 0).all()
         assert span[0] <= RATIOS
-        weights = [density_weights(s, span, can, Fraction(1))[can] for s in (before, after)]
-        one, other = (w / w.sum() for w in weights)
-        assert np.abs(np.log(one / other)).max() <= 1
+        chances = []
+        for held in (histogram, more):
+            tree = GrowingTree(Domain.box(0, [1, 1]), 6)
+            tree.upper[0] = widths[0]
+            cut = Density(tree, None, "density")
+            cut._nodes, cut._histograms = np.array([0]), held
+            chances.append(choice_law(monkeypatch, cut, Epsilon(1))[can.ravel()])
+        assert np.abs(np.log(chances[0] / chances[1])).max() <= 1
     assert worst_share == 1.0

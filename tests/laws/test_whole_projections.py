@@ -23,8 +23,8 @@ from discreet.core.domain import Domain
 from discreet.engines.passes import lattice as passes
 from discreet.engines.passes.lattice import BallPass
 from discreet.engines.source import Source
-from discreet.synopses.grid import estimator as grids
-from discreet.synopses.publishing import publish
+from discreet.noise.vector import isotropic
+from told_noise import told as told_sum
 
 BOX = Domain.box([-1.0, -1.0], [1.0, 1.0])  # its middle is 0: one place to begin at
 #: Neighbours one after the other: a corner, where rows move sums the most, and a place between.
@@ -43,28 +43,40 @@ class Told:
         real_sums = Source.ball_sums
 
         def ball_sums(source: Source, job: BallPass) -> np.ndarray:
-            table = real_sums(source, job)
             self._radius = job.radius
-            self._raw = table.copy()
-            self._raw[:, 0] *= max(1, int(job.radius * lift.COUNT_WEIGHT))
-            return table
+            return real_sums(source, job)
 
-        real_noise = lift.vector_noise
+        def isotropic_laplace(rows: int, dimension: int, scale: Any, stream: Any) -> Any:
+            wanted = self._sums((rows, dimension))
+            # What a row moves, worked out here: its offset, and its count times its weight.
+            self.pure.append(math.hypot(self._radius, self._radius // 4) / float(scale))
 
-        def vector_noise(shape: Any, square: int, price: Any, unit: str, stream: Any) -> Any:
-            _, variance = real_noise((1, shape[1]), square, price, unit, stream)
-            finer = 1
-            if unit == "rho":  # as much finer as its ball is larger
-                ball = min(lift.BALL, int(lift._WIDEST * math.sqrt(2 * price)))
-                finer = ball // self._radius
-                self.moved.append(((finer * self._raw).astype(float), variance))
-            wanted = SUMS[self._next()] * self._radius * (1 + np.arange(math.prod(shape)) % 3)
-            told = finer * wanted.astype(np.int64).reshape(shape)
-            if unit == "epsilon":
-                lengths = np.linalg.norm((told - self._raw).astype(float), axis=1)
-                self.log_chance -= float(price) / math.sqrt(square) * float(lengths.sum())
-                self.pure.append(float(price))
-            return told - finer * self._raw, variance
+            def answer(raw: Any) -> Any:
+                lengths = np.linalg.norm((wanted - raw).astype(float), axis=1)
+                self.log_chance -= float(lengths.sum()) / float(scale)
+                return wanted
+
+            return told_sum((rows, dimension), answer)
+
+        def discrete_gaussian(sigma: Any, size: Any, stream: Any) -> Any:
+            # Sums are on a lattice that is finer by as much as its ball is larger.
+            wanted = lift.BALL // self._radius * self._sums(size) if len(size) == 2 else self._counts(size)
+
+            def answer(raw: Any) -> Any:
+                self.moved.append((np.asarray(raw, float), float(sigma) ** 2))
+                return wanted
+
+            return told_sum(size, answer)
+
+        def discrete_laplace(scale: Any, size: Any, stream: Any) -> Any:
+            wanted = self._counts(size)
+            self.pure.append(1 / float(scale))
+
+            def answer(raw: Any) -> Any:
+                self.log_chance -= float(np.abs(wanted - raw).sum()) / float(scale)
+                return wanted
+
+            return told_sum(size, answer)
 
         def quantiles(counts: Any, qs: Any, *, epsilon: Any, low: float, high: float, **more: Any) -> np.ndarray:
             cells, n_cells = more["cells"], more["n_cells"]
@@ -77,21 +89,18 @@ class Told:
             self.pure.append(float(epsilon))
             return np.array([low + cut / n_cells * (high - low)])
 
-        def counted(rows: Any, sums: Any, *, epsilon: Any, unit: str = "epsilon", **more: Any) -> Any:
-            out = publish(rows, sums, epsilon=epsilon, unit=unit, **more)
-            assert sums is None
-            told = COUNTS[self._next()] * (1 + np.arange(len(rows)) % 2)
-            if unit == "rho":
-                self.moved.append((np.asarray(rows, float), float(out.variances[0])))
-            else:
-                self.log_chance -= float(epsilon) * float(np.abs(told - rows).sum())
-                self.pure.append(float(epsilon))
-            return out._replace(weights=told.astype(out.weights.dtype))
-
         patch.setattr(Source, "ball_sums", ball_sums)
-        patch.setattr(lift, "vector_noise", vector_noise)
+        patch.setattr(isotropic, "isotropic_laplace", isotropic_laplace)
+        patch.setattr(noise, "discrete_gaussian", discrete_gaussian)
+        patch.setattr(noise, "discrete_laplace", discrete_laplace)
         patch.setattr(noise, "quantiles_from_counts", quantiles)
-        patch.setattr(grids, "publish", counted)
+
+    def _sums(self, shape: tuple[int, ...]) -> np.ndarray:
+        wanted = SUMS[self._next()] * self._radius * (1 + np.arange(math.prod(shape)) % 3)
+        return wanted.astype(np.int64).reshape(shape)
+
+    def _counts(self, shape: tuple[int, ...]) -> np.ndarray:
+        return (COUNTS[self._next()] * (1 + np.arange(math.prod(shape)) % 2)).reshape(shape)
 
     def _next(self) -> int:
         self.step += 1
@@ -159,12 +168,12 @@ def test_sums_clipped_to_a_larger_ball_are_noticed(monkeypatch: pytest.MonkeyPat
 
 def test_a_radius_that_looks_at_rows_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lift, "LIFT_NOISE", 0.0)
-    real = lift.Purse.radius
+    real = lift.OnLattice.radius
 
     def peeking(self: Any, label: str, groups: Any, *more: Any, **by: Any) -> int:
         rows = self.source.ball_sums(BallPass(groups, groups.centers, 64))[:, 0].sum()
         return real(self, label, groups, *more, **by) + int(rows)
 
-    monkeypatch.setattr(lift.Purse, "radius", peeking)
+    monkeypatch.setattr(lift.OnLattice, "radius", peeking)
     with pytest.raises(AssertionError):
         all_outcomes({"epsilon": 2.0})

@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from discreet.synopses.prices import Wanted, count_law, like_epsilon, pure_part, root
+from discreet.synopses.prices import Wanted, root
 
 import discreet as dc
 from discreet import noise
-from discreet.core.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
+from discreet.core.prices import Epsilon, Rho, Wanted, root
+from discreet.core.zcdp import zcdp_to_epsilon
 from discreet.errors import BudgetExceeded, InvalidArgument, SchemaError
-from discreet.synopses import prices
+from discreet.mechanisms import Gate, Moves, law_for
 from discreet.synopses.consistency import least_squares
 from discreet.synopses.publishing import FIXED_POINT, count_variance, publish
+from gates import hold_of
 
 ROWS = np.random.default_rng(0).beta(2, 5, (400, 2))
 RHO = {"rho": 0.25, "delta": 1e-6}
@@ -70,12 +72,13 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Fraction]]:
 def test_widths_are_those_of_the_theorem_and_rounded_to_the_safe_side() -> None:
     for rho in (Fraction(1, 7), Fraction(3), Fraction(1, 10**12)):
         for numbers in (1, 3, 21):
-            law = count_law(rho, "rho", FIXED_POINT, numbers)
-            assert isinstance(law, noise.DiscreteGaussian)
+            law = law_for(Rho(rho), Moves(linf=FIXED_POINT, l2_squared=FIXED_POINT**2 * numbers))
+            assert isinstance(law.one, noise.DiscreteGaussian)
             exact = Fraction(FIXED_POINT**2 * numbers) / (2 * rho)
-            assert exact <= law.sigma**2 <= exact * (1 + Fraction(1, 10**9))
-        assert pure_part(rho, "rho") ** 2 / 2 <= rho
-        assert like_epsilon(rho, "rho") ** 2 <= 4 * rho
+            assert exact <= law.scale**2 <= exact * (1 + Fraction(1, 10**9))
+        assert Rho(rho).pure().as_rho() <= Rho(rho)
+        assert Rho(rho).choice().as_rho() / 4 <= Rho(rho)
+        assert Rho(rho).like_epsilon().amount ** 2 <= 4 * rho
     for number in (Fraction(2), Fraction(1, 3), Fraction(10**30 + 1), Fraction(1, 10**24)):
         assert root(number) ** 2 <= number <= root(number, up=True) ** 2
 
@@ -98,6 +101,7 @@ def test_a_release_in_rho_draws_gaussian_noise_and_spends_no_more(model: Any, dr
                 for line in paid
                 for scale in (1, FIXED_POINT**2 * 3)
             )
+            assert any(("gaussian", width) == (draw.law, draw.scale) for line in paid for draw in line.draws)
 
 
 @pytest.mark.parametrize("model", PURE, ids=_name)
@@ -127,36 +131,36 @@ def test_many_numbers_per_row_take_gaussian_noise() -> None:
     assert dc.GridSynopsis(1, rule=1, delta=1e-6, domain=(0, 1), leaf_means=True).fit(wide).guarantee_.delta == 1e-6
     assert many in ("epsilon", "rho")
     # What is chosen has the smaller variance, wherever the border is.
-    rho = Fraction(repr(epsilon_to_zcdp(1, 1e-6)))
+    rho = Rho.within(Epsilon(1), Fraction(1, 10**6))
     for d, chosen in ((2, few), (12, many)):
-        narrower = count_variance(rho, "rho", d, means=True) < count_variance(Fraction(1), "epsilon", d, means=True)
+        narrower = count_variance(rho, d, means=True) < count_variance(Epsilon(1), d, means=True)
         assert (chosen == "rho") == narrower
 
 
 def test_published_vectors_have_the_stated_variance() -> None:
     """False alarm below 1e-6: 20,000 draws, the sample variance has a standard error of 1 %, and 5 are allowed."""
     counts, sums = np.zeros(20_000, np.int64), np.zeros((20_000, 3), np.int64)
-    out = publish(counts, sums, epsilon=Fraction(1, 2), stream=noise.generator(1), unit="rho")
+    out = publish(hold_of(Rho(Fraction(1, 2)), 1), counts, sums)
     assert out.variances[0] == pytest.approx(4)
     assert np.var(out.weights) == pytest.approx(4, rel=0.05)
-    plain = publish(counts, None, epsilon=Fraction(1, 8), stream=noise.generator(2), unit="rho")
+    plain = publish(hold_of(Rho(Fraction(1, 8)), 2), counts)
     assert plain.variances[0] == pytest.approx(4)
     assert np.var(plain.weights) == pytest.approx(4, rel=0.05)
 
 
 def test_what_decides_between_laws_is_the_variance_that_is_published() -> None:
     for d in (1, 4, 30):
-        for price, unit in ((Fraction(1, 3), "rho"), (Fraction(1, 3), "epsilon")):
+        for price in (Rho(Fraction(1, 3)), Epsilon(Fraction(1, 3))):
             sums = np.zeros((2, d), np.int64)
             for given in (None, sums):
-                out = publish(np.zeros(2, np.int64), given, epsilon=price, stream=noise.generator(0), unit=unit)
-                assert count_variance(price, unit, d, means=given is not None) == pytest.approx(out.variances[0])
+                out = publish(hold_of(price), np.zeros(2, np.int64), given)
+                assert count_variance(price, d, means=given is not None) == pytest.approx(out.variances[0])
 
 
 def test_the_loss_of_a_published_count_by_enumeration() -> None:
     """Neighbours differ by 1: Rényi divergences of all orders tried are below ρα, at every ρ."""
     for rho in (Fraction(1, 50), Fraction(1, 2), Fraction(3)):
-        law = count_law(rho, "rho")
+        law = law_for(Rho(rho)).one
         most = math.ceil(14 * float(law.sigma)) + 4
         z = np.arange(-most, most + 1)
         p, q = law.logpmf(z), law.logpmf(z - 1)
@@ -231,17 +235,17 @@ def test_an_account_is_charged_in_its_own_unit(tmp_path: Path) -> None:
         grid.set_params(ledger=plain).fit(ROWS)
     # A pure release of the same budget is welcome there.
     dc.GridSynopsis(domain=(0, 1), rule="adaptive", **RHO, ledger=plain).fit(ROWS)
-    assert plain.spent.exact == prices.root(Fraction(1, 2))
+    assert plain.spent.exact == root(Fraction(1, 2))
 
 
 def test_wanted_budgets() -> None:
-    assert Wanted.read(0.3, None, None) == Wanted(Fraction(3, 10))
+    assert Wanted.read(0.3, None, None) == Wanted(Epsilon(Fraction(3, 10)))
     both = Wanted.read(1, None, 1e-6)
-    assert both.pure == 1
-    assert zcdp_to_epsilon(both.rho, 1e-6) <= 1
-    assert both.ledger(gaussian=True).epsilon == 0
-    assert both.ledger(gaussian=True).unit == "rho"
-    assert both.ledger(gaussian=False).unit == "epsilon"
+    assert both.pure == Epsilon(1)
+    assert both.rho is not None
+    assert zcdp_to_epsilon(both.rho.amount, 1e-6) <= 1
+    assert Gate.open(both, gaussian=True).left == both.rho
+    assert Gate.open(both, gaussian=False).left == both.pure
 
 
 @pytest.mark.parametrize("rows", [3, "auto"])

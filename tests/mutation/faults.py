@@ -17,7 +17,7 @@ from types import CodeType
 SOURCE = Path(__file__).parents[2] / "src" / "discreet"
 
 #: Where promises are made. What only reads releases (plots, studies, pages) is not here.
-ROOMS = ("noise", "engines", "synopses", "clustering", "local", "metric", "anonymity")
+ROOMS = ("noise", "engines", "mechanisms", "synopses", "clustering", "local", "metric", "anonymity")
 LEDGERS = ("core.ledger", "core.zcdp", "local.repeated.report_ledger", "metric.users.user_ledger")
 #: Left out, each with the reason: what is worked out here from a release or from public values stays within the promise
 #: whatever it does, or no promise is made yet.
@@ -59,6 +59,8 @@ AFTERWARDS = {
     "engines.tables.text_kernels": "ends of loops and buffers where the text of a file is read, a record by itself",
     "anonymity.release.on_executors": "runs with Spark only; rows are compared with the others' in their own tests",
     "engines.tables.spark.__init__": "runs with Spark only; counts are compared with the others' in their own tests",
+    "noise.public": "seeds, orders, keys and directions, which hide nothing by themselves",
+    "noise.stream.watch": "tells the tests what was drawn",
     "noise.stream.numpy_streams": "streams of audits, searches and error bars, which draw for no release",
 }
 #: Functions left out wherever they are, likewise.
@@ -82,15 +84,18 @@ OTHERS = {
     "fresh_subsets",
     "independent_vectors",
     "choose_many",
-    "choose_lines",
     "joint_cuts",
     "choose_cuts",
     "perturb",
     "resample",
 }
-DRAWS = ADDED | ANSWERS | PLACES | OTHERS
+#: One outcome each: there is nothing to draw for a second use.
+CHOICES = {"exponential", "quantiles_from_counts"}
+#: Draws of vectors, whose scale comes after their shape.
+VECTORS = {"isotropic_laplace"}
+DRAWS = ADDED | ANSWERS | PLACES | OTHERS | CHOICES | VECTORS
 STREAMS = {"stream", "rng", "_stream"}
-SCALES = {"noise_scale", "scale_of", "_scale", "smallest_noise"}
+SCALES = {"_scale", "smallest_noise"}
 PRICES = {"spend", "charge"}
 AMOUNTS = {"epsilon": (5, 4), "scale": (4, 5), "sigma": (4, 5), "rate": (5, 4)}
 #: What must be at least so much, and what at most; the change that makes each weaker.
@@ -265,6 +270,10 @@ def _changes(
                 yield "less noise by parameter", _scaled_parameter(argument.arg)
 
 
+def _four_fifths(node: ast.AST) -> ast.AST:
+    return _expr("MADE * 4 / 5", MADE=node)  # type: ignore[arg-type]
+
+
 def _scaled_parameter(name: str) -> Callable[[ast.AST], ast.AST]:
     top, bottom = AMOUNTS[name]
 
@@ -284,13 +293,16 @@ def _call_changes(module: str, function: str, node: ast.Call) -> Iterator[tuple[
         if room == "local" and any(word in function for word in ESTIMATION):
             return
         several = name in OTHERS | ANSWERS or len(node.args) > 1 or any(k.arg == "size" for k in node.keywords)
+        several = several and name not in CHOICES
         made = isinstance(node.func, ast.Attribute) and _name(node.func.value)[:1].isupper()  # a law, not values
-        if name in ADDED or (name in PLACES and several):  # a single place is a seed for what comes after
+        if name in ADDED | VECTORS or (name in PLACES and several):  # a single place is a seed for what comes after
             yield "noise removed", lambda n: _expr("DRAWN * 0", DRAWN=n)
         if name in ANSWERS and node.args:
             yield "raw value instead of noisy", lambda n: n.args[0]
         if name in ADDED and node.args:
             yield "noise scaled by 0.8", _with_argument(0, "GIVEN * 4 / 5")
+        if name in VECTORS and len(node.args) > 2:
+            yield "noise scaled by 0.8", _with_argument(2, "GIVEN * 4 / 5")
         if several and not made:
             yield "drawn once for two uses", lambda n: _expr(_ONCE, DRAWN=n)
         for i, keyword in enumerate(node.keywords):
@@ -299,7 +311,12 @@ def _call_changes(module: str, function: str, node: ast.Call) -> Iterator[tuple[
             elif keyword.arg in ("scale", "sigma"):
                 yield "noise scaled by 0.8", _with_keyword(i, "GIVEN * 4 / 5")
     elif name in SCALES and room != "noise":
-        yield "noise scaled by 0.8", lambda n: _expr("MADE * 4 / 5", MADE=n)
+        yield "noise scaled by 0.8", _four_fifths
+    elif room == "mechanisms" and (name == "root" or (name == "Law" and len(node.args) > 1)):
+        # Less noise than the price buys, and a line that states as little.
+        yield "noise scaled by 0.8", _with_argument(1, "GIVEN * 4 / 5") if name == "Law" else _four_fifths
+    elif room == "mechanisms" and name == "rate":
+        yield "noise scaled by 0.8", lambda n: _expr("MADE * 5 / 4", MADE=n)
     elif name in PRICES and isinstance(node.func, ast.Attribute):
         if len(node.args) > 1:
             halved = _with_argument(1, "GIVEN / 2")
@@ -308,8 +325,9 @@ def _call_changes(module: str, function: str, node: ast.Call) -> Iterator[tuple[
             halved = _with_keyword(at, "GIVEN / 2")
         else:
             return
-        # Charged is half of what is then used.
-        yield "price halved", lambda n: _expr("(lambda p: p if p is None else p * 2)(CHARGED)", CHARGED=halved(n))
+        # Charged is half of what is then used. A `charge` returns no price to use.
+        twice = "CHARGED" if name == "charge" else "(lambda p: p if p is None else p * 2)(CHARGED)"
+        yield "price halved", lambda n: _expr(twice, CHARGED=halved(n))
     elif name == "clip" and isinstance(node.func, ast.Attribute) and node.args:
         if room == "local" and any(word in function for word in ESTIMATION):
             return

@@ -8,6 +8,25 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("clustering", "engines.passes.lattice"),
         ("laws/test_balls.py", "laws/test_clustering.py", "clustering/test_clusters_of_mixed_tables.py"),
     ),
+    "mechanisms": (
+        ("mechanisms",),
+        (
+            "mechanisms/test_gate.py",
+            "laws/test_published_scales.py",
+            "laws/test_bought_answers.py",
+            "laws/test_privtree_draws.py",
+            "laws/test_zcdp_releases.py",
+            "laws/test_balls.py",
+            "laws/test_pipelines.py",
+            "laws/test_trees.py",
+            "laws/test_mixed_trees.py",
+            "laws/test_marginals.py",
+            "laws/test_query_session.py",
+            "synopses/test_grid_lazy.py",
+            "synopses/test_publish.py",
+            "synopses/test_unit_is_a_person.py",
+        ),
+    ),
     "synopses": (
         ("synopses",),
         (

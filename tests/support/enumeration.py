@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from discreet import noise
+from discreet.noise.stream import watch
 from scripted_noise import log_top
 
 DRAWS = noise.discrete_laplace, noise.max_norm_laplace
@@ -45,16 +46,19 @@ class Script:
         self._place += 1
         return values[self._path[self._place - 1][0]]
 
-    def discrete_laplace(self, scale: Any, size: int | None = None, rng: object = None) -> Any:
+    def discrete_laplace(self, scale: Any, size: Any = None, rng: object = None) -> Any:
         values, law = self._numbers(self._draws), noise.DiscreteLaplace(scale)
         self._draws += 1
-        z = np.array([self._next(values) for _ in range(1 if size is None else size)], dtype=np.int64)
+        shape = (1,) if size is None else (size,) if isinstance(size, int) else tuple(size)
+        z = np.array([self._next(values) for _ in range(math.prod(shape))], dtype=np.int64).reshape(shape)
         self.log_chance += float(np.sum(law.logpmf(z)))
+        watch.drew("laplace", scale, z.size, rng)
         return int(z[0]) if size is None else z
 
     def max_norm_laplace(self, scale: Any, dimension: int, size: int, rng: object = None) -> Any:
         z = np.array([self._next(self._vectors) for _ in range(size)], dtype=np.int64).reshape(size, dimension)
         self.log_chance += float(np.sum(log_top(scale, dimension) - np.abs(z).max(axis=1) / float(scale)))
+        watch.drew("max-norm", scale, size, rng)
         return z
 
 

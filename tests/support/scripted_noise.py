@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from discreet import noise
+from discreet.noise.stream import watch
 
 REAL = {name: getattr(noise, name) for name in ("discrete_laplace", "max_norm_laplace")}
 
@@ -100,6 +101,7 @@ class Script:
         shape = (1,) if size is None else (size,) if isinstance(size, int) else tuple(size)
         z = np.array([self._next(values) for _ in range(math.prod(shape))], dtype=np.int64).reshape(shape)
         self.log_chance += float(np.sum(law.logpmf(z)))
+        watch.drew("laplace", scale, z.size, rng)
         if size is None:
             number = Number(z[0])
             number.notes = self.notes
@@ -111,6 +113,7 @@ class Script:
         self._draws["vector"] += 1
         z = np.array([self._next(values) for _ in range(size)], dtype=np.int64).reshape(size, dimension)
         self.log_chance += float(np.sum(log_top(scale, dimension) - np.abs(z).max(axis=1) / float(scale)))
+        watch.drew("max-norm", scale, size, rng)
         made = self._drawn(z)
         self._vectors.append(made)
         return made

@@ -1,7 +1,7 @@
 """Files of an earlier library load, verify and answer as they did: readers hold files longer than we hold code.
 
 `tests/golden/` has one artifact of every kind, written once by its `make.py`, and `answers.json`: what each said on
-that day. Where a format changes on purpose, the conversion is named here, and the converted file answers the same.
+that day. `golden/older` has files of before ledger lines stated their draws: they are refused, in one sentence.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import discreet as dc
+from discreet.errors import FormatError
 from discreet.jobs.work.audit import examine
 from golden.answers import files
 
@@ -36,6 +37,20 @@ def test_an_old_file_answers_as_it_did(name: str, ask: Any) -> None:
             assert said == pytest.approx(answer, rel=1e-9, abs=1e-9), question
         else:
             assert said == answer, question
+
+
+@pytest.mark.parametrize(
+    ("name", "load"),
+    [
+        ("nested.json", lambda path: dc.Guarantee.from_json(path.read_text("utf-8"))),
+        ("grid.parquet", dc.Synopsis.load),
+    ],
+)
+def test_a_file_without_draws_is_refused_in_one_sentence(name: str, load: Any) -> None:
+    with pytest.raises(FormatError, match=r"not a guarantee this version can read: .* got .*1") as refused:
+        load(GOLDEN / "older" / name)
+    assert ". " not in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +127,30 @@ def _clustered(made: Made, **changes: Any) -> Made:
 
 def _dearer(promise: dict[str, Any]) -> None:
     """Spend less in the ledger and in the sum than the parameters say."""
-    promise["ledger"] = [{"label": "one report", "amount": "1/1000", "kind": "sequential"}]
+    promise["ledger"] = [{"label": "one report", "amount": "1/1000", "kind": "sequential", "external": True}]
     promise["spent"], promise["epsilon"] = "1/1000", 0.001
+
+
+def _has_laplace(made: Made) -> bool:
+    promise = json.loads(made.promise)
+    return made.kind == "synopsis" and promise["epsilon"] != "inf" and bool(_laplace(promise))
+
+
+def _laplace(promise: dict[str, Any]) -> list[dict[str, Any]]:
+    lines = reading.walk(promise["ledger"])
+    return [line for line in lines if [draw["law"] for draw in line.get("draws", ())] == ["laplace"]]
+
+
+def _wider(promise: dict[str, Any]) -> None:
+    """State twice the noise that was paid for."""
+    draw = _laplace(promise)[0]["draws"][0]
+    draw["scale"] = str(2 * Fraction(draw["scale"]))
+
+
+def _without_draws(promise: dict[str, Any]) -> None:
+    line = _laplace(promise)[0]
+    del line["draws"]
+    line["external"] = True
 
 
 def _less_in_the_walk(promise: dict[str, Any]) -> None:
@@ -178,6 +201,8 @@ LIES: dict[str, tuple[Callable[[Made], bool], Callable[[Made], Made]]] = {
         lambda m: _has_weight(m) and "k" in _parameters(m)["kept"],
         lambda m: _edited(m, lambda p: p["parameters"]["kept"].update(k=99, unique=0.0), said=()),
     ),
+    "noise that is wider than its price": (_has_laplace, lambda m: _edited(m, _wider)),
+    "a step of which nobody says what was drawn": (_has_laplace, lambda m: _edited(m, _without_draws)),
     "noise that is too small": (
         _is_noisy,
         lambda m: _edited(m, _facts(noise_rate=1.25 * _parameters(m)["noise_rate"])),

@@ -9,6 +9,7 @@ import resource
 import subprocess
 import sys
 import tracemalloc
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.base import clone
 import discreet as dc
 from discreet import engines
 from discreet.clustering.central import private_kmeans
+from discreet.core.prices import Epsilon
 from discreet.errors import InvalidArgument
 from discreet.synopses.tree.growth import GrowingTree
 from discreet.synopses.tree.partitioners import Grids
@@ -240,7 +242,8 @@ def test_noise_too_wide_to_be_drawn_is_refused_before_rows_are_read(monkeypatch,
 def test_the_least_count_worth_a_grid_is_found_for_any_number_of_columns(n_axes, publication):
     """From about a hundred columns on it is above 2**53, where counts lie further apart than 1, and nothing ended."""
     tree = GrowingTree(dc.Domain.box([0] * n_axes, 1), 4)
-    grids = Grids(tree, None, None, "widest", publication)
+    price = Epsilon(publication if math.isinf(publication) else Fraction(str(publication)))
+    grids = Grids(tree, None, "widest", price)
     least = grids.least_count()
     assert least >= 0
     if 0 < least < math.inf:

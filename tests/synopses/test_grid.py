@@ -15,13 +15,15 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import discreet as dc
-from discreet import Domain, Ledger, engines, noise
+from discreet import Domain, engines, noise
+from discreet.core.prices import Epsilon
 from discreet.errors import InvalidArgument
 from discreet.synopses.grid import estimator as grids
 from discreet.synopses.grid.estimator import GridSynopsis, build
 from discreet.synopses.grid.rules import eugkm, rugnik
 from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.opening import OpenRelease
+from gates import gate_of
 
 MIXED = Domain({"x": (0, 10), "y": {"bounds": [-1, 1], "missing": "own"}, "sex": ["f", "m"]})
 RULES = ["rugnik", "eugkm", "adaptive", "rugnik-adaptive", "dpkfm", 3, [5, 4, 2], [4000, 4000, None]]
@@ -234,12 +236,12 @@ def test_axes_never_cut_are_named():
 
 
 def test_build_spends_what_is_left_and_nothing_more():
-    ledger = Ledger(1)
-    ledger.spend("elsewhere", 0.4)
+    gate = gate_of(Epsilon(1))
+    gate.counts("elsewhere", np.zeros(1, np.int64), gate.left * Fraction(2, 5))
     domain = Domain.box([0, 0], [1, 1])
     source = engines.open(np.zeros((5, 2)))
-    s = build(OpenRelease(source, domain, domain, ledger, noise.generator(1), n_rows=5.0), GridSettings.read(rule=2))
-    assert ledger.remaining == 0
+    s = build(OpenRelease(source, domain, domain, gate, n_rows=5.0), GridSettings.read(rule=2))
+    assert not gate.left
     assert s.guarantee.seeded
     assert s.variances[0] == noise.DiscreteLaplace(Fraction(5, 3)).variance
 

@@ -12,10 +12,12 @@ import pytest
 from scipy import stats
 
 from discreet import noise
+from discreet.core.prices import Epsilon
 from discreet.engines import CellCounts
 from discreet.noise.integer.exceedances import _STRIDE, _walk
-from discreet.synopses.grid import lazy
 from discreet.synopses.grid.estimator import GridSynopsis
+from discreet.synopses.grid.size import survival_cutoff
+from gates import gate_of
 
 
 def _dense_law(counts, epsilon, cutoff, reach):
@@ -60,7 +62,8 @@ def test_samples_follow_the_joint_law():
     stream, found = noise.generator(11), np.zeros((runs, 4), np.int64)
     counts = CellCounts(4, [1], [3])
     for run in found:
-        places, weights = lazy.survivors(counts, epsilon=epsilon, cutoff=cutoff, stream=stream)
+        gate = gate_of(Epsilon(epsilon), stream)
+        places, weights, _ = gate.sparse_counts("cells", counts, gate.left, cutoff)
         run[places] = weights - cutoff
     inside = found[(found <= len(values)).all(axis=1)]
     seen = np.bincount(np.ravel_multi_index(inside.T, (len(values) + 1,) * 4), minlength=law.size)
@@ -77,7 +80,8 @@ def test_lazy_and_dense_agree_on_number_place_and_value():
     stream = noise.generator(3)
     sides = [[], []]
     for _ in range(40):
-        sides[0].append(lazy.survivors(counts, epsilon=epsilon, cutoff=cutoff, stream=stream))
+        gate = gate_of(Epsilon(epsilon), stream)
+        sides[0].append(gate.sparse_counts("cells", counts, gate.left, cutoff)[:2])
         noisy = counts.dense() + noise.discrete_laplace(2, n_cells, stream)
         sides[1].append((np.flatnonzero(noisy > cutoff), noisy[noisy > cutoff]))
     numbers = [[len(c) for c, _ in side] for side in sides]
@@ -103,11 +107,11 @@ def test_a_cell_with_one_row_looks_like_an_empty_one(epsilon, cutoff):
 
 def test_cutoff_is_public_and_keeps_the_promise_of_survivors():
     for m, epsilon, expected in [(10**6, Fraction(1), 1), (10**12, Fraction(1, 10), 100), (50, Fraction(2), 1000)]:
-        tau = lazy.cutoff(m, epsilon, expected)
+        tau = survival_cutoff(m, epsilon, expected)
         law = noise.DiscreteLaplace(1 / epsilon)
         assert m * law.sf(tau + 1) <= expected * (1 + 1e-9)
         assert tau == 0 or m * law.sf(tau) > expected
-    assert lazy.cutoff(10**12, math.inf, 1) == 0
+    assert survival_cutoff(10**12, math.inf, 1) == 0
 
 
 def test_the_list_shows_no_trace_of_occupancy():

@@ -11,11 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet import Domain, engines, noise
+from discreet.core.prices import Epsilon
 from discreet.engines import GridMap
 from discreet.engines.passes.nested import NestedMap
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType
 from discreet.synopses.opening import open_release
 from discreet.synopses.publishing import publish
+from gates import hold_of
 
 DOMAIN = Domain({"x": (0, 10), "y": {"bounds": [-1, 1], "missing": "own"}, "sex": ["f", "m"]})
 
@@ -98,7 +100,7 @@ def test_bad_arguments_of_sums():
 
 def test_counts_alone_are_plain_discrete_laplace():
     counts = np.arange(50)
-    out = publish(counts, None, epsilon=Fraction(1, 2), stream=noise.generator(4))
+    out = publish(hold_of(Epsilon(Fraction(1, 2)), 4), counts)
     np.testing.assert_array_equal(out.weights - counts, noise.discrete_laplace(2, 50, rng=4))
     assert out.weights.dtype == np.int64
     assert out.offsets is None
@@ -106,16 +108,16 @@ def test_counts_alone_are_plain_discrete_laplace():
 
 
 def test_means_come_with_their_count_in_one_draw():
-    counts, epsilon = np.full(4000, 300), Fraction(1, 2)
+    counts, price = np.full(4000, 300), Epsilon(Fraction(1, 2))
     sums = np.tile([300 * 512, -300 * 256], (4000, 1))
-    out = publish(counts, sums, epsilon=epsilon, stream=noise.generator(4))
+    out = publish(hold_of(price, 4), counts, sums)
     variance = 4 * 5 / (3 * 0.25)
     assert out.variances[0] == pytest.approx(variance, rel=1e-5)
     assert out.weights.mean() == pytest.approx(300, abs=4 * math.sqrt(variance / 4000))
     assert out.weights.var() == pytest.approx(variance, rel=0.12)
     shrink = 0.0625 / (0.0625 + variance / 300**2)
     np.testing.assert_allclose(out.offsets.mean(axis=0), [0.5 * shrink, -0.25 * shrink], atol=0.003)
-    empty = publish(np.zeros(5000, np.int64), np.zeros((5000, 2), np.int64), epsilon=epsilon, stream=noise.generator(5))
+    empty = publish(hold_of(price, 5), np.zeros(5000, np.int64), np.zeros((5000, 2), np.int64))
     assert (np.abs(empty.offsets) <= 1).all()
     assert np.abs(empty.offsets).mean() < 0.05  # shrunk to the centre: noise says nothing about a mean
 
@@ -125,7 +127,7 @@ def test_immense_budgets_give_the_mean_itself(epsilon):
     rng = np.random.default_rng(0)
     counts = rng.integers(1, 50, 20)
     sums = rng.integers(-1024, 1025, (20, 24)) * counts[:, None]
-    out = publish(counts, sums, epsilon=epsilon, stream=noise.generator(1))
+    out = publish(hold_of(Epsilon(epsilon)), counts, sums)
     np.testing.assert_allclose(out.weights, counts, atol=0.02)
     np.testing.assert_allclose(out.offsets, sums / counts[:, None] / 1024, atol=0.02)
 
@@ -135,14 +137,16 @@ def test_the_number_of_rows_is_bought_or_declared():
     X[:20, 1] = np.nan
     bought = open_release(X, (0, 1), 1.0, 3)
     assert bought.n_rows == 480 + noise.discrete_laplace(Fraction(100, 3), rng=3)
-    assert bought.ledger.lines[0].label == "number of rows"
-    assert bought.ledger.spent.exact == Fraction(3, 100)
+    (line,) = bought.promise({}).ledger
+    assert (line.label, line.amount) == ("number of rows", Fraction(3, 100))
+    assert [(draw.law, draw.scale, draw.number) for draw in line.draws] == [("laplace", Fraction(100, 3), 1)]
+    assert bought.gate.left == Epsilon(Fraction(97, 100))
     assert bought.n_rows_variance == noise.DiscreteLaplace(Fraction(100, 3)).variance
     given = open_release(X, (0, 1), 1.0, 3, n_rows=1000)
-    assert (given.n_rows, given.n_rows_variance, given.ledger.spent) == (1000.0, None, 0)
+    assert (given.n_rows, given.n_rows_variance, given.gate.left) == (1000.0, None, Epsilon(1))
     assert "the number of rows, N, was given as public" in given.assumptions
     assert open_release(X, (0, 1), math.inf, None).n_rows == 480
-    assert not open_release(X, (0, 1), 1.0, None).stream.seeded
+    assert not open_release(X, (0, 1), 1.0, None).gate.seeded
 
 
 @pytest.mark.parametrize(
@@ -167,5 +171,12 @@ def test_bad_openings_are_named(changes, named):
 
 def test_overspending_comes_before_the_rows_are_read():
     opening = open_release(np.zeros((3, 1)), (0, 1), 1.0, None)
+
+    def read() -> int:
+        raise AssertionError("rows are read")
+
     with pytest.raises(BudgetExceeded):
-        opening.ledger.spend("more", 1)
+        opening.gate.counts("more", read, Epsilon(1))
+    opening.gate.counts("all", np.zeros(1, np.int64), opening.gate.left)
+    with pytest.raises(BudgetExceeded, match="nothing is left"):
+        opening.gate.counts("more", read, opening.gate.left)

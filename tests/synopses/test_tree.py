@@ -16,13 +16,15 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import discreet as dc
-from discreet import Domain, datasets, engines, noise
-from discreet.core.guarantee import Ledger, add_up
+from discreet import Domain, datasets, engines
+from discreet.core.guarantee import add_up
+from discreet.core.prices import Epsilon
 from discreet.engines.passes import trees
 from discreet.errors import InvalidArgument
 from discreet.synopses.opening import OpenRelease
 from discreet.synopses.tree.estimator import TreeSynopsis, build
 from discreet.synopses.tree.settings import TreeSettings
+from gates import gate_of
 
 PARTITIONERS = ["binary", "median", "quantile", "uniform", "privtree", "density"]
 SMALL = datasets.s_like(1, n=1200, random_state=3)
@@ -184,12 +186,12 @@ def test_leaf_means_move_points_into_their_boxes():
 
 
 def test_a_builder_spends_all_that_is_left():
-    ledger = Ledger(epsilon=1)
-    ledger.spend("something else", 0.25)
+    gate = gate_of(Epsilon(1))
+    gate.counts("something else", np.zeros(1, np.int64), gate.left / 4)
     source = engines.open(SMALL.X, SMALL.domain)
-    opening = OpenRelease(source, SMALL.domain, SMALL.domain, ledger, noise.generator(1), n_rows=1200.0)
+    opening = OpenRelease(source, SMALL.domain, SMALL.domain, gate, n_rows=1200.0)
     s = build(opening, TreeSettings.read(partitioner="median"))
-    assert ledger.remaining == 0
+    assert not gate.left
     assert s.guarantee.epsilon == 1.0
 
 
@@ -278,9 +280,9 @@ def test_cuts_without_a_budget_are_refused_before_rows_are_read(settings: dict[s
 
 def test_noise_of_a_test_may_be_as_wide_as_can_be_drawn_and_no_wider():
     settings = TreeSettings.read(partitioner="binary", axis="widest", max_depth=1, test_from=0, shares=(1, 0, 1))
-    settings.check_prices(2, Fraction(21, 10**13))  # half of it for the test: scale 0.95e12
+    settings.check_prices(2, Epsilon(Fraction(21, 10**13)))  # half of it for the test: scale 0.95e12
     with pytest.raises(InvalidArgument, match="epsilon"):
-        settings.check_prices(2, Fraction(19, 10**13))  # 1.05e12
+        settings.check_prices(2, Epsilon(Fraction(19, 10**13)))  # 1.05e12
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +50,18 @@ def test_every_central_method_spends_an_eighth_per_row_and_promises_all_of_it_to
     promise = OpenRelease.promise
 
     def noted(self: Any, *args: Any) -> Any:
-        seen.append(self.ledger.spent.exact)
+        seen.append((self.gate.left, self.gate.whole))
         return promise(self, *args)
 
     monkeypatch.setattr(OpenRelease, "promise", noted)
     made = CENTRAL[name].fit(table()).guarantee_
-    assert seen[-1] == Fraction(1, 8)
+    assert not any(seen[-1])
     assert made.spent.exact == 1
+    # Every draw states what it costs one row, and how many rows a person has: no line is cheaper than that.
+    drawn = [(line, draw) for top in made.ledger for _, line in top.walk() for draw in line.draws]
+    assert {draw.rows for _, draw in drawn} == {8}
+    for line, draw in drawn:
+        assert draw.law not in ("laplace", "max-norm") or line.amount == 8 * draw.moves / draw.scale
     assert (made.unit, made.neighbours) == (SAID, "add or remove one person, with all their rows")
     assert made.domain.unit == UNIT
     assert "user" not in made.domain.names

@@ -32,6 +32,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.ledger import Entry, Kind, Ledger, Scope
 from discreet.core.prices import Approx, Epsilon, Rho, Wanted
 from discreet.core.unit import PERSON_NEIGHBOURS, Person
+from discreet.errors import BudgetExceeded
 from discreet.mechanisms.laws import COUNT, Law, Moves, Price, law_for
 from discreet.noise.choice.exponential import rate
 from discreet.noise.choice.many import ManyRuns, choose_many, joint_cuts, weights_of
@@ -261,6 +262,8 @@ class Gate:
 
     def hold(self, label: str, price: Price, kind: Kind = "parallel", *, per: str = "row") -> Hold:
         """Charge a line whose noise is drawn later: no promise is made before it is."""
+        if not price:
+            raise BudgetExceeded(f"{label!r} cannot be bought: nothing is left of the budget")
         if per == "unit":
             amount = price.amount if self.pure or isinstance(price, Rho) else price.as_rho().amount
         else:

@@ -128,6 +128,7 @@ def _ledger(case: Case) -> Objections:
             yield f"the parts of {line['label']!r} do not add up to {line['amount']}"
         if _amount(line) <= 0:
             yield f"{line['label']!r} cost nothing"
+        yield from _drawn(promise, line)
     spent = total(promise["ledger"])
     stated = math.inf if promise["spent"] == "inf" else Fraction(promise["spent"])
     if spent != stated:
@@ -139,6 +140,41 @@ def _ledger(case: Case) -> Objections:
         yield f"epsilon {case.epsilon} is not what was spent, {float(spent)}"
     if promise["accounting"] != "epsilon" or promise["delta"]:
         yield "an unknown accounting"
+
+
+def _drawn(promise: dict[str, Any], line: dict[str, Any]) -> Objections:
+    """Recompute the price of a step from the noise that was drawn for it."""
+    said = [name for name in ("parts", "draws", "unused", "external") if line.get(name)]
+    if len(said) != 1:
+        yield f"{line['label']!r} must have parts or draws, or say why it has none: {said}"
+        return
+    if said == ["external"] and promise["model"] == "central":
+        yield f"nothing says what was drawn for {line['label']!r}"
+    for draw in line.get("draws", ()):
+        price, amount = _price(draw), float(_amount(line))
+        if price > amount * (1 + 1e-12):
+            yield f"{line['label']!r} cost {amount}, and its noise is worth {price}"
+        if draw["law"] in ("laplace", "max-norm", "choice") and price < amount * (1 - 1e-12):
+            yield f"{line['label']!r} paid {amount} for noise that is worth {price}"
+        persons = people_hidden(promise)
+        if persons and draw["rows"] != persons and line["label"] != "rows per person":
+            yield f"{line['label']!r} is for {draw['rows']} rows of a person, who has {persons}"
+
+
+def _price(draw: dict[str, Any]) -> float:
+    """The epsilon that noise costs by its scale and by how far one unit moves what it was added to."""
+    if "epsilon" in draw:
+        return float(Fraction(draw["epsilon"]))
+    scale, rows = float(Fraction(draw["scale"])), draw["rows"]
+    if scale == 0:
+        return math.inf
+    if draw["law"] == "privtree":
+        a, bias = math.exp(-1 / scale), draw["bias"]
+        terms = (math.log1p((q := a ** (j * bias)) * (1 - a) / (1 + a - q)) for j in range(1, 2000))
+        return rows * (2 / scale + math.fsum(terms))
+    name = {"laplace": "l1", "flip": "l1", "max-norm": "linf", "isotropic": "l2_squared"}.get(draw["law"], "span")
+    moves = float(Fraction(draw[name]))
+    return rows * (math.sqrt(moves) if draw["law"] == "isotropic" else moves) / scale
 
 
 def _line_text(line: dict[str, Any]) -> str:

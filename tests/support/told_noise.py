@@ -1,0 +1,26 @@
+"""Noise that is told what it is added to, and says what the sum is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+class Told(np.ndarray):
+    """What a sampler returns in its place: ``answer`` gets the raw numbers and returns the noisy ones."""
+
+    answer: Callable[[Any], Any]
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **more: Any) -> Any:
+        assert (ufunc, method) == (np.add, "__call__"), "noise is added, and nothing else is done with it"
+        (raw,) = (np.asarray(x) for x in inputs if not isinstance(x, Told))
+        return np.asarray(self.answer(raw))
+
+
+def told(size: Any, answer: Callable[[Any], Any]) -> Told:
+    """Return noise of a size whose sum with anything is what ``answer`` makes of it."""
+    made = np.zeros(size, np.int64).view(Told)
+    made.answer = answer
+    return made
