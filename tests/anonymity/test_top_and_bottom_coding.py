@@ -138,7 +138,7 @@ top = "22:00"
 @pytest.mark.parametrize(
     ("declared", "wrong"),
     [
-        ({"bounds": [0, 120], "top": 120}, "top of column 'x' must be a threshold between .* got 120.0; try .top.: 60.0"),
+        ({"bounds": [0, 120], "top": 120}, "top of column 'x' must be a threshold .* got 120.0; try .top.: 60.0"),
         ({"kind": "integer", "bounds": [0, 9], "top": 9}, "got 9; try .top.: 4"),
         ({"kind": "integer", "bounds": [0, 1], "bottom": 0}, "got 0; try .bottom.: 1"),
         ({"kind": "integer", "bounds": [0, 9], "bottom": 7, "top": 5}, "not below the bottom 7, got 5; try .top.: 7"),

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from discreet.synopses.tree.privtree import PrivTreeRule
 
 import discreet as dc
 from discreet import noise

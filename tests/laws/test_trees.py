@@ -9,7 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from discreet.synopses.tree.privtree import PrivTreeRule
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from discreet.synopses.prices import Wanted, root
 
 import discreet as dc
 from discreet import noise
