@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,23 +59,64 @@ def check_name(path: str | Path) -> None:
         )
 
 
-def write_whole(path: str | Path, data: bytes | str, *, private: bool = False) -> None:
-    """Write a file so that nobody ever meets half of it; a private one is for its owner's eyes alone."""
+def reserve(path: str | Path) -> Path:
+    """Make an empty file next to a place, for its owner alone: what is to lie there is written into it first."""
     target = Path(path).expanduser()
-    temporary = None
+    handle, made = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    os.close(handle)
+    return Path(made)
+
+
+def fill(reserved: Path, data: bytes | str, *, private: bool = False) -> None:
+    """Write a reserved file; a private one stays readable by its owner alone, and is on the disk afterwards."""
+    with reserved.open("wb") as file:
+        file.write(data.encode() if isinstance(data, str) else data)
+        if private:  # what must not be forgotten, such as what was spent or published
+            file.flush()
+            os.fsync(file.fileno())
+    if not private:
+        share(reserved)
+
+
+def sync_folder(folder: Path) -> None:
+    """Return when the names in a folder are on the disk."""
+    with suppress(OSError):  # a folder cannot be synced everywhere
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def share(place: Path) -> None:
+    """Give a file the mode that new files of this user have: one that was reserved is private."""
+    mask = os.umask(0)
+    os.umask(mask)
+    place.chmod(0o666 & ~mask)
+
+
+def replace_whole(path: str | Path, data: bytes | str, *, private: bool = False) -> None:
+    """Do what `write_whole` does, with the errors of the operating system."""
+    reserved = reserve(path)
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data.encode() if isinstance(data, str) else data)
-        if not private:
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)  # a temporary file is private by default; this one is to be shared
-        os.replace(temporary, target)
+        fill(reserved, data, private=private)
+        reserved.replace(Path(path).expanduser())
+    except BaseException:
+        reserved.unlink(missing_ok=True)
+        raise
+
+
+def write_whole(path: str | Path, data: bytes | str, *, private: bool = False) -> None:
+    """Write a file so that nobody ever meets half of it; a private one is for its owner's eyes alone (mode 600)."""
+    try:
+        replace_whole(path, data, private=private)
     except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        raise DataSourceError(f"output: cannot write {str(path)!r} ({error.strerror}); check the folder") from None
+        raise refused(path, error) from None
+
+
+def refused(path: str | Path, error: OSError) -> DataSourceError:
+    """Return why a file cannot be written as an error for the user."""
+    return DataSourceError(f"output: cannot write {str(path)!r} ({error.strerror}); check the folder")
 
 
 def promise_place(path: str | Path) -> Path:
@@ -96,6 +138,42 @@ def payload_of(path: str | Path) -> Iterator[bytes]:
 def write_with_promise(path: str | Path, payload: bytes, guarantee: Any) -> Any:
     """Write a table and, beside it, its guarantee sealed over the very bytes of the table; return the sealed one."""
     sealed = guarantee.seal(payload)
-    write_whole(path, payload)
-    write_whole(promise_place(path), sealed.to_json(indent=2) + "\n")
+    write_sealed(path, payload, sealed)
     return sealed
+
+
+def write_sealed(path: str | Path, payload: bytes, sealed: Any) -> None:
+    """Write a table and, beside it, the guarantee that is sealed over its bytes."""
+    reserved = None
+    try:
+        reserved = reserve(path)
+        fill(reserved, payload)
+        put_with_promise(reserved, path, sealed)
+    except OSError as error:
+        raise refused(path, error) from None
+    finally:
+        if reserved is not None:
+            reserved.unlink(missing_ok=True)
+
+
+def put_with_promise(made: Path, path: str | Path, sealed: Any) -> None:
+    """Give a finished table its name, after its promise has its own.
+
+    Whenever the process is killed, no table lies there without its promise, or with that of another table: an older
+    table is removed first.
+    """
+    target = Path(path).expanduser()
+    promise = promise_place(target)
+    reserved = reserve(promise)
+    try:
+        fill(reserved, sealed.to_json(indent=2) + "\n")
+        if target.is_file():
+            target.unlink()
+        reserved.replace(promise)
+    finally:
+        reserved.unlink(missing_ok=True)
+    try:
+        os.replace(made, target)
+    except OSError:
+        promise.unlink()
+        raise

@@ -18,7 +18,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet.core.guarantee import Guarantee
-from discreet.core.output import check_place, payload_of, promise_place, write_whole
+from discreet.core.output import check_place, payload_of, promise_place, put_with_promise, share
 from discreet.engines.shuffled import Order, Shuffler
 from discreet.engines.source import Source
 from discreet.engines.tables.part import StoredFile
@@ -161,19 +161,14 @@ class RowWriter:
         try:
             self._close()
             sealed = None if self._guarantee is None else self._guarantee.seal(payload_of(self._temporary))
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(self._temporary, 0o666 & ~mask)  # a temporary file is private by default
-            os.replace(self._temporary, self._path)
+            share(Path(self._temporary))
+            if sealed is None:
+                os.replace(self._temporary, self._path)
+            else:
+                put_with_promise(Path(self._temporary), self._path, sealed)
         except OSError as error:
             raise self._refused(error) from None
         self._temporary = ""
-        if sealed is not None:
-            try:
-                write_whole(promise_place(self._path), sealed.to_json(indent=2) + "\n")
-            except DataSourceError:
-                self._path.unlink(missing_ok=True)  # no table without its promise
-                raise
         return WrittenTable(self._path, self.n_rows, tuple(self._schema.names), self._head, sealed)
 
     def _close(self) -> None:

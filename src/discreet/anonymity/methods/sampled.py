@@ -31,7 +31,7 @@ from discreet.core.arrays import IntArray
 from discreet.core.domain import as_domain, dialect_of
 from discreet.core.guarantee import Guarantee, Ledger
 from discreet.core.html import EstimatorHtml
-from discreet.core.output import promise_place, write_whole
+from discreet.core.output import write_sealed
 from discreet.core.unit import Person
 from discreet.engines.writer import check_target
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
@@ -167,8 +167,7 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         target = Path(path).expanduser()
         check_target(target, promised=True)
         payload = self._release(data, target.suffix, checks.choice("form", form, ("text", "bounds")))
-        write_whole(target, payload)
-        write_whole(promise_place(target), self.guarantee_.to_json(indent=2) + "\n")
+        write_sealed(target, payload, self.guarantee_)
         return self.release_
 
     def _release(self, data: Any, suffix: str, form: str) -> bytes:

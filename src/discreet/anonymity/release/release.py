@@ -15,6 +15,7 @@ from discreet import noise
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
+from discreet.anonymity.release.history import as_history
 from discreet.anonymity.release.house import House, Origin
 from discreet.anonymity.release.kept import KeptCounter
 from discreet.anonymity.release.printed import PROMISE_KEY, with_legend
@@ -156,7 +157,7 @@ class Release:
             frame.attrs[PROMISE_KEY] = self.guarantee.to_json()
         return frame
 
-    def save(self, path: str | Path, *, form: str = "text") -> None:
+    def save(self, path: str | Path, *, form: str = "text", history: Any = None) -> None:
         """Write the table (CSV, or Parquet by its suffix) and, beside it, the promise as ``<name>.guarantee.json``.
 
         The promise there is sealed over the bytes of the file: `discreet audit` tells if either was changed.
@@ -167,7 +168,13 @@ class Release:
             The file.
         form : {"text", "bounds"}
             Quasi-identifiers as texts for people, or as bounds for programs. CSV writes lists of categories as texts.
+        history : History or path, optional
+            The history of all releases about these people, to which this one is added. Refused if it was not checked
+            with every release there: see `History`.
         """
+        if history is not None:
+            as_history(history).add(self, path, form)
+            return
         target = Path(path).expanduser()
         check_target(target, promised=True)  # both or none
         write_with_promise(target, self._payload(target.suffix, form), self.guarantee)

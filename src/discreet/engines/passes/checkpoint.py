@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core.domain import Domain
+from discreet.core.output import replace_whole
 from discreet.engines.passes.tally import KeyedNumbers, Pass
 from discreet.errors import DataSourceError, InvalidArgument
 
@@ -98,15 +98,8 @@ class SavedPass:
         body = io.BytesIO()
         np.savez(body, done=np.array(sorted(done), np.int64), keys=total.keys, values=total.values)
         data = body.getvalue()
-        temporary = self.path.with_suffix(".pass.new")
         try:
-            temporary.unlink(missing_ok=True)
-            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "wb") as file:
-                file.write(_FORM + hashlib.sha256(data).digest() + data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self.path)
+            replace_whole(self.path, _FORM + hashlib.sha256(data).digest() + data, private=True)
         except OSError as error:
             raise DataSourceError(f"checkpoint: cannot write {str(self.path)!r} ({error.strerror})") from None
 

@@ -1,6 +1,7 @@
 """What the jobs `anonymize` and `risk` do."""
 
 import ast
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ _METHODS: dict[str, Any] = {
     "generalization": anonymity.Generalization,
 }
 #: What is said about the release, not about the groups.
-_OF_RELEASE = ("output", "order", "previous")
+_OF_RELEASE = ("output", "order", "previous", "history")
 
 
 def run(job: Job) -> JobResult:
@@ -38,12 +39,13 @@ def check(job: Job) -> None:
     if job.kind == "risk":
         _asked(job)
     else:
-        if "sample" in job.parameters:
-            check_target(job.places()["release"], promised=True)  # before budget goes into it
+        check_target(job.places()["release"], promised=True)  # before budget goes into it
         _check_model(job, checkable(job, _model(job)))
         _key(job)
         for path in job.parameters.get("previous", ()):
             anonymity.House.load(job.place(path))
+        if "history" in job.parameters:
+            _ = anonymity.History(job.place(job.parameters["history"])).entries
 
 
 def _model(job: Job) -> Any:
@@ -99,9 +101,10 @@ def _limit(given: Any) -> Any:
 def _check_model(job: Job, model: Any) -> None:
     """Check an estimator against the declared columns, and that there is somebody to follow."""
     model.check()
-    followed = "house" if "house" in job.outputs else "previous" if "previous" in job.parameters else None
-    named = "person" in job.parameters or any(c.role in ("person", "identifier") for c in model.domain)
-    if followed and not named:
+    named = {**job.outputs, **job.parameters}
+    followed = next((name for name in ("house", "history", "previous") if name in named), None)
+    follows = "person" in job.parameters or any(c.role in ("person", "identifier") for c in model.domain)
+    if followed and not follows:
         raise job.declared.refused(
             lambda say: (
                 f"{say(followed)} needs somebody to follow: the schema names no identifier and no person; "
@@ -126,6 +129,7 @@ def _anonymize(job: Job) -> JobResult:
     target, house = places["release"], places.get("house")
     if "sample" in given:
         return _draw(job, target)
+    check_target(target, promised=True)
     model = _model(job)
     _check_model(job, model)
     key = _key(job)
@@ -134,16 +138,21 @@ def _anonymize(job: Job) -> JobResult:
         settings["order"] = given["order"]
     if given.get("method") != "microaggregation":
         settings["output"] = given.get("form", "interval")
-    if "previous" in given:
-        settings["previous"] = [job.place(path) for path in given["previous"]]
+    named = [job.place(path) for path in given.get("previous", ())]
+    history = anonymity.History(job.place(given["history"])) if "history" in given else None
+    if named or history is not None:
+        settings["previous"] = [*named, *([] if history is None else [history])]
     stage("groups")
-    held = house is not None or "previous" in given or given.get("form") == "sample"
+    held = house is not None or "previous" in settings or given.get("form") == "sample"
     if not held and model.is_large(job.read_table()):
         return _anonymize_large(job, model, target, settings)
-    release = model.fit_transform(job.read_table(), **settings)
-    if house is not None:
-        release.save_house(house)  # first: a table that was handed out without it could not be followed
-    release.save(target, form="bounds" if given.get("bounds") else "text")
+    with history or nullcontext():  # from when earlier releases are read until this one is among them
+        release = model.fit_transform(job.read_table(), **settings)
+        if house is not None:
+            release.save_house(house)  # first: a table that was handed out without it could not be followed
+        for path in named if history is not None else ():
+            history.adopt(path)
+        release.save(target, form="bounds" if given.get("bounds") else "text", history=history)
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
     figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.checks import written_amount
+from discreet.core.output import replace_whole, sync_folder
 from discreet.errors import DataSourceError, FormatError
 from discreet.local.repeated.memo import Memo
 
@@ -141,19 +142,8 @@ class DeviceFile:
 
     def save(self) -> None:
         """Write the state and see it on the disk before returning."""
-        temporary = self._path.with_name(f".{self._path.name}.new")
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)  # the secret is for its owner alone
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(self.state.to_json())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, self._path)
-        with contextlib.suppress(OSError):  # a folder cannot be synced everywhere
-            folder = os.open(self._path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        replace_whole(self._path, self.state.to_json(), private=True)
+        sync_folder(self._path.parent)
 
     @contextlib.contextmanager
     def change(self) -> Iterator[DeviceState]:
