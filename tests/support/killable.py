@@ -134,7 +134,6 @@ def _warm(folder: Path) -> None:
 def main(folder: Path) -> None:
     """Answer requests until there are no more."""
     _warm(folder)
-    ended: dict[int, int] = {}
     for line in sys.stdin:
         what, *rest = json.loads(line)
         answer: Any = what
@@ -148,9 +147,9 @@ def main(folder: Path) -> None:
                     code = 3
                 os._exit(code)
         elif what == "wait":
-            ended[rest[0]] = os.waitpid(rest[0], 0)[1]
-            answer = os.waitstatus_to_exitcode(ended.pop(rest[0]))
-        print(json.dumps(answer), flush=True)
+            answer = os.waitstatus_to_exitcode(os.waitpid(rest[0], 0)[1])
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
