@@ -34,8 +34,10 @@ class Killable:
 
     def __exit__(self, *_: object) -> None:
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait(30)
+        self._process.stdout.close()
 
     def start(self, what: str, facts: dict[str, Any], at: int | None = None) -> int:
         """Begin something in a child; return the number of the child."""

@@ -101,9 +101,8 @@ def replace_whole(path: str | Path, data: bytes | str, *, private: bool = False)
     try:
         fill(reserved, data, private=private)
         reserved.replace(Path(path).expanduser())
-    except BaseException:
+    finally:
         reserved.unlink(missing_ok=True)
-        raise
 
 
 def write_whole(path: str | Path, data: bytes | str, *, private: bool = False) -> None:

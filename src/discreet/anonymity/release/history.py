@@ -266,11 +266,13 @@ class History:
         except OSError as error:
             said = f"history: cannot use {str(self.folder)!r} ({error.strerror}); name a folder that is yours"
             raise DataSourceError(said) from None
+        held = False
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-        except BaseException:
-            os.close(handle)
-            raise
+            held = True
+        finally:
+            if not held:  # the user did not want to wait
+                os.close(handle)
         return handle
 
     def _unlock(self) -> None:
