@@ -101,7 +101,19 @@ def test_a_withdrawn_release_counts_only_with_one_that_was_checked_with_it(tmp_p
     history.withdraw(tmp_path / "a")
     assert len(history.entries) == 2
     history.withdraw(tmp_path / "b")
-    assert history.entries == history.houses() == []
+    assert not history.entries
+    assert not history.houses()
+
+
+def test_what_was_withdrawn_and_is_released_again_counts_again(tmp_path: Path) -> None:
+    history = History(tmp_path / "h")
+    for name in ("lost", "kept"):
+        (tmp_path / name).mkdir()
+        released(tree(), history, tmp_path / name / "safe.csv")
+        if name == "lost":
+            history.withdraw(tmp_path / name)
+    assert [entry.table for entry in history.entries] == [str(tmp_path / "kept" / "safe.csv")]
+    assert len(history.houses()) == 1
 
 
 def test_only_its_keeper_can_read_a_history(tmp_path: Path) -> None:

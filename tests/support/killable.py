@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def studio(run: str) -> None:
         raise RuntimeError(run)
 
 
-_DO = {"job": job, "python": python, "studio": studio}
+_DO: dict[str, Callable[..., None]] = {"job": job, "python": python, "studio": studio}
 
 
 def _kill_at(at: int, folder: str) -> None:
@@ -143,7 +144,8 @@ def main(folder: Path) -> None:
             answer = os.fork()
             if not answer:
                 try:
-                    code = _child(*rest, str(folder))
+                    what, facts, at = rest
+                    code = _child(what, facts, at, str(folder))
                 except BaseException as error:
                     sys.stderr.write(f"{type(error).__name__}: {error}\n")
                     code = 3

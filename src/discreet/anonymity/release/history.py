@@ -124,11 +124,11 @@ class History:
         together with it.
         """
         found = [entry for entry in self._all() if not entry.waits]
-        wanted = {entry.seal for entry in found if not self._mark(entry).exists()}
-        earlier = {entry.seal: entry.earlier for entry in found}
-        while more := {seal for each in wanted for seal in earlier.get(each, ())} - wanted:
-            wanted |= more
-        return [entry for entry in found if entry.seal in wanted]
+        chosen = {entry.seal: entry for entry in found if not self._mark(entry).exists()}
+        known = {entry.seal: entry for entry in found}  # the same may be released again after it was withdrawn
+        while more := {seal for entry in chosen.values() for seal in entry.earlier if seal in known} - set(chosen):
+            chosen |= {seal: known[seal] for seal in more}
+        return sorted(chosen.values(), key=lambda entry: entry.number)
 
     def houses(self) -> list[House]:
         """Read who was published where in all releases so far."""
@@ -153,9 +153,8 @@ class History:
         """
         house = house if isinstance(house, House) else House.load(house)
         with self._locked():
-            found = self._all()
-            if house.seal not in {entry.seal for entry in found}:
-                entry = Entry(_next(found), str(table), house.seal, house.earlier)
+            if house.seal not in {entry.seal for entry in self.entries}:
+                entry = Entry(self._next(), str(table), house.seal, house.earlier)
                 house.save(self._place(entry, "house"))
                 self._write(entry)
 
@@ -179,14 +178,13 @@ class History:
         house, payload = release.house, release._payload(target.suffix, form)
         sealed = release.guarantee.seal(payload)
         with self._locked():
-            found = self._all()
-            if house.seal in {entry.seal for entry in found}:  # the same table in another form
+            if house.seal in {entry.seal for entry in self.entries}:  # the same table in another form
                 write_sealed(target, payload, sealed)
                 return
             self._check(house)
             try:
                 waits = reserve(target)
-                entry = Entry(_next(found), str(target), house.seal, house.earlier, str(waits))
+                entry = Entry(self._next(), str(target), house.seal, house.earlier, str(waits))
                 try:
                     self._write(entry)
                     fill(waits, payload)
@@ -286,6 +284,9 @@ class History:
         found = (_read(place) for place in self.folder.glob("[0-9]*.json"))
         return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.number)
 
+    def _next(self) -> int:
+        return 1 + max((entry.number for entry in self._all()), default=0)
+
     def _house(self, entry: Entry) -> House:
         house = House.load(self._place(entry, "house"))
         if house.seal != entry.seal:
@@ -309,10 +310,6 @@ class History:
 def as_history(given: Any) -> History:
     """Return a history, also if its folder is named."""
     return given if isinstance(given, History) else History(given)
-
-
-def _next(entries: list[Entry]) -> int:
-    return 1 + max((entry.number for entry in entries), default=0)
 
 
 def _read(place: Path) -> Entry | None:

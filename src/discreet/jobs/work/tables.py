@@ -150,8 +150,9 @@ def _anonymize(job: Job) -> JobResult:
         release = model.fit_transform(job.read_table(), **settings)
         if house is not None:
             release.save_house(house)  # first: a table that was handed out without it could not be followed
-        for path in named if history is not None else ():
-            history.adopt(path)
+        if history is not None:
+            for path in named:
+                history.adopt(path)
         release.save(target, form="bounds" if given.get("bounds") else "text", history=history)
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
