@@ -72,6 +72,13 @@ def python(table: str, schema: str, history: str, target: str, k: int) -> None:
         tree.transform(table, previous=known).save(target, history=known)
 
 
+def clear(history: str) -> None:
+    """Read a history, which clears up after a killed release."""
+    from discreet.anonymity import History
+
+    History(history).houses()
+
+
 def studio(run: str) -> None:
     """Do the work of a run's process."""
     from discreet.studio.runs import child
@@ -82,7 +89,7 @@ def studio(run: str) -> None:
         raise RuntimeError(run)
 
 
-_DO: dict[str, Callable[..., None]] = {"job": job, "python": python, "studio": studio}
+_DO: dict[str, Callable[..., None]] = {"job": job, "python": python, "clear": clear, "studio": studio}
 
 
 def _kill_at(at: int, folder: str) -> None:

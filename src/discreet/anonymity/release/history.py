@@ -233,12 +233,8 @@ class History:
                 continue
             if not Path(entry.table).exists():
                 promise_place(entry.table).unlink(missing_ok=True)
-            for place in (
-                waits,
-                house,
-                mark,
-                self._place(entry, "json"),
-            ):  # the entry last
+            # The house file first and the entry last: killed in between, this is seen to be unfinished, and done again.
+            for place in (house, waits, mark, self._place(entry, "json")):
                 place.unlink(missing_ok=True)
 
     @contextmanager
