@@ -12,7 +12,7 @@ import pytest
 from discreet.jobs import Job
 from discreet.studio.checks import Check, attack_job, attackable, audit_job, beside, checks_of
 from discreet.studio.released import collect, kept_facts, release_of
-from discreet.studio.runs.offer import houses_of
+from discreet.studio.runs.offer import history_of
 from discreet.studio.runs.run import Run, blank
 from discreet.studio.screens.evidence import audits_now
 from discreet.studio.workspace import Workspace
@@ -178,22 +178,21 @@ def test_a_table_of_one_group_names_the_releases_it_was_checked_with_until_they_
     assert "Among how many persons does everybody hide?" in plan
     assert "Everyone hides among k persons" in release
     assert "checked together with the earlier releases that are known here" in release
-    assert ",199\n" in (first / "safe.csv").read_text()  # as declared
-    assert len((first / "safe.csv").read_text().splitlines()) == 202  # also the row without a cost
-    houses = [project.runs / n / "people.house" for n in ("1", "2")]
-    home = Workspace(tmp_path / "studio")
+    assert ",199\n" in (first / "safe.csv").read_text()  # as declared,
+    assert len((first / "safe.csv").read_text().splitlines()) == 202  # and without a value
+    tables = [str(project.runs / n / "safe.csv") for n in ("1", "2")]
+    history = history_of(project)  # it took the house files of these runs, which lay with them
     with browser(tmp_path / "studio") as client:
         client.post(f"{here}/release/1/never")  # not ticked
         assert (first / "safe.csv").exists()
-        assert sorted(houses_of(home, project)) == houses
+        assert [entry.table for entry in history.entries] == tables
         page = client.post(f"{here}/release/1/never", data={"sure": "yes"}).text
         assert "as never handed out; the table was deleted" in page
         assert client.get(f"{here}/release/1/file/release").status_code == 404
         assert not (first / "safe.csv").exists()
-        assert sorted(houses_of(home, project)) == houses  # the second was checked with it and counts
+        assert [entry.table for entry in history.entries] == tables  # the second was checked with it and counts
         client.post(f"{here}/release/2/never", data={"sure": "yes"})
-        assert list(houses_of(home, project)) == []
-        assert all(house.is_file() for house in houses)
+        assert history.entries == []
         release = client.get(f"{here}/release").text
     assert release.count("never handed out") == 2
     assert "No earlier release about this very file is known here" in release

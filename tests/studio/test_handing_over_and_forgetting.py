@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ from discreet.accounts import Account
 from discreet.jobs import Job
 from discreet.studio.jobs import opened
 from discreet.studio.runs import Supervisor, child, runs_of
-from discreet.studio.runs.offer import houses_of
+from discreet.studio.runs.offer import history_of
 from discreet.studio.workspace import Project
 from support.studio_client import Browser, browser
 
@@ -120,8 +121,8 @@ def test_forgetting_keeps_what_later_releases_are_checked_with(client: Browser, 
     assert [each.id for each in client.studio.workspace.projects()] == [second.id]
     assert client.get(f"/p/{first.id}/release").status_code == 400
     left = sorted(str(p.relative_to(first.folder)) for p in first.folder.rglob("*") if p.is_file())
-    assert left == ["project.json", "runs/1/people.house", "runs/1/status.json"]
-    assert len(list(houses_of(client.studio.workspace, second))) == 2
+    assert left == ["project.json", "runs/1/status.json"]
+    assert len(history_of(second).entries) == 2
     release(client, second)
     told = client.get(f"/p/{second.id}/account").text
     assert told.count("yes, by its house file") == 3
@@ -129,7 +130,8 @@ def test_forgetting_keeps_what_later_releases_are_checked_with(client: Browser, 
     client.post(f"/p/{second.id}/forget", data={"sure": "yes"})
     third = declared(opened(client.studio.workspace, str(table)))
     release(client, third)
-    assert len(runs_of(third)[0].job.parameters["previous"]) == 3
+    promise = runs_of(third)[0].path("promise").read_text(encoding="utf-8")
+    assert json.loads(promise)["parameters"]["earlier_releases"] == 3
 
 
 def test_a_project_without_releases_is_forgotten_whole(client: Browser, table: Path) -> None:

@@ -135,7 +135,7 @@ class Chain:
     def create(self, facts: dict[str, Any]) -> str:
         """Make the file with its first line, durably; a file that is there is never touched."""
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o664)
+            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
         except FileExistsError:
             raise DataSourceError(f"account: {str(self.path)!r} is there already; name another file") from None
         except OSError as error:

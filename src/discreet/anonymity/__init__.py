@@ -18,6 +18,7 @@ from discreet.anonymity.methods.density_tree import DensityTree
 from discreet.anonymity.methods.generalization import Generalization
 from discreet.anonymity.methods.mondrian import Mondrian
 from discreet.anonymity.methods.sampled import SampledGeneralization
+from discreet.anonymity.release.history import History
 from discreet.anonymity.release.house import House
 from discreet.anonymity.release.release import Release
 from discreet.anonymity.risk.disclosure import interval_disclosure, record_linkage
@@ -29,6 +30,7 @@ __all__ = [
     "DensityTree",
     "Generalization",
     "Hierarchy",
+    "History",
     "House",
     "KCurve",
     "KPoint",

@@ -9,7 +9,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -162,11 +162,14 @@ class NewFile:
         if self.temporary is not None:
             self.temporary.unlink(missing_ok=True)
 
-    def keep(self) -> None:
-        """Give the file its name."""
+    def keep(self, sealed: Any = None) -> None:
+        """Give the file its name; of a table after its promise, ``sealed``, has its own."""
+        if sealed is not None:
+            after_promise(self._path, sealed, self.keep)
+            return
         if not self.file.closed:
             self.file.flush()
-            if self._durable:
+            if self._durable or self._private:  # what must not be forgotten, such as what was spent or published
                 os.fsync(self.file.fileno())
             self.file.close()
         if self.temporary is None:
@@ -228,6 +231,35 @@ def write_whole(path: str | Path, data: bytes | str, *, private: bool = False, s
         raise cannot_write(path, error) from None
 
 
+def after_promise(path: str | Path, sealed: Any, put: Callable[[], None]) -> None:
+    """Write the promise of a table, then let ``put`` give the table its name.
+
+    Whenever the process is killed, no table lies there without its promise, or with that of another table: an older
+    table is removed first.
+    """
+    target, promise = Path(path).expanduser(), promise_place(path)
+    with NewFile(promise) as beside:
+        beside.file.write((sealed.to_json(indent=2) + "\n").encode())
+        if target.is_file():
+            target.unlink()
+        beside.keep()
+    try:
+        put()
+    except OSError:
+        promise.unlink()
+        raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Return when the names in a folder are on the disk."""
+    with suppress(OSError):  # a folder cannot be synced everywhere
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 def promise_place(path: str | Path) -> Path:
     """Return where the promise of a table lies: beside it, as ``<name>.guarantee.json``."""
     target = Path(path).expanduser()
@@ -247,6 +279,15 @@ def payload_of(path: str | Path) -> Iterator[bytes]:
 def write_with_promise(path: str | Path, payload: bytes, guarantee: Any) -> Any:
     """Write a table and, beside it, its guarantee sealed over the very bytes of the table; return the sealed one."""
     sealed = guarantee.seal(payload)
-    write_whole(path, payload)
-    write_whole(promise_place(path), sealed.to_json(indent=2) + "\n")
+    write_sealed(path, payload, sealed)
     return sealed
+
+
+def write_sealed(path: str | Path, payload: bytes, sealed: Any) -> None:
+    """Write a table and, beside it, the guarantee that is sealed over its bytes."""
+    try:
+        with NewFile(path) as out:
+            out.file.write(payload)
+            out.keep(sealed)
+    except OSError as error:
+        raise cannot_write(path, error) from None

@@ -16,7 +16,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet.core.guarantee import Guarantee
-from discreet.core.output import NewFile, cannot_write, check_place, payload_of, promise_place, write_whole
+from discreet.core.output import NewFile, cannot_write, check_place, payload_of, promise_place
 from discreet.engines.shuffled import Order, Shuffler
 from discreet.engines.source import Source
 from discreet.engines.tables.escapes import EscapingWriter, are_escaped
@@ -161,15 +161,9 @@ class RowWriter:
             self._out.file.flush()
             assert self._out.temporary is not None  # a table is never streamed
             sealed = None if self._guarantee is None else self._guarantee.seal(payload_of(self._out.temporary))
-            self._out.keep()
+            self._out.keep(sealed)
         except OSError as error:
             raise cannot_write(self._path, error) from None
-        if sealed is not None:
-            try:
-                write_whole(promise_place(self._path), sealed.to_json(indent=2) + "\n")
-            except DataSourceError:
-                self._path.unlink(missing_ok=True)  # no table without its promise
-                raise
         return WrittenTable(self._path, self.n_rows, tuple(self._schema.names), self._head, sealed)
 
 

@@ -336,7 +336,7 @@ def _fits(value: Any, kind: str) -> bool:
         return isinstance(value, (int, float)) and not isinstance(value, bool)
     if kind == "whole":
         return isinstance(value, int) and not isinstance(value, bool)
-    if kind in ("text", "file", "table", "output"):
+    if kind in ("text", "file", "table", "output", "folder"):
         return isinstance(value, str) and bool(value)
     if kind == "flag":
         return isinstance(value, bool)
@@ -423,7 +423,7 @@ def read(kind: Kind, option: Option, texts: Sequence[str]) -> Any:
                 return numbers
         elif form == "names" and ("," in text or not {"file", "text"} & set(option.takes)):
             return [part.strip() for part in text.split(",") if part.strip()]
-        elif form in ("file", "table", "output") and not ("names" in option.takes and "," in text):
+        elif form in ("file", "table", "output", "folder") and not ("names" in option.takes and "," in text):
             return text
     return text
 

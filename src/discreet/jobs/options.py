@@ -21,6 +21,7 @@ WORDS = {
     "file": "a path",
     "table": "a path",
     "output": "a path",
+    "folder": "a path",
     "flag": "true or false",
     "names": "a list of texts or numbers",
     "list": "a list of texts or numbers",

@@ -29,7 +29,7 @@ from discreet.studio.guard import Guard, local
 from discreet.studio.jobs import Handed
 from discreet.studio.released import Later
 from discreet.studio.runs import Supervisor, runs_of
-from discreet.studio.runs.offer import houses_of, next_job
+from discreet.studio.runs.offer import history_of, next_job
 from discreet.studio.tables.uploads import LARGEST
 from discreet.studio.workspace import Project, Workspace
 
@@ -151,10 +151,10 @@ class Studio:
         schema = project.schema_file
         said: tuple[object, ...] = (repr(project), project.seen, schema.stat().st_mtime_ns if schema.is_file() else 0)
         if project.goal == "anonymize":  # earlier releases stand in it
-            said = (*said, tuple(houses_of(self.workspace, project)))
+            said = (*said, tuple(history_of(project).files()))
         held = self._jobs.get(project.id)
         if held is None or held[0] != said:
-            self._jobs = {project.id: (held := (said, next_job(self.workspace, project)))}
+            self._jobs = {project.id: (held := (said, next_job(project)))}
         return held[1]
 
     def refusal(self, request: Request, heading: str, message: str, status: int) -> HTMLResponse:

@@ -88,7 +88,7 @@ def job_of(project: Project, outputs: Mapping[str, str] | None = None) -> Job:
     if kind.schema and project.source:
         if not project.schema_file.is_file():
             raise SchemaError("columns: none is declared yet; declare them on the screen 'Columns'")
-        columns = _seen(project, Domain.from_toml(project.schema_file))
+        columns = with_looks(project, Domain.from_toml(project.schema_file))
     chosen = outputs_of(kind) if outputs is None else outputs
     if kind.name == "cluster" and columns is None:  # they are found in a release, which is there already
         chosen = {name: path for name, path in chosen.items() if name != "release"}
@@ -103,7 +103,7 @@ def job_of(project: Project, outputs: Mapping[str, str] | None = None) -> Job:
     )
 
 
-def _seen(project: Project, columns: Domain) -> Domain:
+def with_looks(project: Project, columns: Domain) -> Domain:
     """Return the columns with what every release must say: that rows were looked at, wherever that was."""
     if columns.source.looked or not project.seen:
         return columns
@@ -138,7 +138,7 @@ def handed(project: Project, job: Job, link: str = "") -> Handed:
         stem, ending = called or Path(value).stem, Path(value).suffix
         usual = [] if called else [Path(value).name]
         names = itertools.chain(usual, (f"{stem}-{number}{ending}" for number in itertools.count(1)))
-        name = next(name for name in names if name not in beside and name not in job.outputs.values())
+        name = next(name for name in names if name not in beside and name not in outputs.values())
         beside[name] = value
         return name
 
@@ -146,14 +146,22 @@ def handed(project: Project, job: Job, link: str = "") -> Handed:
     if project.uploaded and isinstance(data, str):
         data = Path(data).name
         beside[data] = ""  # where the studio keeps it is nobody's business
-    parameters = dict(job.parameters)
+    parameters, outputs = dict(job.parameters), dict(job.outputs)
+    if "history" in parameters:
+        from discreet.anonymity import History
+
+        # It stays here: elsewhere the job is checked with all that is in it now.
+        houses = map(str, History(parameters.pop("history")).files())
+        if listed := [*parameters.get("previous", ()), *houses]:
+            parameters["previous"] = listed
+        outputs["house"] = "people.house"
     for each in job.declared.parameters:
         if each.reads and each.name in parameters and each.name != "account" and _files(each, parameters[each.name]):
             parameters[each.name] = bare(parameters[each.name], "earlier" if each.name == "previous" else "")
     account = parameters.get("account")
     if account is not None:
         parameters["account"] = bare(account)
-    shared = replace(job, data=data, parameters=parameters, folder=project.folder / "runs" / "next")
+    shared = replace(job, data=data, parameters=parameters, outputs=outputs, folder=project.folder / "runs" / "next")
     named = [data if isinstance(data, str) else "", str(parameters.get("account", ""))]
     paths = any(os.path.isabs(each) for each in named)
     text = shared.to_toml() + "\n"
@@ -183,6 +191,11 @@ def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
     if "sample" in job.parameters:
         raise SchemaError(
             "job: rows that are drawn first have an epsilon, which these pages do not show; run it with discreet run"
+        )
+    if "history" in job.parameters:  # two histories of a table would not know of each other's releases
+        raise SchemaError(
+            "job: it names a release history, and the studio keeps its own of every table; run it with discreet run, "
+            "or leave history out and name the house files in that folder as previous"
         )
     columns = Domain.from_toml(job.place(job.schema)) if isinstance(job.schema, str) else job.schema
     data = table or (job.data if is_address(job.data) else _absolute(job, job.data))

@@ -22,7 +22,7 @@ from typing import Any
 
 from discreet.core.output import write_whole
 from discreet.errors import DataSourceError, FormatError
-from discreet.studio.runs.offer import checked_with
+from discreet.studio.runs.offer import history_of
 from discreet.studio.runs.run import runs_of
 from discreet.studio.workspace import Project
 
@@ -107,12 +107,11 @@ def release_of(project: Project, number: str) -> Released:
 
 
 def earlier_of(project: Project, release: Released) -> list[tuple[int, str]]:
-    """Return the earlier releases that one was checked with: the run of this project, or 0, and the house file."""
-    for run in runs_of(project):
-        if run.number == release.number:
-            places = checked_with(run)
-            return [(int(p.parent.name) if p.parent.parent == project.runs else 0, str(p)) for p in places]
-    return []
+    """Return the earlier releases that one was checked with: the run of this project, or 0, and its table."""
+    entries = history_of(project).entries
+    own = next((entry for entry in entries if Path(entry.table) == release.file), None)
+    tables = [Path(entry.table) for entry in entries if own is not None and entry.seal in own.earlier]
+    return [(int(p.parent.name) if p.parent.parent == project.runs else 0, str(p)) for p in tables]
 
 
 def kept_facts(release: Released) -> dict[str, Any] | None:

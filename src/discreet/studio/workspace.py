@@ -5,9 +5,10 @@
   <project>/schema.toml       the declared columns, complete or a draft
   <project>/upload/           an uploaded file, removed with the project
   <project>/runs/<n>/         one folder per release: job.toml, status.json, what came out
+  histories/<table>/          all anonymous releases about a table, in whichever project (`discreet.anonymity.History`)
 
 Of a forgotten project with finished releases stay project.json (the table and its account) and, of each such release,
-status.json and the house file.
+status.json.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from discreet.errors import DataSourceError, DiscreetError
 _NAME = re.compile(r"[a-z0-9]{12}")
 #: Which tables somebody looked into, in the folder of all projects: nobody can unsee them.
 _SEEN = ".looked"
+#: Where the histories of all tables are, in the same folder.
+HISTORIES = "histories"
 
 
 @dataclass
@@ -125,7 +128,7 @@ class Project:
     def seen(self) -> bool:
         """Whether somebody looked at rows of this table here, in this project or in another one, forgotten or not."""
         try:
-            return self._mark() in (self.folder.parent / _SEEN).read_text(encoding="ascii").split()
+            return self.mark in (self.folder.parent / _SEEN).read_text(encoding="ascii").split()
         except OSError:
             return False
 
@@ -133,9 +136,11 @@ class Project:
         """Note that rows of this table are looked at; the table is named by a digest alone."""
         handle = os.open(self.folder.parent / _SEEN, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
         with os.fdopen(handle, "a", encoding="ascii") as file:
-            file.write(f"{self._mark()}\n")
+            file.write(f"{self.mark}\n")
 
-    def _mark(self) -> str:
+    @property
+    def mark(self) -> str:
+        """The table, named by a digest alone: the same in all projects that opened it."""
         named = self.source if is_address(self.source) else os.path.realpath(self.source)
         return hashlib.sha256(os.fsencode(named)).hexdigest()
 
@@ -245,8 +250,8 @@ class Workspace:
     def forget(self, project: Project) -> None:
         """Remove a project; releases saved elsewhere and accounts stay.
 
-        Of finished releases that they were made stays too, with their house files: somebody may have them, and later
-        ones about the same people have to be checked together with them.
+        Of finished releases that they were made stays too, and the history of the table: somebody may have them, and
+        later ones about the same people have to be checked together with them.
         """
         finished = [status for status in project.runs.glob("[0-9]*/status.json") if _is_done(status)]
         if not finished or project.runs.is_symlink():
@@ -267,11 +272,9 @@ class Workspace:
                 _remove(place)
                 continue
             told = json.loads(status.read_text(encoding="utf-8"))
-            house = told["files"].get("house", "")
-            told["files"] = {"house": house} if house else {}
-            write_whole(status, json.dumps(told, ensure_ascii=False), private=True)
+            write_whole(status, json.dumps({**told, "files": {}}, ensure_ascii=False), private=True)
             for each in place.iterdir():
-                if each.name not in ("status.json", house):
+                if each.name != "status.json":
                     _remove(each)
 
 

@@ -132,11 +132,11 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
             What stands for the quasi-identifiers; see `discreet.anonymity.Release`.
         random_state : None, int or Generator
             For drawing and shuffling; None is secure.
-        previous : Release, House, path, or list of these, optional
-            All earlier releases about some of the same people, by any partition, or the house files that they wrote
-            (`Release.save_house`). Then whatever can be told apart by intersecting and subtracting the tables keeps the
-            rules too: cells are merged for that, and people who were never published may be suppressed. The schema must
-            name an identifier or a person. See "Releasing again" in docs/anonymity.md.
+        previous : Release, House, History, path, or list of these, optional
+            All earlier releases about some of the same people, by any partition: their `History`, or the house files
+            that they wrote (`Release.save_house`). Then whatever can be told apart by intersecting and subtracting the
+            tables keeps the rules too: cells are merged for that, and people who were never published may be
+            suppressed. The schema must name an identifier or a person. See "Releasing again" in docs/anonymity.md.
         order, identifiers, key
             See `discreet.anonymity.release.delivery.Delivery`.
 

@@ -29,7 +29,7 @@ from discreet.core import checks
 from discreet.core.arrays import IntArray
 from discreet.core.domain import as_domain, dialect_of
 from discreet.core.html import EstimatorHtml
-from discreet.core.output import promise_place, write_whole
+from discreet.core.output import write_sealed
 from discreet.core.unit import Person
 from discreet.engines.tables.escapes import FACT, check_escapes
 from discreet.engines.writer import check_target
@@ -172,8 +172,7 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         check_escapes(target, None, escape_formulas)
         shown = checks.choice("form", form, ("text", "bounds"))
         payload = self._release(data, target.suffix, shown, FACT if escape_formulas else {})
-        write_whole(target, payload)
-        write_whole(promise_place(target), self.guarantee_.to_json(indent=2) + "\n")
+        write_sealed(target, payload, self.guarantee_)
         return self.release_
 
     def _release(self, data: Any, suffix: str, form: str, told: Mapping[str, str] = MappingProxyType({})) -> bytes:

@@ -23,6 +23,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -316,13 +317,13 @@ def as_text(column: Any) -> pa.Array:
 
 
 def read_previous(given: Any) -> list[House]:
-    """Return the house files of earlier releases: of releases, of files, or one of these; each once.
+    """Return the house files of earlier releases: of releases, of files, of histories, or one of these; each once.
 
     A release that was itself checked against others is only taken together with them.
     """
     listed = list(given) if isinstance(given, (list, tuple)) else [given]
     houses: dict[str, House] = {}
-    for item in listed:
+    for item in chain.from_iterable(item.houses() if hasattr(item, "houses") else [item] for item in listed):
         house: Any
         if isinstance(item, (str, os.PathLike)):
             house = House.load(Path(item))
@@ -346,7 +347,7 @@ def read_previous(given: Any) -> list[House]:
 
 def refuse_previous(given: Any, why: str) -> None:
     """Refuse earlier releases where cells cannot be merged for their sake."""
-    if given is not None:
+    if given is not None and read_previous(given):
         raise InvalidArgument(
             "previous", type(given).__name__, f"left out: {why}", "DensityTree or strict Mondrian, and transform"
         )

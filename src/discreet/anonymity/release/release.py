@@ -15,6 +15,7 @@ from discreet import noise
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
+from discreet.anonymity.release.history import as_history
 from discreet.anonymity.release.house import House, Origin
 from discreet.anonymity.release.kept import KeptCounter, nearly_unique, own_sensitive
 from discreet.anonymity.release.printed import PROMISE_KEY, with_legend
@@ -146,7 +147,7 @@ class Release:
             frame.attrs[PROMISE_KEY] = self.guarantee.to_json()
         return frame
 
-    def save(self, path: str | Path, *, form: str = "text", escape_formulas: bool = False) -> None:
+    def save(self, path: str | Path, *, form: str = "text", escape_formulas: bool = False, history: Any = None) -> None:
         """Write the table (CSV, or Parquet by its suffix) and, beside it, the promise as ``<name>.guarantee.json``.
 
         The promise there is sealed over the bytes of the file: `discreet audit` tells if either was changed.
@@ -159,11 +160,17 @@ class Release:
             Quasi-identifiers as texts for people, or as bounds for programs. CSV writes lists of categories as texts.
         escape_formulas : bool
             CSV: put an apostrophe before texts that a spreadsheet would run (`discreet.engines.tables.escapes`).
+        history : History or path, optional
+            The history of all releases about these people, to which this one is added. Refused if it was not checked
+            with every release there: see `History`.
         """
         target = Path(path).expanduser()
         check_target(target, promised=True)  # both or none
-        promise = with_escapes(self.guarantee, target, escape_formulas)
-        write_with_promise(target, replace(self, guarantee=promise)._payload(target.suffix, form), promise)
+        told = replace(self, guarantee=with_escapes(self.guarantee, target, escape_formulas))
+        if history is not None:
+            as_history(history).add(told, path, form)
+        else:
+            write_with_promise(target, told._payload(target.suffix, form), told.guarantee)
 
     def _payload(self, suffix: str = ".csv", form: str = "text") -> bytes:
         """Return the bytes that `save` writes into a file of this ending."""

@@ -40,10 +40,11 @@ def _together(job: Any) -> None:
             return f"used with {say('form', 'interval')} or center"
 
         raise KIND.wrong("bounds", True, ways, ("form", "interval"))
-    for name, value in (("house", job.outputs.get("house")), ("previous", given.get("previous"))):
-        if value is not None and means:
+    asked = {**job.outputs, **given}
+    for name in ("house", "previous", "history"):
+        if name in asked and means:
             expected = "used with a method that publishes cells"
-            raise KIND.wrong(name, value, expected, ("method", "density-tree"))
+            raise KIND.wrong(name, asked[name], expected, ("method", "density-tree"))
 
 
 #: What goes with rows that are drawn first: everything else would show more of them than their epsilon allows.
@@ -166,6 +167,8 @@ KIND = Kind(
             "secret.txt",            arguments=()),
         option("previous", "files", "house file of an earlier release about these people; give all of them",
             ["january.house"]),
+        option("history", "folder", "all releases about these people: this one is checked with them and added",
+            "people.history"),
     ),
     outputs=(
         release("the table: what may be published; CSV or Parquet"),
@@ -180,6 +183,6 @@ KIND = Kind(
         "anonymize people.csv --schema schema.toml --k 10 -o safe.csv",
         "anonymize people.csv --schema schema.toml --k 10 --l 3 --method mondrian -o safe.parquet",
         "anonymize people.csv --schema schema.toml --k 20 --method generalization --level age=3 --sample 0.1 -o s.csv",
-        "anonymize people.csv --schema schema.toml --k 10 --previous january.house --house february.house -o safe.csv",
+        "anonymize people.csv --schema schema.toml --k 10 --history people.history -o february.csv",
     ),
 )  # fmt: skip

@@ -28,7 +28,7 @@ _METHODS: dict[str, Any] = {
     "generalization": anonymity.Generalization,
 }
 #: What is said about the release, not about the groups.
-_OF_RELEASE = ("output", "order", "previous")
+_OF_RELEASE = ("output", "order", "previous", "history")
 
 
 def run(job: Job) -> JobResult:
@@ -47,6 +47,8 @@ def check(job: Job) -> None:
         _key(job)
         for path in job.parameters.get("previous", ()):
             anonymity.House.load(job.place(path))
+        if "history" in job.parameters:
+            _ = anonymity.History(job.place(job.parameters["history"])).entries
 
 
 def _model(job: Job) -> Any:
@@ -102,9 +104,10 @@ def _limit(given: Any) -> Any:
 def _check_model(job: Job, model: Any) -> None:
     """Check an estimator against the declared columns, and that there is somebody to follow."""
     model.check()
-    followed = "house" if "house" in job.outputs else "previous" if "previous" in job.parameters else None
-    named = "person" in job.parameters or any(c.role in ("person", "identifier") for c in model.domain)
-    if followed and not named:
+    named = {**job.outputs, **job.parameters}
+    followed = next((name for name in ("house", "history", "previous") if name in named), None)
+    follows = "person" in job.parameters or any(c.role in ("person", "identifier") for c in model.domain)
+    if followed and not follows:
         raise job.declared.refused(
             lambda say: (
                 f"{say(followed)} needs somebody to follow: the schema names no identifier and no person; "
@@ -143,17 +146,24 @@ def _anonymize(job: Job) -> JobResult:
         settings["order"] = given["order"]
     if given.get("method") != "microaggregation":
         settings["output"] = given.get("form", "interval")
-    if "previous" in given:
-        settings["previous"] = [job.place(path) for path in given["previous"]]
+    named = [job.place(path) for path in given.get("previous", ())]
+    history = anonymity.History(job.place(given["history"])) if "history" in given else None
+    if named or history is not None:
+        settings["previous"] = [*named, *([] if history is None else [history])]
     stage("groups")
-    held = house is not None or "previous" in given or given.get("form") == "sample"
+    held = house is not None or "previous" in settings or given.get("form") == "sample"
     if not held and model.is_large(job.read_table()):
         return _anonymize_large(job, model, target, settings)
-    release = model.fit_transform(job.read_table(), **settings)
-    with nullcontext() if house is None else _written_with(house):
-        if house is not None:
-            release.save_house(house)  # first: a table that was handed out without it could not be followed
-        release.save(target, form="bounds" if given.get("bounds") else "text", escape_formulas=_escapes(job))
+    with history or nullcontext():  # from when earlier releases are read until this one is among them
+        release = model.fit_transform(job.read_table(), **settings)
+        with nullcontext() if house is None else _written_with(house):
+            if house is not None:
+                release.save_house(house)  # first: a table that was handed out without it could not be followed
+            if history is not None:
+                for path in named:
+                    history.adopt(path)
+            shape = "bounds" if given.get("bounds") else "text"
+            release.save(target, form=shape, escape_formulas=_escapes(job), history=history)
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
     figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.checks import written_amount
-from discreet.core.output import NewFile
+from discreet.core.output import NewFile, sync_folder
 from discreet.errors import DataSourceError, FormatError
 from discreet.local.repeated.memo import Memo
 
@@ -145,12 +145,7 @@ class DeviceFile:
         with NewFile(self._path, private=True, durable=True) as out:  # the secret is for its owner alone
             out.file.write(self.state.to_json().encode())
             out.keep()
-        with contextlib.suppress(OSError):  # a folder cannot be synced everywhere
-            folder = os.open(self._path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        sync_folder(self._path.parent)
 
     @contextlib.contextmanager
     def change(self) -> Iterator[DeviceState]:

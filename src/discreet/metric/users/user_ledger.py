@@ -284,9 +284,9 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
         return ledger
 
     def save(self, path: str | Path) -> None:
-        """Write the ledger to a file, whole or not at all."""
+        """Write the ledger to a file, whole or not at all. Only its owner may read it (mode 600)."""
         check_name(path)
-        write_whole(path, self.to_json())
+        write_whole(path, self.to_json(), private=True)
 
     @classmethod
     def load(cls, path: str | Path) -> UserLedger:

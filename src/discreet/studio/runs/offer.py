@@ -6,20 +6,24 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet.core.columns import NAMING
+from discreet.core.domain import Domain
 from discreet.core.unit import Person
 from discreet.errors import DiscreetError
 from discreet.jobs import Job
-from discreet.studio.jobs import Handed, handed, job_of
+from discreet.studio.jobs import Handed, handed, job_of, with_looks
 from discreet.studio.runs.charges import Charge, charge_of, forgotten
 from discreet.studio.runs.run import Run, has_price, runs_of
-from discreet.studio.workspace import Project, Workspace
+from discreet.studio.workspace import HISTORIES, Project, Workspace
+
+if TYPE_CHECKING:
+    from discreet.anonymity import History
 
 #: Outputs that are tables, and so are CSV or Parquet as the steward likes.
 _TABLES = {"synthesize": "table", "anonymize": "release", "perturb": "release", "cluster": "centers",
     "sketch": "estimates"}  # fmt: skip
-HOUSE = "people.house"
 #: Jobs of projects as they were last read: hundreds of columns take a while.
 _KNOWN: dict[str, tuple[object, Job, str]] = {}
 _MOST_KNOWN = 8
@@ -48,8 +52,8 @@ class Offer:
         Whether it has a price and no account to charge.
     table : bool
         Whether it writes a table, which can be CSV or Parquet.
-    houses : list of Path
-        House files of earlier releases about the same people, which it would be checked with.
+    earlier : int
+        How many releases about the same people there are, which it would be checked with.
     same : Run or None
         An earlier run that did exactly this, whose release costs nothing to hand out again.
     where : str
@@ -64,7 +68,7 @@ class Offer:
     charge: Charge | None = None
     uncounted: bool = False
     table: bool = False
-    houses: tuple[Path, ...] = ()
+    earlier: int = 0
     same: Run | None = None
     where: str = ""
 
@@ -85,7 +89,9 @@ def offer_of(workspace: Workspace, project: Project, form: str = "csv") -> Offer
     number = 1 + max((run.number for run in runs), default=0)
     try:
         job, digest = _said(project)
-        job, houses = _job(workspace, project, job, form)
+        job = _job(project, job, form)
+        known = len(history_of(project).entries) if "history" in job.parameters else 0
+        earlier = max(known, len(job.parameters.get("previous", ())))
     except DiscreetError as error:
         return Offer(None, str(error), number)
     try:
@@ -94,20 +100,20 @@ def offer_of(workspace: Workspace, project: Project, form: str = "csv") -> Offer
             charge = replace(charge, refused=why)
     except DiscreetError as error:
         return Offer(None, str(error), number, where="account")
-    digest = hashlib.sha256(f"{digest}\n{len(houses)}".encode()).hexdigest()
+    digest = hashlib.sha256(f"{digest}\n{earlier}".encode()).hexdigest()
     same = next(
         (run for run in runs if run.state == "done" and not run.status["never"] and run.asked.get("digest") == digest),
         None,
     )
     table = _TABLES.get(job.kind, "") in job.outputs
     free = has_price(job) and charge is None
-    return Offer(job, "", number, f"{number}-{digest}", digest, charge, free, table, houses, same)
+    return Offer(job, "", number, f"{number}-{digest}", digest, charge, free, table, earlier, same)
 
 
-def next_job(workspace: Workspace, project: Project) -> Handed:
+def next_job(project: Project) -> Handed:
     """Return the file of the job that would be run next, with the earlier releases it is checked with."""
     try:
-        job, _ = _job(workspace, project, _said(project)[0], "csv")
+        job = _job(project, _said(project)[0], "csv")
         return handed(project, job, f"/p/{project.id}/job.toml")
     except DiscreetError as error:
         return Handed("", str(error))
@@ -126,19 +132,34 @@ def _said(project: Project) -> tuple[Job, str]:
     return _KNOWN[project.id][1:]
 
 
-def _job(workspace: Workspace, project: Project, job: Job, form: str) -> tuple[Job, tuple[Path, ...]]:
-    """Return the job with what the page chooses: the form of its table, and the earlier releases it is checked with."""
+def _job(project: Project, job: Job, form: str) -> Job:
+    """Return the job with what the page chooses: the form of its table, and the history it is checked with."""
     outputs = dict(job.outputs)
     named = _TABLES.get(job.kind, "")
     if named in outputs and form in ("csv", "parquet"):
         outputs[named] = str(Path(outputs[named]).with_suffix(f".{form}"))
-    parameters = dict(job.parameters)
-    houses: tuple[Path, ...] = ()
-    if job.kind == "anonymize" and _followed(job):
-        outputs["house"] = HOUSE
-        if "previous" not in parameters and (houses := tuple(houses_of(workspace, project))):
-            parameters["previous"] = [str(place) for place in houses]
-    return replace(job, outputs=outputs, parameters=parameters), houses
+    return renewed(project, replace(job, outputs=outputs))
+
+
+def renewed(project: Project, job: Job) -> Job:
+    """Return a job as it has to be done now, though it was written before.
+
+    It is checked with all releases about its table, whoever made them and when, and says that rows were looked at if
+    they were by now.
+    """
+    schema = with_looks(project, job.schema) if isinstance(job.schema, Domain) else job.schema
+    if job.kind != "anonymize" or not _followed(job):
+        return replace(job, schema=schema)
+    outputs = {name: path for name, path in job.outputs.items() if name != "house"}  # the history keeps it
+    parameters = {**job.parameters, "history": str(history_of(project).folder)}
+    return replace(job, schema=schema, outputs=outputs, parameters=parameters)
+
+
+def history_of(project: Project) -> History:
+    """Return the history of all releases about the table of a project, also those of other projects that opened it."""
+    from discreet.anonymity import History
+
+    return History(project.folder.parent / HISTORIES / project.mark)
 
 
 def _followed(job: Job) -> bool:
@@ -156,23 +177,16 @@ def of_table(workspace: Workspace, project: Project) -> Iterator[tuple[Project, 
                 yield other, run
 
 
-def houses_of(workspace: Workspace, project: Project) -> Iterator[Path]:
-    """Go through the house files of finished releases about the same table, the earliest first.
-
-    A release that was never handed out shows nobody anything, so later ones need not be checked with it; but one that
-    was checked with it, and may have been handed out, can only be followed with both.
-    """
-    found = [run for _, run in of_table(workspace, project) if run.state == "done" and "house" in run.status["files"]]
-    within: set[Path] = set()
-    if any(run.status["never"] for run in found):
-        within = {place for run in found if not run.status["never"] for place in checked_with(run)}
-    for run in sorted(found, key=lambda run: str(run.status["ended"])):
-        house = run.folder / run.status["files"]["house"]
-        if not run.status["never"] or house in within:
-            yield house
-
-
-def checked_with(run: Run) -> list[Path]:
-    """Return the house files of the earlier releases that a run was checked with."""
-    given = run.job.parameters.get("previous") or () if run.job is not None else ()
-    return [run.job.place(each) for each in ([given] if isinstance(given, str) else given)] if run.job else []
+def take_houses(workspace: Workspace) -> None:
+    """Put the house files of releases that lie with their runs, as older versions kept them, into the histories."""
+    for project in workspace.projects(forgotten=True):
+        for run in reversed(runs_of(project)):
+            file = run.status["files"].get("house")
+            if run.state == "done" and file and Path(file).name == file:
+                history = history_of(project)
+                history.adopt(run.folder / file, run.folder / run.status["files"].get("release", "table"))
+                if run.status["never"]:
+                    history.withdraw(run.folder)
+                stay = {name: path for name, path in run.status["files"].items() if name != "house"}
+                run.write(files=stay, asked={**run.asked, "history": str(history.folder)})
+                (run.folder / file).unlink()

@@ -26,8 +26,6 @@ from discreet.studio.workspace import Project
 LOCK, STATUS, JOB, STOP, SCRATCH = "run.lock", "status.json", "job.toml", "stop", "scratch"
 #: What a folder holds before anything came out.
 _OWN = (LOCK, STATUS, JOB, STOP)
-#: Outputs that stay in the house.
-PRIVATE = ("house",)
 #: Hundredths of a second that a look at a lock may take.
 _PATIENCE = 20
 #: States that do not change any more by themselves.
@@ -115,7 +113,7 @@ class Run:
         told = self.status["asked"]
         if told is None and self.job is not None:
             told = asked_of(self.job)
-        return told or {"kind": "", "account": "", "price": False, "k": None}
+        return told or {"kind": "", "account": "", "price": False, "k": None, "history": ""}
 
     def alive(self) -> bool:
         """Whether its process holds the lock."""
@@ -130,16 +128,15 @@ class Run:
         write_whole(self.folder / STATUS, json.dumps(told, ensure_ascii=False, default=str), private=True)
 
     def keep_inside(self) -> None:
-        """Note that what came out was never handed out, and delete it: it never can be from here on.
-
-        The house file stays, for later releases may have been checked with it already.
-        """
-        stays = {name: file for name, file in self.status["files"].items() if name in PRIVATE}
-        self.write(never=now(), files=stays, figures={})
-        self.tidy(keep=tuple(stays.values()))
+        """Note that what came out was never handed out, and delete it: it never can be from here on."""
+        self.write(never=now(), files={}, figures={})
+        self.tidy()
 
     def tidy(self, keep: tuple[str, ...] = ()) -> None:
-        """Remove what a process left that did not end well: half-written files, and outputs other than ``keep``."""
+        """Remove what a process left that did not end well: half-written files, and outputs other than ``keep``.
+
+        A table that is removed here was never handed out, so that later releases need not be checked with it.
+        """
         for place in self.folder.iterdir():
             if place.name in _OWN or place.name in keep:
                 continue
@@ -147,6 +144,10 @@ class Run:
                 shutil.rmtree(place, ignore_errors=True)
             else:
                 place.unlink(missing_ok=True)
+        if self.asked.get("history"):
+            from discreet.anonymity import History
+
+            History(self.asked["history"]).withdraw(self.folder)
 
 
 def _fits(name: str, value: Any, usual: dict[str, Any]) -> bool:
@@ -172,7 +173,7 @@ def asked_of(job: Job) -> dict[str, Any]:
     """Return what lists say of a job, so that they need not read hundreds of columns again."""
     return {
         "kind": job.kind, "account": str(job.place(job.parameters["account"])) if "account" in job.parameters else "",
-        "price": has_price(job), "k": job.parameters.get("k"),
+        "price": has_price(job), "k": job.parameters.get("k"), "history": job.parameters.get("history", ""),
     }  # fmt: skip
 
 

@@ -15,9 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from discreet.core.output import write_whole
 from discreet.errors import DiscreetError
 from discreet.jobs import Job
 from discreet.studio.runs.charges import entry_of, paid_file
+from discreet.studio.runs.offer import renewed, take_houses
 from discreet.studio.runs.processes import born, send
 from discreet.studio.runs.run import ENDED, JOB, SCRATCH, STOP, Run, asked_of, blank, lock, now, runs_of
 from discreet.studio.workspace import Project, Workspace
@@ -53,6 +55,7 @@ class Supervisor:
                 shutil.rmtree(begun, ignore_errors=True)
             for run in runs_of(project):
                 settle(run.folder)
+        take_houses(workspace)
 
     def start(self, project: Project, job: Job, number: int, digest: str = "") -> Run:
         """Begin a run under the number that the page offered; if it is taken, return the run that took it.
@@ -66,7 +69,7 @@ class Supervisor:
             self._check_free(project)
             project.runs.mkdir(mode=0o700, exist_ok=True)
             made = Path(tempfile.mkdtemp(prefix=".new-", dir=project.runs))
-            replace(job, folder=made).to_toml(made / JOB)
+            write_whole(made / JOB, replace(job, folder=made).to_toml() + "\n", private=True)
             Run.read(made).write(**{**blank(), "asked": {**asked_of(job), "digest": digest}})
             try:
                 made.rename(place)
@@ -79,7 +82,7 @@ class Supervisor:
         return Run.read(place)
 
     def again(self, project: Project, run: Run, attempt: int) -> Run:
-        """Go on with a run that did not end well, as its own job file says; nothing happens if somebody did so before.
+        """Go on with a run that did not end well, with its own choices; nothing happens if somebody did so before.
 
         What it made and paid for stays, and is handed out for nothing. Anything else is removed and made anew, at a
         new price: what was reserved stays spent.
@@ -104,9 +107,14 @@ class Supervisor:
                 return found
             kept, entry = paid_file(found), entry_of(found)
             found.tidy((kept,))
+            asked = found.asked
+            if not kept and found.job is not None:  # rows may have been looked at meanwhile
+                job = renewed(project, found.job)
+                write_whole(run.folder / JOB, job.to_toml() + "\n", private=True)
+                asked = {**asked, **asked_of(job)}
             (run.folder / STOP).unlink(missing_ok=True)
             lost = [*found.status["lost"], *([entry.number] if entry and not kept else [])]
-            found.write(**{**blank(), "attempt": attempt + 1, "lost": lost, "asked": found.asked})
+            found.write(**{**blank(), "attempt": attempt + 1, "lost": lost, "asked": asked})
             self._launch(run.folder, handle)
         return Run.read(run.folder)
 

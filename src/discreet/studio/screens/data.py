@@ -25,7 +25,7 @@ from discreet.studio.schema.days import read_form, shown_form
 from discreet.studio.screens.release import when
 from discreet.studio.tables import heads, uploads
 from discreet.studio.tables.browse import listing
-from discreet.studio.workspace import Project
+from discreet.studio.workspace import HISTORIES, Project
 
 _LISTS = ("dates", "missing", "marks", "true", "false")
 
@@ -56,7 +56,8 @@ def _told(project: Project) -> dict[str, Any]:
     done = [run for run in runs if run.state == "done"]
     return {
         "project": project, "place": place, "there": there, "done": done, "runs": runs,
-        "houses": sum("house" in run.status["files"] for run in done), "said": project.said,
+        "houses": sum(bool(run.asked.get("history")) for run in done), "histories": project.folder.parent / HISTORIES,
+        "said": project.said,
     }  # fmt: skip
 
 

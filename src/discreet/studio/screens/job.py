@@ -14,7 +14,7 @@ from discreet.studio.runs.offer import next_job
 async def download(studio: Studio, request: Request) -> Response:
     """Hand over the job file."""
     project = studio.project(request)
-    made = await run_in_threadpool(next_job, studio.workspace, project)
+    made = await run_in_threadpool(next_job, project)
     if made.lacking:
         raise SchemaError(made.lacking)
     return attached(made.text, f"{project.name.partition('.')[0]}.job.toml")

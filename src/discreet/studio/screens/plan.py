@@ -39,7 +39,7 @@ MAIN = {
     "sketch": ("column", "epsilon"),
 }  # fmt: skip
 #: Said on other screens: whose privacy under Columns, who is charged under Account, a release of its own each time.
-_ELSEWHERE = ("account", "unit", "person", "person_rows", "fresh", "overwrite", "domain", "domain_size")
+_ELSEWHERE = ("account", "history", "unit", "person", "person_rows", "fresh", "overwrite", "domain", "domain_size")
 #: What the pages of a goal do not speak of: its promise would be of another kind.
 _UNSPOKEN = {"anonymize": ("sample", "delta")}
 #: What a release that was opened cannot take any more.

@@ -19,7 +19,6 @@ from discreet.studio.released import release_of
 from discreet.studio.runs import Run, runs_of
 from discreet.studio.runs.charges import charge_of, entry_of, forgotten, paid_file
 from discreet.studio.runs.offer import Offer, offer_of
-from discreet.studio.runs.run import PRIVATE
 from discreet.studio.runs.supervisor import Busy
 from discreet.studio.screens import results
 from discreet.studio.screens.job import attached
@@ -79,7 +78,7 @@ def _page(studio: Studio, request: Request, project: Project, **content: Any) ->
         made["raw"] = raw_columns(job.kind, job.parameters)
     return studio.page(
         request, "release.html", screen="release", project=project, when=when, most=studio.supervisor.most,
-        private=PRIVATE, catalogue=words.catalogue(), **made,
+        catalogue=words.catalogue(), **made,
     )  # fmt: skip
 
 
@@ -127,7 +126,7 @@ async def never(studio: Studio, request: Request) -> Response:
     """Take the steward's word that a table was never handed out, and delete it."""
     project, run = _run(studio, request)
     said = (await request.form()).get("sure") == "yes"
-    if said and run.state == "done" and "house" in run.files and not run.status["never"]:
+    if said and run.state == "done" and run.asked.get("history") and not run.status["never"]:
         await run_in_threadpool(run.keep_inside)
     return seen(f"/p/{project.id}/release/{run.number}")
 
@@ -142,7 +141,7 @@ async def download(studio: Studio, request: Request) -> Response:
     """Hand over a file that came out."""
     project, run = _run(studio, request)
     name = request.path_params["name"]
-    if name not in run.files or name in PRIVATE or not run.path(name).is_file():
+    if name not in run.files or not run.path(name).is_file():
         raise HTTPException(404)
     called = f"{project.name.partition('.')[0]}-{run.number}-{run.files[name]}"
     return FileResponse(run.path(name), filename=called, media_type="application/octet-stream")

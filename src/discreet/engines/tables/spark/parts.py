@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 
 from discreet.core.arrays import WordArray
 from discreet.core.guarantee import Guarantee
-from discreet.core.output import payload_of, promise_place, write_whole
+from discreet.core.output import after_promise, payload_of
 from discreet.engines.shuffled import even_tables
 from discreet.engines.tables.spark import SparkTable, brought
 from discreet.engines.writer import HEAD, PARQUET, WrittenTable, table_writer
@@ -243,14 +243,9 @@ class PartFolder:
                 with suppress(PermissionError):  # a file of the user who runs executors is as that user made it
                     place.chmod(0o666 & ~mask)
             sealed = self._guarantee.seal(payload_of(whole))
-            os.rename(whole, self._path)
+            after_promise(self._path, sealed, lambda: os.replace(whole, self._path))
         except OSError as error:
             raise self._refused(error) from None
-        try:
-            write_whole(promise_place(self._path), sealed.to_json(indent=2) + "\n")
-        except DataSourceError:
-            shutil.rmtree(self._path, ignore_errors=True)  # no table without its promise
-            raise
         head = _head(self._path / f"part-00000.{ending}")
         return WrittenTable(self._path, parts.n_rows, tuple(head.column_names), head, sealed)
 

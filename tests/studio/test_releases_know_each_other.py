@@ -1,0 +1,160 @@
+"""A release of the studio is checked with all others about its table when it is written, not when it was planned."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from discreet.jobs import Job
+from discreet.studio.runs import Run, Supervisor, child, runs_of
+from discreet.studio.runs.offer import history_of
+from discreet.studio.workspace import Project
+from support.joined_tables import Person, together
+from support.studio_client import Browser, browser
+
+K = 5
+SCHEMA = """[columns.id]
+role = "identifier"
+[columns.age]
+bounds = [0, 63]
+kind = "integer"
+role = "quasi-identifier"
+[columns.cost]
+bounds = [0, 63]
+kind = "integer"
+role = "quasi-identifier"
+"""
+PEOPLE: dict[str, Person] = {f"p{i}": (i * 37 % 64, i * i * 11 % 64) for i in range(200)}
+
+
+class Later(Supervisor):
+    """A supervisor whose runs wait until the test does them, in this process."""
+
+    waiting: list[Path]
+
+    def _launch(self, folder: Path, handle: int) -> None:
+        os.close(handle)
+        self.waiting.append(folder)
+
+    def do(self) -> None:
+        while self.waiting:
+            child.main(self.waiting.pop(0))
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Browser]:
+    with browser(tmp_path / "studio") as made:
+        made.studio.supervisor = Later(made.studio.workspace)
+        made.studio.supervisor.waiting = []
+        yield made
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    place = tmp_path / "people.csv"
+    rows = "".join(f"{name},{age},{cost}\n" for name, (age, cost) in PEOPLE.items())
+    place.write_text("id,age,cost\n" + rows, encoding="utf-8")
+    return place
+
+
+def project(client: Browser, table: Path, method: str = "density-tree") -> Project:
+    made = client.studio.workspace.create(
+        source=str(table), goal="anonymize", parameters={"k": K, "method": method}
+    )  # fmt: skip
+    made.schema_file.write_text(SCHEMA, encoding="utf-8")
+    return made
+
+
+def plan(client: Browser, made: Project) -> Run:
+    page = client.get(f"/p/{made.id}/release").text
+    client.post(f"/p/{made.id}/release/start", data=dict(re.findall(r'name="(number|key)" value="([\w-]+)"', page)))
+    return runs_of(made)[0]
+
+
+def earlier(run: Run) -> int:
+    promise = json.loads(run.path("promise").read_text(encoding="utf-8"))
+    return int(promise["parameters"].get("earlier_releases", 0))
+
+
+def alike(*runs: Run) -> int:
+    tables = [Run.read(run.folder) for run in runs]
+    assert [run.state for run in tables] == ["done"] * len(runs), [run.status["message"] for run in tables]
+    return min(together([(run.path("release").read_bytes(), PEOPLE) for run in tables]).values())
+
+
+def test_a_run_that_is_taken_up_is_checked_with_what_was_released_meanwhile(client: Browser, table: Path) -> None:
+    made, supervisor = project(client, table), client.studio.supervisor
+    first = plan(client, made)
+    supervisor.waiting.clear()  # its process was lost
+    assert first.state == "lost"
+    made.parameters = {"k": K, "method": "mondrian"}
+    made.save()
+    second = plan(client, made)
+    supervisor.do()
+    client.post(f"/p/{made.id}/look", data={"look": "yes"})
+    client.post(f"/p/{made.id}/release/1/again", data={"attempt": "1"})
+    supervisor.do()
+    assert alike(first, second) >= K
+    first = Run.read(first.folder)
+    assert earlier(first) == 1
+    assert "looked at" in first.path("promise").read_text(encoding="utf-8")
+    assert "looked at" not in Run.read(second.folder).path("promise").read_text(encoding="utf-8")
+
+
+def test_two_projects_that_start_at_once_are_checked_with_each_other(client: Browser, table: Path) -> None:
+    runs = [plan(client, project(client, table, method)) for method in ("density-tree", "mondrian")]
+    client.studio.supervisor.do()
+    assert alike(*runs) >= K
+    assert [earlier(Run.read(run.folder)) for run in runs] == [0, 1]
+
+
+def test_a_job_file_with_earlier_releases_is_checked_with_later_ones_too(
+    client: Browser, tmp_path: Path, table: Path
+) -> None:
+    made, supervisor = project(client, table), client.studio.supervisor
+    first = plan(client, made)
+    supervisor.do()
+    there = tmp_path / "handed"
+    there.mkdir()
+    text = client.get(f"/p/{made.id}/job.toml").text
+    (there / "next.toml").write_text(text, encoding="utf-8")
+    (there / "earlier-1.house").write_bytes(history_of(made).files()[0].read_bytes())
+    assert Job.from_toml(there / "next.toml").parameters["previous"] == ["earlier-1.house"]
+    client.post("/open", data={"path": str(there / "next.toml")})
+    opened = next(p for p in client.studio.workspace.projects() if "previous" in p.parameters)
+    second = plan(client, opened)
+    supervisor.do()
+    opened.parameters = {**opened.parameters, "method": "mondrian"}
+    opened.save()
+    third = plan(client, opened)
+    supervisor.do()
+    assert alike(first, second, third) >= K
+    assert earlier(Run.read(third.folder)) == 2
+    assert len(history_of(made).entries) == 3
+
+
+def test_a_table_that_the_studio_removes_with_its_lost_run_is_no_release(client: Browser, table: Path) -> None:
+    made, supervisor = project(client, table), client.studio.supervisor
+    lost = plan(client, made)
+    supervisor.waiting.clear()
+    Job.from_toml(lost.folder / "job.toml").run()  # all is written, and then the process is killed
+    assert len(history_of(made).entries) == 1
+    client.studio.supervisor = Later(client.studio.workspace)  # the next start of the studio notices
+    assert Run.read(lost.folder).state == "lost"
+    assert not list(lost.folder.glob("*.csv"))
+    assert history_of(made).entries == []
+
+
+def test_a_job_file_with_a_history_of_its_own_is_not_opened(client: Browser, tmp_path: Path, table: Path) -> None:
+    schema = tmp_path / "schema.toml"
+    schema.write_text(SCHEMA, encoding="utf-8")
+    job = Job("anonymize", str(table), str(schema), {"k": K, "history": "people.history"}, {"release": "o.csv"})
+    job.to_toml(tmp_path / "job.toml")
+    page = client.post("/open", data={"path": str(tmp_path / "job.toml")}).text
+    assert "names a release history" in page
+    assert not list(client.studio.workspace.projects())
