@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
+from discreet import mechanisms
 from discreet.engines.passes.counts import CellCounts
 from discreet.synopses.ordered import OrderedMicroaggregation
 from replay import replay
@@ -299,7 +300,7 @@ def charged(room: Any) -> set[str]:
 
 
 def test_an_estimator_that_is_not_registered_is_noticed() -> None:
-    rooms = (dc, dc.synopses, dc.clustering, dc.anonymity, dc.local, dc.mechanisms)
+    rooms = (dc, dc.synopses, dc.clustering, dc.anonymity, dc.local, mechanisms)
     public = set().union(*(charged(room) for room in rooms))
     known = {name.split(" ")[0] for name in CASES} | set(OWN_LAW)
     assert public - known == set()
