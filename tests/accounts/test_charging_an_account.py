@@ -21,6 +21,9 @@ from sklearn.pipeline import make_pipeline
 
 import discreet as dc
 from discreet.accounts import Price, compose
+from discreet.accounts.facts import line_law, steps_of
+from discreet.core.draws import Draw
+from discreet.core.ledger import Line
 from discreet.core.zcdp import zcdp_to_epsilon
 from discreet.engines.source import Source
 from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
@@ -440,3 +443,30 @@ def test_a_pickled_account_is_that_one_and_no_other_at_its_place(account: dc.Acc
     dc.Account.create(account.path, dataset="patients 2026", epsilon=100)
     with pytest.raises(FormatError, match="no longer holds a line"):
         pickle.loads(sent)
+
+
+def test_no_more_delta_is_booked_than_was_reserved(account: dc.Account) -> None:
+    """Nor is a δ that no float can state booked as more than it is."""
+    own = dc.Account.create(account.path.parent / "deltas.account", dataset="d", epsilon=3, delta=1e-6)
+    held = own.reserve("synopsis", epsilon=1, delta=Fraction(1, 3 * 10**6))
+    line = Line("cells", Fraction(1))
+    promise = dc.Guarantee("central", ledger=(line,), delta=1e-6).seal(b"table")
+    with pytest.raises(FormatError, match="more is booked than was reserved"):
+        held.book(promise)
+    held.book(dc.Guarantee("central", ledger=(line,), delta=float(Fraction(1, 3 * 10**6))).seal(b"table"))
+    assert own.entries[-1].delta == Fraction(1, 3 * 10**6)
+
+
+def test_gaussian_noise_for_persons_is_not_composed_as_that_of_rows() -> None:
+    """A person moves a count by several rows: its ρ is all that is known of the loss."""
+    draws = {rows: Draw("gaussian", Fraction(2), rows=rows) for rows in (1, 4)}
+    lines = {rows: Line("cells", draw.price.amount, "parallel", draws=(draw,)) for rows, draw in draws.items()}
+    assert [line_law(lines[rows]) for rows in (1, 4)] == ["gaussian", "response"]
+    people = dc.Guarantee("central", ledger=(lines[4],), accounting="rho", delta=1e-6, unit="one person, with all")
+    assert [step[0] for step in steps_of(people)] == ["zcdp"]
+
+
+def test_choices_compose_by_their_range_only_where_a_row_enters_one() -> None:
+    for rows, law in ((1, "exponential"), (3, "response")):
+        draw = Draw("choice", Fraction(2), rows=rows)
+        assert line_law(Line("cut", draw.price.amount, draws=(draw,))) == law

@@ -233,3 +233,17 @@ def test_a_column_is_written_as_its_values_are() -> None:
         assert as_text(column).to_pylist() == [(text_of(v) or b"").decode() for v in scalars]
     cents = [Decimal("7.00"), Decimal("0.50"), Decimal("-0.01")]
     assert as_text(pa.array(cents, pa.decimal128(20, 2))).to_pylist() == ["7", "0.5", "-0.01"]
+
+
+def test_the_two_words_of_a_person_have_keys_of_their_own() -> None:
+    """One key for both would make 64 bits of them, and among 10⁹ persons two would be one with chance 1 in 37."""
+    names = pa.array([f"person {i}" for i in range(200)])
+    key = np.arange(1, 9, dtype=np.uint64)
+    first = PersonKeys(None, Dialect(), key).words(names)
+    assert not (first[0] | np.uint64(1) == first[1]).any()
+    for changed, same, other in ((slice(0, 2), 1, 0), (slice(2, 4), 0, 1)):
+        again = key.copy()
+        again[changed] += np.uint64(77)
+        second = PersonKeys(None, Dialect(), again).words(names)
+        assert (first[same] == second[same]).all()
+        assert (first[other] != second[other]).all()

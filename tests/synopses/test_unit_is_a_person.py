@@ -17,6 +17,9 @@ from discreet.core.unit import unit_kind
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.jobs.job import Job
 from discreet.reporting.words import for_lawyers
+from discreet.synopses.grid.estimator import build
+from discreet.synopses.grid.settings import GridSettings
+from discreet.synopses.opening import open_release
 
 UNIT = dc.Person("user", rows=8)
 DOMAIN = dc.Domain({"user": {"role": "person"}, "age": (0, 120), "cost": (0, 10)}, unit=UNIT)
@@ -219,3 +222,22 @@ def test_a_job_file_bounds_persons(tmp_path: Path) -> None:
     assert again.read_domain().unit == UNIT
     again.run()
     assert dc.Synopsis.load(tmp_path / "s.parquet").guarantee.unit == SAID
+
+
+@pytest.mark.parametrize(
+    ("columns", "apart"), [(("town", "ward"), True), (("town",), False), (("ward",), False), ((), False)]
+)
+def test_cells_hold_one_group_only_if_all_group_columns_are_axes(columns: tuple[str, ...], apart: bool) -> None:
+    """A person has at most two rows per town *and* ward. Cells by town alone may hold four of them."""
+    unit = dc.Person("user", rows=4, group=("town", "ward"), per_group=2)
+    words = {"town": ["a", "b"], "ward": ["c", "d"]}
+    domain = dc.Domain({"user": {"role": "person"}, "age": (0, 120), **words}, unit=unit)
+    rows = pd.DataFrame({"user": [1, 1, 2], "age": [1, 2, 3], "town": ["a", "b", "a"], "ward": ["c", "c", "d"]})
+    chosen = ["age", *columns]
+    opening = open_release(
+        rows, domain, 1.0, 1, 3, delta=1e-6, select=lambda axes: axes.select(chosen), gaussian=lambda *_: True
+    )
+    assert opening.apart == apart
+    grid = build(opening, GridSettings.read(rule=1))
+    draw = grid.guarantee.ledger[-1].draws[0]
+    assert (draw.law, draw.rows) == ("gaussian", 8 if apart else 16)

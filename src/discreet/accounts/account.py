@@ -399,6 +399,9 @@ class Reservation:
     def book(self, promise: Guarantee) -> None:
         """Write that the release is published, what it cost and what its seal is."""
         price, delta = self.account._price_of(promise)
+        reserved = self.account._totals.entries[self.number].delta
+        if float(reserved) == promise.delta:  # a promise states its δ as a float; what was set aside is exact
+            delta = reserved
         facts = {"digest": promise.digest, "seeded": promise.seeded, "steps": steps_of(promise)}
         costs = {"entry": self.number, "price": str(price), "delta": str(delta)}
         self.account._chain.append(lambda: {"kind": "book", **costs, **facts, "when": _now()})

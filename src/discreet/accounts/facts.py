@@ -60,8 +60,6 @@ def steps_of(promise: Guarantee) -> list[list[Any]]:
         return []
     found: dict[tuple[str, str, str], int] = {}
     for step in _walk(promise.ledger, promise.accounting == "rho"):
-        if step[0] == "gaussian" and promise.unit != "one row":
-            step[0] = "zcdp"  # a person may move a count by more than one
         found[(step[0], step[1], step[2])] = found.get((step[0], step[1], step[2]), 0) + 1
     return [[*step, times] for step, times in found.items()]
 
