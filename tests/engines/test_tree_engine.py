@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import pickle
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from discreet import Domain, engines, noise
+from discreet import Domain, engines
+from discreet.core.prices import Epsilon
 from discreet.engines.passes.trees import SPREAD_UNITS, RowCells, TreeMap
 from discreet.synopses.tree.budgets import split_chance
 from discreet.synopses.tree.growth import GrowingTree
 from discreet.synopses.tree.levels import _test
+from gates import hold_of
 
 DOMAIN = Domain({"x": (0, 1), "kind": [0, 1, 2], "y": {"bounds": (-1, 1), "missing": "own"}})
 BITS = 5
@@ -103,7 +104,8 @@ def test_tests_pass_as_often_as_their_law_says(rows):
     # A share of 32,768 trials; five standard deviations, so a false alarm once in a million seeds.
     tree = GrowingTree(Domain({"x": (0, 1)}), 15)
     nodes = tree.grid(np.array([0]), np.array([[2**15]]), np.array([0]))
-    kept = _test(tree, nodes, np.full(len(nodes), rows), Fraction(1, 2), 2, None, -np.inf, noise.generator(rows))
-    chance = split_chance(rows, 1, Fraction(1, 2))
+    price = Epsilon(1) / 2
+    kept = _test(tree, nodes, np.full(len(nodes), rows), hold_of(price, rows), 2, None, -np.inf)
+    chance = split_chance(rows, 1, price)
     assert abs(kept.mean() - chance) < 5 * np.sqrt(chance * (1 - chance) / len(nodes))
     assert np.array_equal(kept, tree.estimate[nodes] > tree.threshold[nodes])
