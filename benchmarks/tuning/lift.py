@@ -35,7 +35,7 @@ from benchmarks._bench import RESULTS, save, show
 from benchmarks.tuning.generated import Table
 from discreet import Domain, PrivateKMeans
 from discreet.clustering.central import auto, lift, shrinking
-from discreet.core.prices import Wanted
+from discreet.core.budget.prices import Wanted
 
 SHAPES = ("round", "unequal", "background", "tubes", "heavy", "sparse", "scores", "narrow")
 CANDIDATES: dict[str, list[Any]] = {

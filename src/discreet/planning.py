@@ -23,13 +23,12 @@ from discreet import local
 from discreet.clustering.central import auto, lift
 from discreet.clustering.central.private_kmeans import planned
 from discreet.core import checks
+from discreet.core.budget.prices import Epsilon, Price
+from discreet.core.budget.zcdp import epsilon_to_zcdp
 from discreet.core.domain import Domain
 from discreet.core.figures import SURE_DELTA
 from discreet.core.frames import Frames
-from discreet.core.prices import Epsilon
-from discreet.core.zcdp import epsilon_to_zcdp
 from discreet.errors import InvalidArgument
-from discreet.mechanisms import Price
 from discreet.metric.points.law import IsotropicLaw
 from discreet.noise import DiscreteLaplace
 from discreet.synopses.grid import rules

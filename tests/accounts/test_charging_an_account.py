@@ -22,9 +22,9 @@ from sklearn.pipeline import make_pipeline
 import discreet as dc
 from discreet.accounts import Price, compose
 from discreet.accounts.facts import line_law, steps_of
-from discreet.core.draws import Draw
+from discreet.core.budget.draws import Draw
+from discreet.core.budget.zcdp import zcdp_to_epsilon
 from discreet.core.ledger import Line
-from discreet.core.zcdp import zcdp_to_epsilon
 from discreet.engines.source import Source
 from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
 

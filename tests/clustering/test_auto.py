@@ -15,7 +15,7 @@ import discreet as dc
 from discreet import engines
 from discreet.clustering.central import auto
 from discreet.core import checks
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon
 from gates import gate_of
 
 PLANE = dc.Domain.box([0, 0], 1)

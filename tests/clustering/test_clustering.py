@@ -16,7 +16,7 @@ from discreet import datasets
 from discreet.clustering import DPLloyd, PrivateKMeans, choose, cluster_synopsis, weighted_kmeans
 from discreet.clustering.central.lloyd import count_share, iterations, one_iteration
 from discreet.clustering.central.packing import pack
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon
 from discreet.engines.passes.nearest import NearestMap
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.evaluation import centroid_index, nicv, nicv_ratio

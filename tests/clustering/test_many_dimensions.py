@@ -18,7 +18,7 @@ import discreet as dc
 from discreet.clustering import cluster_synopsis
 from discreet.clustering.central import auto, lift
 from discreet.clustering.central.columns import distance_units
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon
 from discreet.engines.passes.lattice import REACH, BallPass, Groups, Lattice
 from discreet.errors import FormatError, InvalidArgument, SchemaError
 from discreet.synopses import Synopsis

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.core.prices import Epsilon, Rho
+from discreet.core.budget.prices import Epsilon, Rho
 from discreet.errors import InvalidArgument
 from discreet.synopses.tree.budgets import BUDGETS, LevelBudgets, auto_threshold, level_fractions, split_chance
 

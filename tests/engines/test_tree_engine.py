@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet import Domain, engines
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon
 from discreet.engines.passes.trees import SPREAD_UNITS, RowCells, TreeMap
 from discreet.synopses.tree.budgets import split_chance
 from discreet.synopses.tree.growth import GrowingTree

@@ -13,8 +13,8 @@ import pytest
 import discreet as dc
 from discreet import noise
 from discreet.clustering.central import auto, lift
+from discreet.core.budget.prices import Epsilon, Rho
 from discreet.core.domain import Domain
-from discreet.core.prices import Epsilon, Rho
 from discreet.engines.passes import lattice as passes
 from discreet.engines.passes.lattice import NORM_CELLS, REACH, BallPass, Groups, Lattice, NormMap
 from discreet.mechanisms import Moves

@@ -10,7 +10,7 @@ import pytest
 
 from discreet import Domain, engines, noise
 from discreet.core.arrays import IntArray
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon
 from discreet.engines.passes.trees import RowCells
 from discreet.synopses import OwnPartitioner
 from discreet.synopses.tree.growth import GrowingTree

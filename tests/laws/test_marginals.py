@@ -18,7 +18,7 @@ import pytest
 
 import discreet as dc
 from discreet import noise
-from discreet.core.prices import Rho
+from discreet.core.budget.prices import Rho
 from discreet.engines.passes.marginals import AxisGrids
 from discreet.mechanisms import Gate, Noisy
 from discreet.synopses.marginals import estimator, field, release

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet import noise
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon
 from discreet.mechanisms import PrivTreeRule, gate
 from discreet.noise.choice._scaled_kernels import heap_of
 from discreet.noise.choice.exponential import law

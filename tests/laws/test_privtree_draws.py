@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet import noise
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon
 from discreet.mechanisms import PrivTreeRule
 from discreet.synopses.tree.settings import TreeSettings
 

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet import noise
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon
 from discreet.engines import CellCounts
 from discreet.noise.integer.max_norm import smallest_scale
 from discreet.synopses.publishing import FIXED_POINT, publish

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet import noise
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon
 from discreet.engines import Source
 from discreet.engines.passes.where import WhereMap, WhereSum
 from discreet.synopses.session import _coarsest, _grid, _noisy_ranks

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import Domain, engines, noise
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon
 from discreet.engines.passes.trees import RowCells, TreeMap
 from discreet.mechanisms import PrivTreeRule, gate, law_for
 from discreet.noise.choice._scaled_kernels import heap_of

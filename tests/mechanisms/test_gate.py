@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.core.draws import Draw
-from discreet.core.prices import Epsilon, Rho, Wanted
+from discreet.core.budget.draws import Draw
+from discreet.core.budget.prices import Epsilon, Rho, Wanted
 from discreet.core.unit import Person
 from discreet.errors import BudgetExceeded, FormatError
 from discreet.mechanisms import COUNT, Gate, ManyRuns, Moves, PrivTreeTests, law_for

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from discreet.core.prices import Epsilon, Rho, Wanted
+from discreet.core.budget.prices import Epsilon, Rho, Wanted
 from discreet.mechanisms import Gate, Hold
 
 

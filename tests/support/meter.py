@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from discreet.core.draws import Draw
+from discreet.core.budget.draws import Draw
 from discreet.core.guarantee import Guarantee
 from discreet.core.ledger import Ledger, Line, add_up
 from discreet.noise.stream import watch

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from discreet import noise
-from discreet.core.prices import Epsilon, Rho
+from discreet.core.budget.prices import Epsilon, Rho
 from discreet.mechanisms import bits, privtree
 from discreet.mechanisms.gate import Gate, Hold, Noisy
 from discreet.mechanisms.laws import Law

@@ -19,7 +19,7 @@ from sklearn.base import clone
 import discreet as dc
 from discreet import engines
 from discreet.clustering.central import private_kmeans
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon
 from discreet.errors import InvalidArgument
 from discreet.synopses.tree.growth import GrowingTree
 from discreet.synopses.tree.partitioners import Grids

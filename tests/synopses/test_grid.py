@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import discreet as dc
 from discreet import Domain, engines, noise
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon
 from discreet.errors import InvalidArgument
 from discreet.synopses.grid import estimator as grids
 from discreet.synopses.grid.estimator import GridSynopsis, build

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from discreet import noise
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon
 from discreet.engines import CellCounts
 from discreet.noise.integer.exceedances import _STRIDE, _walk
 from discreet.synopses.grid.estimator import GridSynopsis

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet import Domain, engines, noise
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon
 from discreet.engines import GridMap
 from discreet.engines.passes.nested import NestedMap
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType

@@ -17,8 +17,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import discreet as dc
 from discreet import Domain, datasets, engines
+from discreet.core.budget.prices import Epsilon
 from discreet.core.guarantee import add_up
-from discreet.core.prices import Epsilon
 from discreet.engines.passes import trees
 from discreet.errors import InvalidArgument
 from discreet.synopses.opening import OpenRelease

@@ -91,7 +91,7 @@ def line_law(line: Line) -> str:
 
     Examples
     --------
-    >>> from discreet.core.draws import Draw
+    >>> from discreet.core.budget.draws import Draw
     >>> line_law(Line("cells", Fraction(1), "parallel", draws=(Draw("gaussian", Fraction(1)),)))
     'gaussian'
     >>> line_law(Line("sums", Fraction(5), "parallel", draws=(Draw("gaussian", Fraction(1), Fraction(5)),)))

@@ -20,7 +20,7 @@ gaussian
     chance of z.
 zcdp
     Nothing is known but ρ (sums that move by more than one, several counts): the lower convex hull of points that the
-    conversion of `discreet.core.zcdp` gives. The ρ of several such releases are added up before.
+    conversion of `discreet.core.budget.zcdp` gives. The ρ of several such releases are added up before.
 
 A loss between two points of the grid is divided among them so that its weight under P *and* under Q stays what it is
 ("connecting the dots", Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022): δ(ε) stays as it is at the points of the

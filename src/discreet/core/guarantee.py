@@ -19,14 +19,14 @@ from typing import Any, Literal, TypeAlias
 
 from discreet._version import __version__
 from discreet.core import checks, html
+from discreet.core.budget.draws import Draw
+from discreet.core.budget.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.core.checks import Budget, Exact
 from discreet.core.domain import Domain
-from discreet.core.draws import Draw
 from discreet.core.facts import told_of
 from discreet.core.figures import SURE_DELTA, rule_text
 from discreet.core.ledger import KINDS, Kind, Ledger, Line, Scope, add_up, spending
 from discreet.core.unit import unit_to_plain
-from discreet.core.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.errors import DiscreetError, FormatError, InvalidType
 
 __all__ = ["Budget", "Guarantee", "Ledger", "Line", "Scope", "add_up", "epsilon_to_zcdp", "zcdp_to_epsilon"]

@@ -4,12 +4,11 @@ from discreet.mechanisms.bits import flip_draw, flipped_bits
 from discreet.mechanisms.bounds import private_bounds
 from discreet.mechanisms.categories import private_categories
 from discreet.mechanisms.gate import Gate, Hold, Noisy
-from discreet.mechanisms.laws import COUNT, Law, Moves, Price, law_for, reach
+from discreet.mechanisms.laws import COUNT, Law, Moves, law_for, reach
 from discreet.mechanisms.privtree import PrivTreeRule, PrivTreeTests
 from discreet.mechanisms.sampled import drawn_classes, sampling_delta, sampling_epsilon, sampling_price
 from discreet.noise.choice.many import ManyRuns, least_price
 from discreet.noise.integer.laplace import LARGEST_SCALE
-from discreet.noise.integer.max_norm import smallest_scale
 
 __all__ = [
     "COUNT",
@@ -20,7 +19,6 @@ __all__ = [
     "ManyRuns",
     "Moves",
     "Noisy",
-    "Price",
     "PrivTreeRule",
     "PrivTreeTests",
     "drawn_classes",
@@ -34,5 +32,8 @@ __all__ = [
     "sampling_delta",
     "sampling_epsilon",
     "sampling_price",
-    "smallest_scale",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

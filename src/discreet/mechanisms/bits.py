@@ -3,8 +3,8 @@
 from fractions import Fraction
 
 from discreet.core.arrays import ByteArray
-from discreet.core.draws import Draw
-from discreet.core.prices import Epsilon
+from discreet.core.budget.draws import Draw
+from discreet.core.budget.prices import Epsilon
 from discreet.mechanisms.gate import Gate
 from discreet.noise.reports.coin_bytes import coin_bytes
 from discreet.noise.stream.thresholds import logistic
@@ -28,6 +28,14 @@ def flipped_bits(gate: Gate, label: str, rows: ByteArray, price: Epsilon) -> Byt
     -------
     Neighbours: add or remove one item, or one person with a bounded number of items. An item sets at most one bit, and
     the odds of a bit are e^ε to 1 either way, so its law changes by a factor of at most e^ε. Price: ε per item.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet.core.budget.prices import Wanted
+    >>> gate = Gate.open(Wanted.read(2.0, None, None), random_state=1)
+    >>> flipped_bits(gate, "bits", np.zeros((1, 4), np.uint8), gate.left).tolist()
+    [[0, 36, 34, 0]]
     """
     chance, hold = logistic(Fraction(price.amount)), gate.hold(label, price)
     with hold.drawing(Draw("flip", 1 / Fraction(price.amount), rows=gate._rows(Epsilon), number=8 * rows.size)):

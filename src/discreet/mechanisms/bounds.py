@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.prices import Epsilon, Wanted
+from discreet.core.budget.prices import Epsilon, Wanted
 from discreet.core.unit import Person
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.mechanisms.gate import Gate

@@ -25,8 +25,8 @@ import pyarrow.compute as pc
 
 from discreet.core import checks
 from discreet.core.arrays import IntArray, WordArray
+from discreet.core.budget.prices import Approx, Epsilon
 from discreet.core.jit import jit
-from discreet.core.prices import Approx, Epsilon
 from discreet.core.unit import Person
 from discreet.errors import InvalidArgument
 from discreet.mechanisms.gate import Gate

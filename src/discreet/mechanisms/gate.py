@@ -27,13 +27,13 @@ import numpy as np
 from discreet import noise
 from discreet.accounts import Reservation, check_ledger, reserve
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.draws import Draw
+from discreet.core.budget.draws import Draw
+from discreet.core.budget.prices import Approx, Epsilon, Price, Rho, Wanted
 from discreet.core.guarantee import Guarantee
 from discreet.core.ledger import Entry, Kind, Ledger, Scope
-from discreet.core.prices import Approx, Epsilon, Rho, Wanted
 from discreet.core.unit import PERSON_NEIGHBOURS, Person
 from discreet.errors import BudgetExceeded
-from discreet.mechanisms.laws import COUNT, Law, Moves, Price, law_for
+from discreet.mechanisms.laws import COUNT, Law, Moves, law_for
 from discreet.noise.choice.exponential import rate
 from discreet.noise.choice.many import ManyRuns, choose_many, joint_cuts, weights_of
 from discreet.noise.public import PublicRandomness
@@ -50,6 +50,11 @@ class Noisy(NamedTuple):
         The values with noise.
     law : Law
         The law of the noise.
+
+    Examples
+    --------
+    >>> Noisy(np.array([3, 1]), law_for(Epsilon(1))).variance == law_for(Epsilon(1)).variance
+    True
     """
 
     values: Any
@@ -499,7 +504,15 @@ class Gate:
 
 
 class Hold:
-    """A line that was charged, and its noise still to be drawn."""
+    """A line that was charged, and its noise still to be drawn.
+
+    Examples
+    --------
+    >>> gate = Gate.open(Wanted.read(1.0, None, None), random_state=3)
+    >>> line = gate.hold("leaves", gate.left)
+    >>> gate.left, line.numbers(np.array([10, 0, 7])).values.tolist()
+    (Epsilon(0), [10, 0, 6])
+    """
 
     def __init__(self, gate: Gate, entry: Entry, price: Price, per: str = "row") -> None:
         self._gate, self._entry, self.price, self._per = gate, entry, price, per

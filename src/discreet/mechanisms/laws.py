@@ -19,12 +19,10 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet import noise
-from discreet.core.draws import Draw
-from discreet.core.prices import Epsilon, Rho, root
+from discreet.core.budget.draws import Draw
+from discreet.core.budget.prices import Price, Rho, root
 from discreet.noise.integer.laplace import LARGEST_SCALE
 from discreet.noise.integer.max_norm import max_norm_variance, smallest_scale
-
-Price = Epsilon | Rho
 
 
 @dataclass(frozen=True)
@@ -62,13 +60,19 @@ class Law:
     Attributes
     ----------
     name : {"laplace", "gaussian", "max-norm", "isotropic"}
-        As in `discreet.core.draws.Draw`.
+        As in `discreet.core.budget.draws.Draw`.
     scale : Fraction
         Its scale; σ for "gaussian"; 0 without noise.
     moves : Fraction
         What one row moves, in the norm of the law.
     dimension : int
         Entries of a vector.
+
+    Examples
+    --------
+    >>> law = law_for(Epsilon(2), Moves(linf=1024), dimension=3)
+    >>> law.name, law.scale, law.drawable
+    ('max-norm', Fraction(512, 1), True)
     """
 
     name: Literal["laplace", "gaussian", "max-norm", "isotropic"]
@@ -92,10 +96,14 @@ class Law:
         return self.one.variance
 
     @property
+    def too_narrow(self) -> bool:
+        """Whether the lattice is too coarse for it; on a finer one it can be drawn."""
+        return self.name == "max-norm" and 0 < self.scale < smallest_scale(self.dimension)
+
+    @property
     def drawable(self) -> bool:
         """Whether the samplers can draw it, by public values."""
-        narrow = self.name == "max-norm" and 0 < self.scale < smallest_scale(self.dimension)
-        return self.scale <= LARGEST_SCALE and not narrow
+        return self.scale <= LARGEST_SCALE and not self.too_narrow
 
     def draw(self, rows: int, number: int) -> Draw:
         """Return what a ledger line states of it, for units that count ``rows`` times."""

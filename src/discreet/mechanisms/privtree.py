@@ -16,8 +16,8 @@ and the one stop that ends a path moves by 1/λ at most, the other way. Price: L
 
 Which λ. The published λ = (2b-1)/((b-1) ε) rests on the coarser bound L <= (2 + 1/(b-1))/λ (as α^δ <= 1/b). With b = 2
 it loses 0.87 of ε at most, and 0.67 of a large one. `PrivTreeRule.for_budget` looks for the smallest λ, on a lattice of
-rates, for which L itself is at most ε. It believes no rounded number: see `discreet.core.draws.privtree_loss`. δ is at
-least λ ln b as before, so that an empty region grows two nodes in expectation at most.
+rates, for which L itself is at most ε. It believes no rounded number: see `privtree_loss` in `discreet.core.budget`. δ
+is at least λ ln b as before, so that an empty region grows two nodes in expectation at most.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ import numpy as np
 
 from discreet import noise
 from discreet.core.arrays import BoolArray, IntArray
-from discreet.core.draws import Draw, privtree_loss, privtree_terms
-from discreet.core.prices import Epsilon
+from discreet.core.budget.draws import Draw, privtree_loss, privtree_terms
+from discreet.core.budget.prices import Epsilon
 from discreet.mechanisms.gate import Gate
 from discreet.noise.stream import watch
 
@@ -115,6 +115,14 @@ class PrivTreeTests:
     Privacy
     -------
     See the module. Price: ε, once.
+
+    Examples
+    --------
+    >>> from discreet.core.budget.prices import Wanted
+    >>> gate = Gate.open(Wanted.read(1.0, None, None), random_state=1)
+    >>> tests = PrivTreeTests(gate, "structure", gate.left, fan_out=2)
+    >>> tests.keep(np.array([1000]), depth=0).tolist(), tests.keep(np.array([995, 5]), depth=1).tolist()
+    ([True], [True, False])
     """
 
     def __init__(self, gate: Gate, label: str, price: Epsilon, fan_out: int) -> None:

@@ -36,7 +36,7 @@ from scipy.special import bdtr, bdtrc, gammaln, xlog1py, xlogy
 from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.prices import Approx, Epsilon
+from discreet.core.budget.prices import Approx, Epsilon
 from discreet.errors import InvalidArgument
 from discreet.mechanisms.gate import Gate
 
@@ -54,7 +54,13 @@ _COINS = 2**20
 
 
 def sampling_price(k: int, sample: Any, delta: Any) -> Approx:
-    """Return the price of `drawn_classes`."""
+    """Return the price of `drawn_classes`: the exact (ε, δ) of its law.
+
+    Examples
+    --------
+    >>> round(sampling_price(20, 0.1, 1e-6).epsilon.shown, 3)
+    0.183
+    """
     epsilon = checks.budget("epsilon", sampling_epsilon(k, sample, delta))
     return Approx(Epsilon(epsilon), checks.slack(delta))
 
@@ -66,6 +72,12 @@ def drawn_classes(gate: Gate, label: str, counts: IntArray, k: int, sample: Any,
     -------
     Neighbours: add or remove one row, of a class that was fixed without the data. See the module. Price:
     `sampling_price`.
+
+    Examples
+    --------
+    >>> gate = Gate.open(sampling_price(20, 0.1, 1e-6), random_state=1)
+    >>> drawn_classes(gate, "classes", np.array([1000, 30]), 20, 0.1, 1e-6).tolist()
+    [91, 0]
     """
     ends = np.cumsum(counts)
     drawn = np.zeros(len(counts), np.int64)

@@ -22,10 +22,10 @@ from discreet import engines, noise
 from discreet.accounts import check_ledger
 from discreet.core import checks
 from discreet.core.arrays import IntArray
+from discreet.core.budget.prices import Epsilon, Rho, Wanted, wanted_of
 from discreet.core.domain import Categorical, Domain, as_domain, dialect_of
 from discreet.core.guarantee import Guarantee
 from discreet.core.people import check_unit, released_columns, row_promise
-from discreet.core.prices import Epsilon, Rho, Wanted, wanted_of
 from discreet.core.unit import Person, Unit
 from discreet.engines.passes.cells import GridMap, RowMap
 from discreet.engines.passes.counts import CellCounts

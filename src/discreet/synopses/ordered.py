@@ -19,10 +19,10 @@ from sklearn.isotonic import isotonic_regression
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.budget.prices import Epsilon
 from discreet.core.dates import date_array, time_array
 from discreet.core.domain import Categorical, Column, Date, Domain, Integer, Time
 from discreet.core.html import EstimatorHtml
-from discreet.core.prices import Epsilon
 from discreet.engines.passes.cells import GridMap
 from discreet.engines.passes.counts import CellCounts
 from discreet.engines.writer import write_table

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.mechanisms import Hold, Law, Moves, Price, law_for, smallest_scale
+from discreet.core.budget.prices import Price
+from discreet.mechanisms import Hold, Law, Moves, law_for
 
 #: S: the fixed-point steps of half a box, as `Source.sums` counts them.
 FIXED_POINT = 1024
@@ -63,7 +64,7 @@ def publish(
 
     Examples
     --------
-    >>> from discreet.core.prices import Wanted
+    >>> from discreet.core.budget.prices import Wanted
     >>> from discreet.mechanisms import Gate
     >>> counts, sums = np.array([100, 0]), np.array([[51200, 0], [0, 0]])
     >>> gate = Gate.open(Wanted.read(float("inf"), None, None))
@@ -98,7 +99,7 @@ def means_law(price: Price, n_axes: int) -> tuple[int, Law]:
     finer = 1
     while True:
         law = law_for(price, _moves(finer * FIXED_POINT, n_axes), n_axes + 1)
-        if law.name != "max-norm" or not 0 < law.scale < smallest_scale(n_axes + 1):
+        if not law.too_narrow:
             return finer, law
         finer *= 2
 
@@ -108,7 +109,7 @@ def count_variance(price: Price, n_axes: int, *, means: bool) -> float:
 
     Examples
     --------
-    >>> from discreet.core.prices import Epsilon, Rho
+    >>> from discreet.core.budget.prices import Epsilon, Rho
     >>> round(count_variance(Rho(1) / 2, 4, means=True), 6)
     5.0
     >>> round(count_variance(Epsilon(1), 4, means=False), 2)

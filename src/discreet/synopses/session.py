@@ -18,10 +18,10 @@ import numpy as np
 from discreet.accounts import Account, check_ledger
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.budget.prices import Epsilon
 from discreet.core.checks import Exact
 from discreet.core.domain import Categorical, Column, Domain, Integer
 from discreet.core.guarantee import Guarantee, Ledger
-from discreet.core.prices import Epsilon
 from discreet.core.stretches import stretches_of
 from discreet.engines.passes.cells import GridMap
 from discreet.engines.passes.where import WhereMap, WhereSum

@@ -40,10 +40,11 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core import checks
+from discreet.core.budget.prices import Epsilon, Price, Rho
 from discreet.core.domain import Categorical, Domain
-from discreet.core.prices import Epsilon, Rho
 from discreet.engines import GridMap, Source
-from discreet.mechanisms import Gate, Price
+from discreet.mechanisms import Gate
 from discreet.synopses import Synopsis
 from discreet.synopses.consistency import rate_of
 from discreet.synopses.grid.rules import least_parts, rugnik_root
@@ -119,7 +120,7 @@ def choose(
     n_rows: float,
     domain: Domain,
     n_clusters: int,
-    price: Price,
+    price: Price | float,
     tight: bool = False,
     *,
     narrow: bool = False,
@@ -134,8 +135,8 @@ def choose(
         The declared columns.
     n_clusters : int
         Number of clusters.
-    price : Epsilon or Rho
-        What is left of the budget, per row.
+    price : float, Epsilon or Rho
+        What is left of the budget, per row; a float is an ε.
     tight : bool, default False
         Whether clusters are known to occupy a small part of the domain; see `finds_tight`.
     narrow : bool, default False
@@ -154,6 +155,7 @@ def choose(
     >>> choose(50_000, Domain.box([0] * 100, 1), 5, Epsilon(1) / 10).method
     'lift'
     """
+    price = price if isinstance(price, (Epsilon, Rho)) else Epsilon(checks.budget("epsilon", price))
     like = like_pure(price, len(domain))
     if may_lift(domain) and like < math.inf and (narrow or has_rows_to_lift(n_rows, domain, n_clusters, price)):
         return Choice("lift", {"n_clusters": n_clusters})

@@ -29,13 +29,13 @@ from discreet.clustering.central.columns import distance_units, within_values
 from discreet.clustering.central.of_synopsis import cluster_synopsis
 from discreet.clustering.central.shrinking import Means, in_ball, merge, shrunk, signal_of
 from discreet.core.arrays import FloatArray, IntArray
+from discreet.core.budget.prices import Epsilon, Price, Rho, root
 from discreet.core.domain import Domain
-from discreet.core.prices import Epsilon, Rho, root
 from discreet.engines.passes.lattice import NORM_CELLS, ONE, REACH, BallPass, Groups, Lattice, NormMap, Projection
 from discreet.engines.passes.lattice import batch_rows as _batch_rows
 from discreet.engines.projected import projected
 from discreet.errors import InvalidArgument
-from discreet.mechanisms import LARGEST_SCALE, Moves, Price
+from discreet.mechanisms import LARGEST_SCALE, Moves
 from discreet.noise.public import PublicRandomness
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.lifted import Lifted

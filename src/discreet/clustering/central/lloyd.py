@@ -25,10 +25,10 @@ from discreet.clustering.central.of_synopsis import cluster_synopsis
 from discreet.clustering.central.packing import pack
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
+from discreet.core.budget.prices import Epsilon, Price, Rho
 from discreet.core.domain import Domain
-from discreet.core.prices import Epsilon, Rho
 from discreet.engines.passes.nearest import NearestMap
-from discreet.mechanisms import Moves, Price
+from discreet.mechanisms import Moves
 from discreet.synopses.artifact.empty import empty_text
 from discreet.synopses.grid import estimator
 from discreet.synopses.grid.settings import GridSettings
@@ -82,7 +82,7 @@ class DPLloyd(Centers):
     rho, delta : float, optional
         With ``delta`` beside ``epsilon`` the release may be (ε, δ)-DP; with ``rho`` and ``delta`` in its place, ρ-zCDP,
         its ε stated at δ. Gaussian noise is drawn with ``draw="joint"`` and ``init="packing"``, where public values say
-        that it is better (`discreet.core.prices.Wanted`): with many columns or iterations.
+        that it is better (`discreet.core.budget.prices.Wanted`): with many columns or iterations.
     ledger : Ledger or Account, optional
         Charged with all of ε before the first row is read; fitting twice charges twice.
 

@@ -15,12 +15,11 @@ from discreet.clustering.central.estimator import Centers
 from discreet.clustering.central.how_many import check_clusters
 from discreet.clustering.central.of_synopsis import Refine, check_refine, cluster_synopsis
 from discreet.core import checks
+from discreet.core.budget.prices import Price, Wanted
 from discreet.core.domain import Domain
-from discreet.core.prices import Wanted
 from discreet.engines import GridMap
 from discreet.engines.passes.lattice import REACH
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.mechanisms import Price
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.synopsis import FIELDS
 from discreet.synopses.grid import estimator

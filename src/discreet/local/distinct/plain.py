@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.arrays import FloatArray
-from discreet.core.draws import Draw
+from discreet.core.budget.draws import Draw
 from discreet.core.guarantee import Guarantee, Line
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
 from discreet.local.distinct.bitmaps import DistinctEstimate

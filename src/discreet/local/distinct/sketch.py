@@ -24,7 +24,7 @@ import pyarrow as pa
 from discreet import noise
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, FloatArray, WordArray
-from discreet.core.prices import Epsilon, Wanted
+from discreet.core.budget.prices import Epsilon, Wanted
 from discreet.core.unit import PERSON, PERSON_NEIGHBOURS, Person
 from discreet.engines.tables.same import person_key
 from discreet.errors import DiscreetError, FormatError, InvalidArgument

@@ -16,7 +16,7 @@ class Watcher(Protocol):
         """Note that a release draws from this stream: every byte of it needs a reason."""
 
     def began(self, stream: Any, reason: Any) -> None:
-        """Note why bytes are about to be taken: a `discreet.core.draws.Draw`, or None where no data are touched."""
+        """Note why bytes are about to be taken: a `Draw` of a ledger line, or None where no data are touched."""
 
     def ended(self, stream: Any) -> None:
         """Note that the reason is used up."""

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from discreet.accounts import Account, Entry
 from discreet.core import checks
+from discreet.core.budget.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.core.checks import Exact
-from discreet.core.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.errors import DiscreetError
 from discreet.jobs import Job
 from discreet.studio.runs.run import Run, has_price, runs_of

@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from discreet.core.budget.prices import Epsilon, Price, Rho
 from discreet.core.checks import Exact
 from discreet.core.domain import Categorical, Domain, Integer
 from discreet.core.guarantee import Guarantee
 from discreet.core.html import EstimatorHtml
-from discreet.core.prices import Epsilon, Rho
 from discreet.engines import GridMap
 from discreet.engines.passes.counts import DENSE_LIMIT
-from discreet.mechanisms import Price
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.artifact.tables import HiddenCells
 from discreet.synopses.grid.adaptive import GridRelease, two_levels
@@ -189,7 +188,7 @@ def build(opening: OpenRelease, settings: GridSettings) -> Synopsis:
     Examples
     --------
     >>> from discreet import engines
-    >>> from discreet.core.prices import Wanted
+    >>> from discreet.core.budget.prices import Wanted
     >>> from discreet.mechanisms import Gate
     >>> domain, gate = Domain.box([0, 0], [1, 1]), Gate.open(Wanted.read(math.inf, None, None))
     >>> opening = OpenRelease(engines.open(np.zeros((5, 2))), domain, domain, gate, n_rows=5)

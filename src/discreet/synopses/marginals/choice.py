@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon, Price
 from discreet.engines.passes.marginals import GroupedMarginal
-from discreet.mechanisms import Gate, Price
+from discreet.mechanisms import Gate
 
 #: A group has at least this many rows per noise of the cells it is crossed with. Of 1, 2
 #: and 4 the best on generated tables (``benchmarks/tuning/marginals.py``); the others of this file were tried likewise.

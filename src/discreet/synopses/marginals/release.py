@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from discreet.core.arrays import AnyArray, FloatArray, IntArray
+from discreet.core.budget.prices import Epsilon, Price
 from discreet.core.domain import Categorical
-from discreet.core.prices import Epsilon
 from discreet.engines.passes.marginals import AxisGrids, GroupedMarginal, MarginalsPass
 from discreet.engines.progress import stage
-from discreet.mechanisms import Moves, Price
+from discreet.mechanisms import Moves
 from discreet.noise.public import numpy_stream
 from discreet.synopses.marginals.bins import Bins, consistent, levels, make_bins, public_grid
 from discreet.synopses.marginals.choice import (

@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon, Price
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.mechanisms import Price, law_for
+from discreet.mechanisms import law_for
 
 BUDGETS = ("geometric", "uniform", "linear", "fibonacci")
 #: Portions are multiples of ε / GRAIN.

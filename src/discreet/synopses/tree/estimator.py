@@ -22,9 +22,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from discreet.core.arrays import IntArray
+from discreet.core.budget.prices import Epsilon, Rho
 from discreet.core.domain import Domain
 from discreet.core.html import EstimatorHtml
-from discreet.core.prices import Epsilon, Rho
 from discreet.engines.passes.trees import RowCells
 from discreet.mechanisms import Gate
 from discreet.synopses.artifact.synopsis import Synopsis

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.prices import Epsilon
+from discreet.core.budget.prices import Epsilon, Price
 from discreet.engines import Source
-from discreet.mechanisms import Gate, Hold, Price, PrivTreeTests
+from discreet.mechanisms import Gate, Hold, PrivTreeTests
 from discreet.synopses.publishing import TYPICAL_OFFSET, means_law, publish
 from discreet.synopses.tree.budgets import LevelBudgets, auto_threshold
 from discreet.synopses.tree.growth import GrowingTree

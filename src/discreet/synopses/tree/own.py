@@ -21,8 +21,8 @@ import numpy as np
 
 from discreet.core import checks
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.core.budget.prices import Epsilon
 from discreet.core.checks import Exact
-from discreet.core.prices import Epsilon
 from discreet.errors import BudgetExceeded, InvalidArgument
 from discreet.mechanisms import Gate
 from discreet.synopses.tree.partitioners import Quantiles, TreePartitioner

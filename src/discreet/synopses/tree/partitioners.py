@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.prices import Epsilon, Rho
+from discreet.core.budget.prices import Epsilon, Rho
 from discreet.engines.passes.trees import RowCells
 from discreet.mechanisms import Gate, ManyRuns
 from discreet.synopses.tree.axes import spread_losses, tie_order, widest_axis

@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
+from discreet.core.budget.prices import Epsilon, Price
 from discreet.core.checks import Exact
-from discreet.core.prices import Epsilon
 from discreet.errors import InvalidArgument
-from discreet.mechanisms import Price, law_for, least_price
+from discreet.mechanisms import law_for, least_price
 from discreet.synopses.grid.rules import rugnik
 from discreet.synopses.memory import GIB, MOST_MEMORY, node_bytes, read_memory
 from discreet.synopses.tree.budgets import BUDGETS, LevelBudgets, OwnBudget, read_shares

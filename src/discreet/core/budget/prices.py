@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.budget.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.core.checks import Exact
-from discreet.core.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.errors import InvalidArgument
 
 #: Shares are multiples of this part of a price, so that prices stay short rationals.
@@ -197,6 +197,9 @@ class Rho(_Price):
         found = Fraction(epsilon_to_zcdp(Fraction(epsilon.amount), delta))
         digits = 10 ** (15 - math.floor(math.log10(found)))
         return cls(Fraction(math.floor(found * digits), digits))
+
+
+Price: TypeAlias = Epsilon | Rho
 
 
 @dataclass(frozen=True)

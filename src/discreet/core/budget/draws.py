@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from discreet.core.budget.prices import Approx, Epsilon, Rho, root
 from discreet.core.checks import Exact
-from discreet.core.prices import Approx, Epsilon, Rho, root
 from discreet.errors import FormatError
 
 Law = Literal[

@@ -1,0 +1,1 @@
+"""Prices, the draws they pay for, and the lines of a ledger."""
