@@ -70,6 +70,7 @@ class Law:
 
     Examples
     --------
+    >>> from discreet.core.budget.prices import Epsilon
     >>> law = law_for(Epsilon(2), Moves(linf=1024), dimension=3)
     >>> law.name, law.scale, law.drawable
     ('max-norm', Fraction(512, 1), True)
@@ -122,6 +123,7 @@ def law_for(price: Price, moves: Moves = COUNT, dimension: int = 1) -> Law:
 
     Examples
     --------
+    >>> from discreet.core.budget.prices import Epsilon, Rho
     >>> law_for(Epsilon(Fraction(1, 2)), Moves(l1=3)).scale, law_for(Rho(Fraction(1, 8))).scale
     (Fraction(6, 1), Fraction(2, 1))
     >>> law_for(Epsilon(math.inf)).variance
@@ -153,6 +155,7 @@ def reach(law: Law, level: float) -> int:
 
     Examples
     --------
+    >>> from discreet.core.budget.prices import Epsilon
     >>> reach(law_for(Epsilon(Fraction(1, 2))), 0.95)
     6
     """
