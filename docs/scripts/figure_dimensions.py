@@ -36,9 +36,14 @@ def many_dimensions() -> str:
         shown = f"blobs, {name.partition('=')[2]} columns" if "=" in name else "MNIST, 784 columns"
         told = [f"{costs[b]['mean']:.3f} ± {costs[b]['interval']:.3f}" if b in costs else "" for b in budgets]
         rows.append([shown, *told])
-    blobs = [f for name, costs in found.items() if "=" in name for f in costs.values()]
-    missed, tried = sum(f["missed"] for f in blobs), sum(f["seeds"] for f in blobs)
-    words = f"{missed} of {tried} fits of blobs missed a cluster."
+    blobs = {(name, *budget): f for name, costs in found.items() if "=" in name for budget, f in costs.items()}
+    missed, tried = (sum(f[which] for f in blobs.values()) for which in ("missed", "seeds"))
+    where = "; ".join(
+        f"{f['missed']} of {f['seeds']} with {name.partition('=')[2]} columns at ε = {epsilon:g}"
+        + (" with a δ" if delta else "")
+        for (name, epsilon, delta), f in blobs.items() if f["missed"]
+    )  # fmt: skip
+    words = f"{missed} of {tried} fits of blobs missed a cluster{f': {where}' if where else ''}."
     if images := [methods for key, methods in held.items() if key.startswith("mnist")]:
         plain, ours = images[0]["plain"], [methods["PrivateKMeans"] for methods in images]
         told = ", ".join(f"{f['label_accuracy']:.2f}" for f in ours)
