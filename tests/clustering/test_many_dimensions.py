@@ -91,6 +91,7 @@ def test_weights_belong_to_their_centres(noise_of_lift: float, monkeypatch: pyte
         assert np.abs(found.cluster_weights_ - np.array(sizes)[near]).max() < 5 * found.cluster_std_errors_.max()
 
 
+@pytest.mark.unmetered
 def test_without_noise_it_is_the_plain_algorithm() -> None:
     X, centers = blobs(400, 30, 5)
     found = dc.PrivateKMeans(5, math.inf, box(30), synopsis="lift", random_state=1).fit(X)

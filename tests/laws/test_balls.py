@@ -222,6 +222,7 @@ def test_a_centre_that_looks_at_rows_is_noticed(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("radius", [64, 1000, REACH - 1, 2 * REACH])
 @pytest.mark.parametrize("budget", [Epsilon(1), Rho(Fraction(1, 10))], ids=str)
+@pytest.mark.unmetered
 def test_noise_is_for_all_that_a_row_can_move(
     radius: int, budget: Epsilon | Rho, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ def offered(budget: Fraction = BUDGET) -> tuple[Offers, IntArray]:
     return Offers(cuts, nodes, gate_of(Epsilon(budget))), np.ones(2, np.int64)
 
 
+@pytest.mark.unmetered
 def test_every_count_has_noise_of_its_own_for_the_price_that_was_paid(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 

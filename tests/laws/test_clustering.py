@@ -87,6 +87,7 @@ def test_a_start_from_a_synopsis_is_paid_for_as_well() -> None:
     assert len(seen) > 1
 
 
+@pytest.mark.unmetered
 def test_less_noise_on_the_counts_of_an_iteration_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = gate._drawn
 
@@ -104,6 +105,7 @@ def test_less_noise_on_the_counts_of_an_iteration_is_caught(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("draw", ["joint", "split"])
+@pytest.mark.unmetered
 def test_centres_stay_in_the_domain_whatever_the_noise(monkeypatch: pytest.MonkeyPatch, draw: str) -> None:
     def immense(scale: Any, *shape: Any, **_: Any) -> Any:
         wanted = next((x for x in shape if isinstance(x, tuple)), None)
@@ -170,6 +172,7 @@ def test_the_chosen_pipeline_by_enumeration(tiny: None, rows: Any) -> None:
     assert seen == {True, False}
 
 
+@pytest.mark.unmetered
 def test_a_look_without_noise_or_with_half_of_it_is_caught(tiny: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The raw histogram gives an answer that the neighbour cannot get; half the noise costs twice what is charged."""
     settings: dict[str, Any] = {"numbers": lambda draw: (0,), "vectors": [(0, 0)], "moved": [(FULL, FULL)]}
@@ -191,6 +194,7 @@ def test_a_look_without_noise_or_with_half_of_it_is_caught(tiny: None, monkeypat
     assert worst_loss(lambda X: fit_auto(X, set()), [[0.1], [0.1], [0.1]], [1.0], **settings) == math.inf
 
 
+@pytest.mark.unmetered
 def test_clusters_are_tight_from_the_stated_share_of_rows_on(tiny: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auto, "TIGHT_ROWS", 1.0)
     monkeypatch.setattr(

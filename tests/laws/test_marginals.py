@@ -179,6 +179,7 @@ PURE = {"epsilon": 0.5}
     ids=str,
 )
 @pytest.mark.parametrize("one_by_one", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["scores", "choices"])
+@pytest.mark.unmetered
 def test_neighbours_differ_by_what_was_paid(monkeypatch, no_climb, settings, one_by_one):
     """One row against none, two against one, one more among many: at most the budget, and some pair reaches it.
 
@@ -197,6 +198,7 @@ def test_neighbours_differ_by_what_was_paid(monkeypatch, no_climb, settings, one
 
 
 @pytest.mark.parametrize("settings", [{}, {**PURE, "workload": "triples"}], ids=str)
+@pytest.mark.unmetered
 def test_neighbours_under_facts_differ_by_what_was_paid(monkeypatch, no_climb, settings):
     """Rows of all kinds, impossible ones among them; nobody looks at the column that follows from another one."""
     settings = {"domain": FACTS, **settings}
@@ -219,6 +221,7 @@ PERSONS = dc.Domain({"who": {"role": "person"}, **WIDE.to_dict()}, unit=dc.Perso
 
 
 @pytest.mark.parametrize("settings", [{}, PURE], ids=str)
+@pytest.mark.unmetered
 def test_persons_differ_by_what_was_paid(monkeypatch, no_climb, settings):
     """A person with as many rows as are used, or with forty, equal or not, before or behind a crowd."""
     pure = "epsilon" in settings
@@ -234,6 +237,7 @@ def test_persons_differ_by_what_was_paid(monkeypatch, no_climb, settings):
     assert 0.45 < worst <= 0.5 * (1 + 1e-9)
 
 
+@pytest.mark.unmetered
 def test_a_release_that_looks_at_rows_behind_the_noise_is_caught(monkeypatch, no_climb):
     """All draws are as they should be, and what is published tells the number of rows."""
     kept = estimator.publish
@@ -249,6 +253,7 @@ def test_a_release_that_looks_at_rows_behind_the_noise_is_caught(monkeypatch, no
     assert paid(asked(np.array(ROWS[:1])), asked(np.array(ROWS[:2]))) == math.inf
 
 
+@pytest.mark.unmetered
 def test_bins_read_off_the_rows_are_caught(monkeypatch, no_climb):
     kept = release.make_bins
     tables = [np.array(ROWS[:1]), np.array(ROWS[:2])]

@@ -69,6 +69,7 @@ def test_a_mixed_tree_loses_epsilon_and_no_more(monkeypatch: pytest.MonkeyPatch,
     assert 5 < worst <= 6 + 1e-9
 
 
+@pytest.mark.unmetered
 def test_a_privtree_below_other_levels_starts_afresh_in_each_of_their_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its law is that of a PrivTree (`test_trees.py`) whose root is released: no bias there, and its share's scale."""
     drawn, depths = [], []

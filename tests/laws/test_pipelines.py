@@ -49,6 +49,7 @@ def test_rugnik_by_enumeration(monkeypatch):
         assert worst_loss(fit_rugnik, rows, 0.6, monkeypatch, sizes=sizes) == pytest.approx(1.0, abs=1e-9)
 
 
+@pytest.mark.unmetered
 def test_a_broken_rugnik_is_caught(monkeypatch):
     with monkeypatch.context() as patch:
         halve_the_noise(patch)
@@ -136,6 +137,7 @@ def fit_means(X: Any) -> str:
 
 
 @pytest.mark.parametrize("rows", [[], [0.1, 0.8]], ids=["empty", "two rows"])
+@pytest.mark.unmetered
 def test_cell_means_by_enumeration(monkeypatch, rows):
     vectors = [(0, 0), (300, -100), (2048, 100)]
     loss = worst_loss(fit_means, rows, 0.3125, monkeypatch, vectors=vectors, moved=[IN_HALF])
@@ -160,6 +162,7 @@ def fit_tree_means(X: Any) -> str:
 @pytest.mark.parametrize(
     "rows", [[0.1, 0.8], pytest.param([0.1, 0.8, 0.9], marks=pytest.mark.slow)], ids=["two rows", "three rows"]
 )
+@pytest.mark.unmetered
 def test_leaf_means_of_a_tree_by_enumeration(monkeypatch, rows):
     """A noisy count of 2 is a leaf with a mean, 3 two leaves without, 4 two leaves with means: ε, and it is reached."""
     settings = {"sizes": range(2), "vectors": [(0, 0), (2048, 100)], "moved": [IN_WHOLE, IN_HALF]}
@@ -194,6 +197,7 @@ def audited(fit: Callable[[Any], Synopsis], points: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("kind", ["grid", "tree"])
+@pytest.mark.unmetered
 def test_means_with_real_noise_pass_the_audit_and_half_the_noise_does_not(monkeypatch, kind):
     n, epsilon = 2**14, 1.0
 

@@ -16,6 +16,7 @@ from discreet.synopses.tree.settings import TreeSettings
 
 
 @pytest.mark.parametrize("zeroth", [True, False], ids=["the first node goes on", "none goes on"])
+@pytest.mark.unmetered
 def test_every_node_is_tested_with_noise_of_its_own_and_of_the_stated_scale(
     monkeypatch: pytest.MonkeyPatch, zeroth: bool
 ) -> None:
@@ -39,6 +40,7 @@ def test_every_node_is_tested_with_noise_of_its_own_and_of_the_stated_scale(
     assert made.guarantee.epsilon == 2
 
 
+@pytest.mark.unmetered
 def test_a_biased_count_of_exactly_zero_is_a_leaf(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loss was computed for cuts above zero."""
     monkeypatch.setattr(noise, "discrete_laplace", lambda scale, size, rng=None: np.zeros(size, dtype=np.int64))
@@ -49,6 +51,7 @@ def test_a_biased_count_of_exactly_zero_is_a_leaf(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(("bits", "most", "leaves"), [(1, 1000, 2), (6, 3, 2), (6, 2, 1)])
+@pytest.mark.unmetered
 def test_growth_ends_at_single_cells_and_at_the_room_for_nodes(
     monkeypatch: pytest.MonkeyPatch, bits: int, most: int, leaves: int
 ) -> None:

@@ -19,6 +19,7 @@ from discreet.synopses.tree.budgets import auto_threshold, split_chance
 from gates import gate_of, hold_of
 
 
+@pytest.mark.unmetered
 def test_means_stay_in_their_box_whatever_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     far = np.array([[0, 10**9, -(10**9)]])
     monkeypatch.setattr(noise, "max_norm_laplace", lambda scale, dimension, size, rng: far.copy())
@@ -28,6 +29,7 @@ def test_means_stay_in_their_box_whatever_the_noise(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(("times", "finer"), [(Fraction(1), 1), (Fraction(11, 10), 1), (Fraction(9, 10), 2)])
+@pytest.mark.unmetered
 def test_the_lattice_is_made_finer_only_where_the_sampler_needs_it(
     monkeypatch: pytest.MonkeyPatch, times: Fraction, finer: int
 ) -> None:
@@ -59,6 +61,7 @@ def test_cells_of_a_large_grid_state_the_variance_of_their_noise() -> None:
     assert set(made.variances.tolist()) == {noise.DiscreteLaplace(Fraction(1)).variance}
 
 
+@pytest.mark.unmetered
 def test_occupied_cells_of_a_large_grid_get_noise_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise, "discrete_laplace", lambda scale, size, rng: np.array([3, 1, 2]))
     monkeypatch.setattr(noise, "exceedances", lambda scale, cutoff, n, rng: (np.empty(0, int), np.empty(0, int)))

@@ -60,6 +60,7 @@ def scales(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Fraction, Any]]:
     return asked
 
 
+@pytest.mark.unmetered
 def test_noise_is_as_wide_as_one_row_can_matter(scales: list[tuple[Fraction, Any]], monkeypatch: Any) -> None:
     budgets: list[Any] = []
     real = noise.quantiles_from_counts
@@ -83,6 +84,7 @@ def test_noise_is_as_wide_as_one_row_can_matter(scales: list[tuple[Fraction, Any
     assert scales == [(Fraction(44), (sum(2**level for level in range(10, -1, -1)),))]
 
 
+@pytest.mark.unmetered
 def test_persons_pay_for_all_the_rows_that_are_used(scales: list[tuple[Fraction, Any]]) -> None:
     table = pa.table({"who": ["ann"] * 50 + ["bob"], "x": [0.25] * 51})
     domain = dc.Domain({"x": (0.0, 1.0)}, unit=dc.Person("who", rows=4))

@@ -30,6 +30,7 @@ def test_both_halves_are_tested_with_noise_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(("rows", "leaves"), [(10, 1), (11, 2)])
+@pytest.mark.unmetered
 def test_a_noisy_count_at_the_threshold_is_a_leaf(monkeypatch: pytest.MonkeyPatch, rows: int, leaves: int) -> None:
     """Who goes on has more than the threshold; the noise is scripted to be none."""
     monkeypatch.setattr(noise, "discrete_laplace", lambda scale, size=None, rng=None: np.zeros(size or (), np.int64))

@@ -133,6 +133,7 @@ def worst(found: list[list[Told]]) -> float:
 @pytest.mark.parametrize(
     "noise_of_lift", [0.0, pytest.param(math.inf, marks=pytest.mark.slow)]
 )  # means of k groups at once: five steps; lift, merge and a last step: seven
+@pytest.mark.unmetered
 def test_no_outcome_is_more_than_e_to_the_epsilon_times_as_likely_for_a_neighbour(
     noise_of_lift: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +145,7 @@ def test_no_outcome_is_more_than_e_to_the_epsilon_times_as_likely_for_a_neighbou
 
 
 @pytest.mark.parametrize("noise_of_lift", [0.0, pytest.param(math.inf, marks=pytest.mark.slow)])
+@pytest.mark.unmetered
 def test_squared_shifts_over_variances_are_at_most_what_is_paid_in_rho(
     noise_of_lift: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +161,7 @@ def test_squared_shifts_over_variances_are_at_most_what_is_paid_in_rho(
     assert 0.5 * 0.5 < max(losses) <= 0.5 * (1 + 1e-9)
 
 
+@pytest.mark.unmetered
 def test_sums_clipped_to_a_larger_ball_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lift, "LIFT_NOISE", 0.0)
     kernel = passes._add_clipped
@@ -166,6 +169,7 @@ def test_sums_clipped_to_a_larger_ball_are_noticed(monkeypatch: pytest.MonkeyPat
     assert worst(all_outcomes({"epsilon": 2.0})) > 2.0
 
 
+@pytest.mark.unmetered
 def test_a_radius_that_looks_at_rows_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lift, "LIFT_NOISE", 0.0)
     real = lift.OnLattice.radius

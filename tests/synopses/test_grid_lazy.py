@@ -73,6 +73,7 @@ def test_samples_follow_the_joint_law():
     assert stats.chisquare(observed, expected).pvalue > 1e-4
 
 
+@pytest.mark.unmetered
 def test_lazy_and_dense_agree_on_number_place_and_value():
     n_cells, epsilon, cutoff = 20_000, Fraction(1, 2), 6
     occupied = np.arange(0, n_cells, 97)
