@@ -128,19 +128,13 @@ def test_a_ledger_is_charged_too_and_clones_share_it() -> None:
 
 def test_bought_answers_are_charged(account: dc.Account) -> None:
     dc.private_bounds(ROWS[:, 0], epsilon=0.5, ledger=account)
-    dc.noise.quantiles(ROWS[:, 0], [0.5], epsilon=0.25, low=0, high=1, ledger=account)
-    dc.noise.quantiles_from_counts([3, 4], [0.5], epsilon=0.25, low=0, high=1, ledger=account)
-    assert [(e.job, e.state) for e in account.entries] == [
-        ("bounds", "bought"),
-        ("quantiles", "bought"),
-        ("quantiles", "bought"),
-    ]
-    assert account.remaining == 2
+    assert [(e.job, e.state) for e in account.entries] == [("bounds", "bought")]
+    assert account.remaining == 2.5
     with pytest.raises(BudgetExceeded):
-        dc.noise.quantiles(ROWS[:, 0], [0.5], epsilon=2.5, low=0, high=1, ledger=account)
+        dc.private_bounds(ROWS[:, 0], epsilon=2.75, ledger=account)
     with pytest.raises(InvalidArgument):
-        dc.noise.quantiles(ROWS[:, 0], [2.5], epsilon=1, low=0, high=1, ledger=account)
-    assert account.remaining == 2
+        dc.private_bounds(ROWS[:, 0], epsilon=1, beta=2.5, ledger=account)
+    assert account.remaining == 2.5
 
 
 def test_threads_never_overspend(account: dc.Account) -> None:

@@ -265,18 +265,17 @@ def test_prices_are_refused_by_name() -> None:
 def test_an_account_says_what_its_releases_cost_together(tmp_path: Path) -> None:
     account = dc.Account.create(tmp_path / "a", dataset="a", epsilon=10, delta=1e-5)
     assert account.together() == 0
-    rows = np.random.default_rng(0).random(200)
     for _ in range(20):
-        dc.noise.quantiles(rows, [0.5], epsilon=0.1, low=0, high=1, ledger=account)
+        account.spend("median", 0.1, law="exponential")
     for _ in range(20):
         account.spend("count", 0.1, law="laplace")
     bought = [Price("exponential", Fraction(1, 10), times=20), Price("laplace", Fraction(1, 10), times=20)]
     assert account.together(1e-6) == compose(bought, delta=1e-6) < 4
     assert account.together() == compose(bought, delta=1e-5)
     assert account.together(1e-6, neighbours="replace") == compose(bought, delta=1e-6, neighbours="replace")
-    # Several draws, one after the other, have no range in common: only their price is known.
-    dc.noise.quantiles(rows, [0.2, 0.5, 0.7], epsilon=0.1, low=0, high=1, method="recursive", ledger=account)
-    dc.noise.quantiles(rows, [0.2, 0.5, 0.7], epsilon=0.1, low=0, high=1, method="joint", ledger=account)
+    # Several choices, one after the other, have no range in common: only their price is known.
+    account.spend("quantiles", 0.1)
+    account.spend("joint quantiles", 0.1, law="exponential")
     account.spend("names", 1, delta=1e-5)
     account.reserve("lost", epsilon=2)
     assert [p.law for p in account.prices[-4:]] == ["pure", "exponential", "pure", "pure"]

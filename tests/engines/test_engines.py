@@ -188,7 +188,7 @@ def test_integers_booleans_and_decimals_are_numbers():
 @pytest.mark.parametrize("categories", [[False, True], [0, 1], ["0", "1"]])
 @pytest.mark.parametrize("kind", ["bool", "int64", "float64", "Int64", "boolean", object])
 def test_a_category_is_found_by_its_number_or_truth_value(categories, kind, tmp_path):
-    domain = dc.Domain({"flag": categories})
+    domain = dc.Domain({"flag": {"categories": categories}})
     frame = pd.DataFrame({"flag": pd.Series([0, 1, 1]).astype(kind)})
     assert engines.open(frame).count(GridMap(domain, 2)).dense().tolist() == [1, 2]
     if categories[0] == "0" and kind in ("bool", "boolean", "float64"):
@@ -198,7 +198,7 @@ def test_a_category_is_found_by_its_number_or_truth_value(categories, kind, tmp_
 
 
 def test_large_integer_categories_are_told_apart():
-    grid = GridMap(dc.Domain({"id": [2**60, 2**60 + 1]}), 2)
+    grid = GridMap(dc.Domain({"id": {"categories": [2**60, 2**60 + 1]}}), 2)
     for column in (pa.array([2**60 + 1]), pa.array([str(2**60 + 1)]), pa.array([2**60 + 1], pa.uint64())):
         assert engines.open(pa.table({"id": column})).count(grid).dense().tolist() == [0, 1]
 
@@ -528,7 +528,7 @@ def counts(X: Any, domain: Any, rule: Any = 2) -> list[float]:
 
 def test_one_row_of_a_list_does_not_change_how_the_others_are_read() -> None:
     """NumPy would turn the large whole numbers into floats for the sake of one fraction."""
-    domain = {"c": [2**60, 2**60 + 1]}
+    domain = {"c": {"categories": [2**60, 2**60 + 1]}}
     assert counts([[2**60 + 1]] * 100, domain, (2,)) == [0, 100]
     assert counts([[2**60 + 1]] * 100 + [[0.5]], domain, (2,)) == [0, 100]
 

@@ -109,7 +109,8 @@ def everywhere(tmp_path: Path, values: list[Any], texts: list[str], **typed: pa.
 
 def read_as(form: Any, column: Any) -> list[float]:
     source = dc.engines.open(form)
-    return np.concatenate([c[0] for c, _ in column_batches(source, [], dc.Domain({"x": column}))]).tolist()
+    domain = dc.Domain({"x": {"categories": column} if isinstance(column, list) else column})
+    return np.concatenate([c[0] for c, _ in column_batches(source, [], domain)]).tolist()
 
 
 def test_large_whole_categories_are_told_apart_by_their_digits_everywhere(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (_rows, perturber):
         monkeypatch.setattr(module, "ROWS_AT_ONCE", 128)
     monkeypatch.setattr(engine_columns.column_batches, "__defaults__", (None, 250))
-    monkeypatch.setattr(engine_columns.counted_columns, "__defaults__", (250,))
+    monkeypatch.setattr(engine_columns.counted_columns, "__defaults__", (250, None))
     monkeypatch.setattr(counted, "_FEW", 4)
     monkeypatch.setattr(shuffled, "_ROWS", 200)
 
@@ -245,9 +245,9 @@ def test_rows_that_change_between_the_passes_are_noticed(
     model = dc.anonymity.DensityTree(k=20, domain=PEOPLE, keep=["note"]).fit(people())
     original, passes = streamed.column_batches, []
 
-    def changing(source: Any, names: Any, domain: Any) -> Any:
+    def changing(source: Any, names: Any, domain: Any, **more: Any) -> Any:
         passes.append(1)
-        for i, (coordinates, raw) in enumerate(original(source, names, domain)):
+        for i, (coordinates, raw) in enumerate(original(source, names, domain, **more)):
             # In the second pass rows of the first batch are all in one place.
             moved = [np.full_like(c, c[0]) for c in coordinates] if len(passes) == 2 and i == 0 else coordinates
             yield moved, raw

@@ -35,6 +35,10 @@ def public_mechanisms() -> set[str]:
             spends = inspect.isclass(thing) and verbs and "epsilon" in inspect.signature(thing).parameters
             if "Privacy\n-------" in (inspect.getdoc(thing) or "") or spends:
                 found.add(f"{room}.{name}")
+    found |= {name for name in dc.__all__ if "Privacy\n-------" in (inspect.getdoc(getattr(dc, name)) or "")} & {
+        "private_bounds",
+        "private_categories",
+    }
     return found | {f"local.{kind.__name__}" for kind in mechanisms().values()}
 
 

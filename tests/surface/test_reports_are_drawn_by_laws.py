@@ -15,7 +15,6 @@ LAWS = {
     "metric/points/resampling.py",
     # Merging two bitmaps flips bits again; their law is the central mechanism's.
     "local/distinct/bitmaps.py",
-    "local/distinct/sketch.py",
 }
 #: What draws, by the module that has it.
 SAMPLERS = {

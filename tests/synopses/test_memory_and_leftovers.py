@@ -208,7 +208,7 @@ def test_the_first_row_of_a_list_may_be_as_odd_as_any(odd, domain):
 def test_lists_without_a_single_row_of_values():
     domain = dc.Domain.box(0, [1, 1])
     assert dc.GridSynopsis(math.inf, domain, 2).fit([None]).synopsis_.weights.sum() == 0
-    assert dc.TreeSynopsis(math.inf, domain, max_depth=2).fit([None, 3]).synopsis_.weights.sum() == 0
+    assert dc.TreeSynopsis(math.inf, domain, max_depth=2).fit([None, [3]]).synopsis_.weights.sum() == 0
     with pytest.raises(InvalidArgument, match="Reshape your data"):  # two scalars do not tell the number of columns
         dc.GridSynopsis(math.inf, (0, 1), 2).fit([1.0, 2.0])
     with pytest.raises(SchemaError, match="columns"):

@@ -198,7 +198,7 @@ def test_with_nothing_left_records_are_spread_evenly() -> None:
 @pytest.mark.parametrize("kinds", [["f", "m"], [10, 20], [True, False], ["a", 1]])
 def test_categories_come_back_as_they_were_declared(kinds: list[Any]) -> None:
     s = Synopsis(
-        dc.Domain({"c": kinds}),
+        dc.Domain({"c": {"categories": kinds}}),
         lower=[[0], [1]],
         upper=[[1], [2]],
         weights=[5, 5],

@@ -26,7 +26,7 @@ from discreet.cli.schema import register as register_schema
 from discreet.cli.studio import register as register_studio
 from discreet.cli.study import study
 from discreet.cli.verbs import add
-from discreet.core.checks import unfit
+from discreet.core.output import unfit
 from discreet.errors import DiscreetError, DiscreetWarning, InvalidArgument
 from discreet.jobs.declare import Kind, check, spoken
 from discreet.jobs.kinds import KINDS

@@ -12,7 +12,7 @@ from discreet.cli import look
 from discreet.cli.common import console, epilog, warn, working
 from discreet.cli.verbs import completion
 from discreet.core.figures import counted
-from discreet.core.output import unusable
+from discreet.core.output import unfit
 from discreet.core.schema.address import is_address
 from discreet.errors import InvalidArgument
 from discreet.jobs.kinds import KINDS
@@ -47,7 +47,7 @@ def register(app: typer.Typer, shown: Mapping[str, Any]) -> None:
         if job is None:
             _print_declared(example, schema, as_json)
             return
-        if why := unusable(str(job), path=True):
+        if why := unfit(str(job), path=True):
             raise InvalidArgument("JOB", str(job), why, "discreet run job.toml")
         look.look_into(job.expanduser(), data=not check)
         with working("Checking the job ..." if check else "Doing the job ...", as_json=as_json):

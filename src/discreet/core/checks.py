@@ -223,23 +223,6 @@ def undeclared(name: object, known: Sequence[str]) -> SchemaError:
     return SchemaError(f"column {name!r} is not declared in the domain{meant}; declared: {listed}")
 
 
-def unfit(text: str) -> str:
-    """Say what is wrong with a path or a text that no file can be called by and no page can show; "" if nothing is.
-
-    That is the character NUL, and half of a pair of surrogates: what is left of a byte that is not a character.
-
-    Examples
-    --------
-    >>> unfit("café"), unfit("a\\0b"), unfit("caf\\udce9")
-    ('', 'a text without the character NUL', 'a text in UTF-8')
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return "a text in UTF-8"
-    return "a text without the character NUL" if "\0" in text else ""
-
-
 def shape(name: str, value: object) -> tuple[int, ...] | None:
     """Check a NumPy-style size: None for a scalar, a whole number, or a tuple of them."""
     if value is None:

@@ -192,23 +192,23 @@ def cannot_write(path: str | Path, error: OSError) -> DataSourceError:
     return DataSourceError(f"output: cannot write {str(path)!r}{reason}; check the folder and its room")
 
 
-def unusable(text: str, *, path: bool) -> str:
-    """Return what a text must be to be written, or opened as a path; empty if it is.
+def unfit(text: str, *, path: bool = False) -> str:
+    """Say what a text must be to be shown, or to name a file; "" if it is.
+
+    The character NUL is in no name, and half of a pair of surrogates is what is left of a byte that is no character.
 
     Examples
     --------
-    >>> unusable("report.html", path=True), unusable("a\\0b", path=True), unusable("\\ud800", path=False)
-    ('', 'a path without a zero byte', 'text that can be written as UTF-8')
+    >>> unfit("café"), unfit("a\\0b"), unfit("caf\\udce9")
+    ('', 'a text without the character NUL', 'a text in UTF-8')
     """
-    if path and "\0" in text:
-        return "a path without a zero byte"
     try:
-        os.fsencode(text) if path else text.encode()
+        text.encode()
     except UnicodeEncodeError:
-        return "text that can be written as UTF-8"
+        return "a text in UTF-8"
     if path and text.startswith("~") and os.path.expanduser(text) == text:
         return "a path below a home folder that exists"
-    return ""
+    return "a text without the character NUL" if "\0" in text else ""
 
 
 def check_name(path: str | Path) -> None:

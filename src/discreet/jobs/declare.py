@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from discreet.core.checks import unfit
 from discreet.core.figures import SURE_DELTA
-from discreet.core.output import unusable
+from discreet.core.output import unfit
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.jobs.options import FILE, FILES, LARGEST, NEEDED_SCHEMA, PAGE, PAIRS, SCHEMA, SURE, WORDS, Door, Option
 
@@ -267,9 +266,10 @@ def check(kind: Kind, option: Option, value: Any) -> Any:
         if isinstance(number, (int, float)) and not isinstance(number, bool) and not _within(option, number):
             near = _nearest(option, number) if number is value else option.example
             raise kind.wrong(option.name, value, _bounds(option), (option.name, near))
-    for text in _flat(value):
-        if isinstance(text, str) and (why := unusable(text, path=fitting[0] in (*FILES, "output"))):
-            raise kind.wrong(option.name, text, why)
+    if fitting[0] in (*FILES, "output"):
+        for text in _flat(value):
+            if isinstance(text, str) and (expected := unfit(text, path=True)):
+                raise kind.wrong(option.name, text, expected)
     if fitting[0] in FILES and isinstance(value, str) and "files" in option.takes:
         value = [value]
     return value

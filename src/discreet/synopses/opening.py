@@ -353,19 +353,20 @@ def table(X: Any, width: int | None = None) -> Any:
 def _listed(rows: Sequence[Any], width: int | None) -> npt.NDArray[np.object_]:
     """Lay lists out as an array of objects: NumPy would find one type for all rows, by all of their values.
 
-    A row that is no sequence is a row of one value. A row of another length than the columns is missing altogether; a
-    list in which no row has their length is not this table.
+    A row that is not a sequence is a row of one value. A row of another length than the columns is missing altogether,
+    and causes no error: neighbouring tables must not differ in whether a call fails. Two lists are refused for their
+    form, as an array of that shape would be: a flat list for several columns, and rows that all have one other length.
     """
     first = next((row for row in rows if _is_row(row)), None)
-    if first is None and len(rows) and width != 1:
+    if first is None and any(row is not None for row in rows) and width != 1:
         fix = "Reshape your data: X=np.reshape(X, (-1, 1)) for one column"
         raise InvalidArgument("X", "1D list", "a table of rows by columns; expected 2D array", fix)
     if width is None:
         width = (len(first) if first is not None else 0) or 1
-    if len(rows) and not any((len(row) if _is_row(row) else 1) == width for row in rows):
-        raise InvalidArgument(
-            "X", "rows of another length", f"rows of {width} values, one per declared column", "X=table"
-        )
+    lengths = {len(row) if _is_row(row) else None for row in rows}
+    if len(lengths) == 1 and None not in lengths and lengths != {width}:
+        expected = f"rows of {width} values, one per declared column"
+        raise InvalidArgument("X", f"rows of {lengths.pop()} values", expected, "X=table")
     laid = np.full((len(rows), width), None, dtype=object)
     for i, row in enumerate(rows):
         values = row if _is_row(row) else (row,)

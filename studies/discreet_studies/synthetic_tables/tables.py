@@ -145,7 +145,7 @@ def _generated(name: str) -> Table:
         "hidden-parity": lambda: _parity(rng, n) + _chained(rng, n, 7, lambda j: j - 1),
     }
     frame = pd.DataFrame({f"x{j}": c for j, c in enumerate(makers[name]())})
-    domain = Domain({c: list(range(int(frame[c].max()) + 1)) for c in frame})
+    domain = Domain({c: {"categories": list(range(int(frame[c].max()) + 1))} for c in frame})
     return Table(frame, frame, domain, None)
 
 

@@ -54,7 +54,7 @@ class Columns:
     @property
     def widths(self) -> FloatArray:
         """How far apart two numbers of a column can be; 1 for categories, and where all of them are equal."""
-        one = [isinstance(k, Categorical) or k.high <= np.nextafter(k.low, np.inf) for k in self.kinds]
+        one = [isinstance(k, Categorical) or k.high <= _next(k.low) for k in self.kinds]
         return np.array([1.0 if alone else k.high - k.low for alone, k in zip(one, self.kinds, strict=True)])
 
     def read(self, label: str, table: Any) -> FloatArray:
@@ -183,7 +183,12 @@ def _kind(name: str, columns: list[Any], unasked: bool) -> Numeric | Categorical
 
 def _constant(name: str, value: float) -> Numeric:
     """Return a column that holds one number only: it has one cell, and what differs lies outside."""
-    return Numeric(name, value, float(np.nextafter(value, np.inf)))
+    return Numeric(name, value, _next(value))
+
+
+def _next(value: float) -> float:
+    """Return the nearest larger number that can be the other bound of a column."""
+    return max(float(np.nextafter(value, np.inf)), value + 1e-100)
 
 
 def _coded(column: Any, kind: Numeric | Categorical) -> FloatArray:
