@@ -1,5 +1,6 @@
 """The audited mechanisms of `discreet.synopses` and `discreet.clustering`: few rows, few cells, odd neighbours."""
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
