@@ -104,7 +104,8 @@ def test_every_verb_looks_before_it_works(
 def test_every_path_of_every_kind_of_job_is_known_as_read_or_written(kind: str) -> None:
     """By its name, or by a word of its help: a path that is declared as a text would not be looked for."""
     for option in KINDS[kind].options():
-        speaks = re.search(r"\bfiles?\b|\btable of\b|CSV", option.help) and option.takes != ("flag",) and option.name != "mechanism"
+        a_path = option.takes != ("flag",) and option.name != "mechanism"
+        speaks = re.search(r"\bfiles?\b|\btable of\b|CSV", option.help) and a_path
         assert not speaks or option.reads or option.takes == ("output",) or option.name == "data", option.name
         if option.reads:
             value = {"x": "no-such"} if "file pairs" in option.takes else "no-such"
