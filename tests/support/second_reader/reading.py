@@ -285,11 +285,16 @@ def _unit(case: Case) -> Objections:
         most = case.epsilon * (facts["bits"] + 1)
         if not spent or float(spent[1]) < most * (1 - 1e-12):
             yield f"a lifetime costs {most}, more than is said: {unit!r}"
-    elif not people_hidden(case.promise) and not _ITEMS.fullmatch(unit) and unit not in (
-        "one row",
-        "one person",
-        "one report of one user",
-        "one user's trajectory",
+    elif (
+        not people_hidden(case.promise)
+        and not _ITEMS.fullmatch(unit)
+        and unit
+        not in (
+            "one row",
+            "one person",
+            "one report of one user",
+            "one user's trajectory",
+        )
     ):
         yield f"an unknown unit: {unit!r}"
 
@@ -370,8 +375,8 @@ PROMISES: list[tuple[str, Check]] = [
         _promised,
     ),
     (
-        r"This release satisfies \((?P<level>[\d.e+-]+), (?P<delta>[\d.e+-]+)\)-differential privacy in the (?P<model>\w+) "
-        r"model \(neighbours: (?P<neighbours>.+?)\): no outcome is more than e\^(?P<again>[\d.e+-]+) = "
+        r"This release satisfies \((?P<level>[\d.e+-]+), (?P<delta>[\d.e+-]+)\)-differential privacy in the "
+        r"(?P<model>\w+) model \(neighbours: (?P<neighbours>.+?)\): no outcome is more than e\^(?P<again>[\d.e+-]+) = "
         r"(?P<factor>[\d.e+]+|a number beyond all bounds) times as likely for one neighbour as for the other, up to a "
         r"probability of (?P=delta)\.",
         _promised,
