@@ -145,7 +145,7 @@ def test_a_ledger_a_domain_or_a_seed_mark_that_was_edited_is_told_by_name(made: 
         facts["ledger"][0]["amount"] = "1/2"
 
     edited(promise, smaller)
-    assert "does not add up" in refused(path)
+    assert "cheaper than the noise" in refused(path)
     result = run("audit", path)
     assert result.exit_code == 1
     assert "Refused" in result.output

@@ -1,4 +1,4 @@
-"""Releases of combined features, judged by a reader who also holds the input tables. Nothing of the package is used here.
+"""Releases of combined features, judged by a reader who also holds the input tables; nothing of the package is used.
 
 To what `reading` finds in each release, it adds: marks of the input in anything that was written or said, the declared
 unit, the balance of the account from its lines, and people who could be told apart, counted by brute force: each input
