@@ -10,6 +10,7 @@ refused in one sentence.
 from __future__ import annotations
 
 import ast
+import csv
 import dataclasses
 import json
 import re
@@ -199,22 +200,39 @@ def _with_row(done: Done) -> Done:
     return _made(done, extra={**extra, "promises": {}, "files": {name: payload + b"elsewhere" + b"," * width + b"\n"}})
 
 
-FAULTS: dict[str, tuple[str, Callable[[Done], Done]]] = {
-    "a name on a page": ("table", lambda d: dataclasses.replace(d, shown=[f"<p>{NAME}-001</p>"])),
-    "an account that is cheaper than the releases": ("account", lambda d: dataclasses.replace(d, spent="1/2")),
-    "rows hidden where the schema hides persons": (
-        "account",
-        lambda d: dataclasses.replace(d, given={**d.given, "unit": "row"}),
+def _sorted(done: Done) -> Done:
+    head, *rows = done.releases[0].made.payload.rstrip(b"\n").split(b"\n")
+    place = [name.strip(b'"') for name in head.split(b",")].index(b"age")
+
+    def age(row: bytes) -> float:
+        return float(re.findall(r"[\d.]+", next(csv.reader([row.decode()]))[place])[0])
+
+    return _made(done, payload=b"\n".join([head, *sorted(rows, key=age)]) + b"\n")
+
+
+#: What is planted, into which release, and what the reader must say of it.
+FAULTS: dict[str, tuple[str, Callable[[Done], Done], str]] = {
+    "a name on a page": ("table", lambda d: dataclasses.replace(d, shown=[f"<p>{NAME}-001</p>"]), "left the house"),
+    "a table in the order of the input": ("table", _sorted, "called shuffled, and rise"),
+    "an account that is cheaper than the releases": (
+        "account", lambda d: dataclasses.replace(d, spent="1/2"), "the account says 1/2",
     ),
-    "a smaller epsilon than rho is worth": ("rho", lambda d: _promising(d, lambda p: p.update(epsilon=1.0))),
-    "a delta that is not that of the record": ("rho", lambda d: _promising(d, lambda p: p.update(delta=1e-9))),
-    "a person who hides among nobody": ("table", _elsewhere),
-    "a row that two releases tell apart": ("table", _moved),
-    "an invented row beyond the declaration": ("rows", _with_row),
-}
+    "rows hidden where the schema hides persons": (
+        "account", lambda d: dataclasses.replace(d, given={**d.given, "unit": "row"}), "the schema hides row",
+    ),
+    "a smaller epsilon than rho is worth": (
+        "rho", lambda d: _promising(d, lambda p: p.update(epsilon=1.0)), "is ε = .+, not 1.0",
+    ),
+    "a delta that is not that of the record": (
+        "rho", lambda d: _promising(d, lambda p: p.update(delta=1e-9)), "the text promises δ = 1e-06, the record 1e-09",
+    ),
+    "a person who hides among nobody": ("table", _elsewhere, "cells were printed for"),
+    "a row that two releases tell apart": ("table", _moved, "both releases tell 1 people"),
+    "an invented row beyond the declaration": ("rows", _with_row, "'elsewhere' in age, which is no number"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(fault: str, examples: dict[str, Done]) -> None:
-    name, plant = FAULTS[fault]
-    assert judge(plant(examples[name])) != []
+    name, plant, says = FAULTS[fault]
+    assert re.search(says, "\n".join(judge(plant(examples[name]))))

@@ -9,9 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
+from typer.testing import CliRunner
 
 import discreet as dc
 from discreet import anonymity
+from discreet.cli.app import app
 from discreet.jobs import Job
 from second_reader.drawing import Made, write_promised
 from together.factors import CELLS, PERSONS, SYNOPSES, TABLES
@@ -144,7 +146,7 @@ def _release(
     extra = {"given": given, "option": option, **made.pop("extra", {})}
     return Released(
         Made(0, made["kind"], path.suffix, payload, promise.to_json(), words, said, rows=len(rows),
-            secrets=MARKS, extra=extra),
+            secrets=MARKS, extra=extra, sorted_by="age" if made["kind"] == "noisy" else None),
         path, rows,
     )  # fmt: skip
 
@@ -430,7 +432,24 @@ def _check(given: dict[str, str], released: Released, done: Done) -> None:
         outputs["report"] = "page.html"
     if after == "audit":
         outputs["html"] = "audit.html"
+    if given["output"] == "csv":
+        done.held &= _command(after, path, parameters, outputs, done)
+        return
     found = Job(after, str(path), None, parameters, outputs, path.parent).run()
     done.held = done.held and not found.failed
     done.shown.append(repr(found.figures))
     done.shown += [(path.parent / name).read_text() for name in outputs.values()]
+
+
+def _command(verb: str, path: Path, parameters: dict[str, Any], outputs: dict[str, str], done: Done) -> bool:
+    """Check by the command line, in this process; a refusal there is one here."""
+    words = [verb, str(path), *([parameters["question"]] if verb == "ask" else [])]
+    words += ["--qi", ",".join(parameters["qi"])] if verb == "risk" else []
+    for name, target in outputs.items():
+        words += ["-o" if name == "report" else f"--{name}", str(path.parent / target)]
+    result = CliRunner().invoke(app, words)
+    if result.exception is not None and not (isinstance(result.exception, SystemExit) and result.exit_code == 1):
+        raise result.exception
+    done.shown.append(result.output)
+    done.shown += [(path.parent / name).read_text() for name in outputs.values()]
+    return result.exit_code == 0
