@@ -82,6 +82,7 @@ def test_what_is_declared_impossible_is_refused_in_one_sentence(
         assert re.search(r"unexpected keyword argument|has no attribute 'save'", text), text
     assert re.search(says, text), text
     assert _is_one_sentence(text)
+    assert not re.search(r"(\w+) (must be left out|has no key).*; try \1\b", text), text
 
 
 def test_most_second_releases_are_made(tmp_path: Path) -> None:

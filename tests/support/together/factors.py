@@ -122,7 +122,7 @@ IMPOSSIBLE: tuple[Impossible, ...] = (
     Impossible({"after": ("ask",), "method": tuple(m for m in METHODS if m not in SYNOPSES)},
         "questions in words are put to a synopsis", r"synopsis"),
     Impossible({"after": ("risk",), "method": (*CENTRAL[:-1], "oracle", "distinct")},
-        "people hide in tables of rows", r"."),
+        "people hide in tables of rows", r"has no column 'age'|is not a table"),
     Impossible({"source": ("german csv",), "method": ("oracle",)},
         "a device randomises its own value: of a file of values the job reads plain CSV only", r"column"),
 )  # fmt: skip
