@@ -57,7 +57,7 @@ def test_drawn_rows_are_released_with_an_epsilon_and_nothing_is_said_of_the_othe
     [
         (("--sample", "0.2"), "and sampling then proves nothing, got None; try --level age=1"),
         ((*DRAWN, "--k", "5", "--delta", "1e-6"), "got 1e-06; try --k 10"),
-        ((*DRAWN, "--l", "2"), "--l must be left out where rows are drawn first"),
+        ((*DRAWN, "--l", "2"), "than their epsilon allows; try leaving it out"),
         ((*DRAWN, "--suppress", "0.1"), "--suppress must be left out"),
         ((*DRAWN, "--house", "a.house"), "--house must be left out"),
         ((*DRAWN, "--order", "input"), "--order must be left out"),

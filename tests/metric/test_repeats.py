@@ -324,3 +324,11 @@ def test_a_ledger_reads_whole_units_only() -> None:
         assert change != text
         with pytest.raises(FormatError, match="whole number of units"):
             UserLedger.from_json(change)
+
+
+@pytest.mark.parametrize("users", [None, [1, 2]])
+def test_a_ledger_of_a_table_is_refused_where_users_are_charged(users: Any, tmp_path: Path) -> None:
+    noise, rows = NDLaplace(1, 0.1, {"x": (0, 1), "y": (0, 1)}), np.zeros((2, 2))
+    for call in (noise.transform, lambda X, **more: noise.transform_file(X, tmp_path / "noisy.csv", **more)):
+        with pytest.raises(InvalidType, match="ledger must be a UserLedger, with users, got 'Ledger'"):
+            call(rows, users=users, ledger=dc.Ledger(epsilon=5))

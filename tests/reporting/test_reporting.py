@@ -86,6 +86,20 @@ def test_the_figures_are_those_of_the_artifact(folder):
     assert {f["candidate"] for f in counted["release"]["frequencies"]} == {"cat", "dog", "emu"}
 
 
+def test_a_page_shows_pure_steps_of_a_budget_in_rho_in_their_own_unit(tmp_path):
+    tree = dc.TreeSynopsis(rho=0.1, delta=1e-6, domain={"x": (0, 1), "y": (0, 1)}, partitioner="median",
+        n_rows=900, max_depth=2, random_state=1)  # fmt: skip
+    tree.fit(np.random.default_rng(1).random((900, 2))).synopsis_.save(tmp_path / "s.parquet")
+    lines = report_facts(tmp_path / "s.parquet")["ledger"]
+    group = next(i for i, line in enumerate(lines) if line["composition"] == "pure")
+    parts = [line for line in lines[group + 1 :] if line["depth"] > 0][: lines[group]["parts"]]
+    assert sum(line["epsilon"] for line in parts) ** 2 / 2 == pytest.approx(lines[group]["rho"])
+    write_report(tmp_path / "s.parquet", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "half the square of the sum of its parts" in page
+    assert "one step over disjoint cells, in ε" in page
+
+
 def test_no_raw_value_reaches_the_page(tmp_path):
     people = dc.datasets.people(300)
     names = people.table.column("name").to_pylist()

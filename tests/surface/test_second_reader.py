@@ -154,7 +154,9 @@ def _without_draws(promise: dict[str, Any]) -> None:
 
 
 def _less_in_the_walk(promise: dict[str, Any]) -> None:
-    promise["ledger"][0]["amount"] = promise["ledger"][0]["draws"][0]["epsilon"] = promise["spent"] = "1/1000"
+    promise["ledger"][0]["amount"] = promise["spent"] = "1/1000"
+    for draw in promise["ledger"][0].get("draws", ()):
+        draw["epsilon"] = "1/1000"
     promise["epsilon"] = 0.001
 
 

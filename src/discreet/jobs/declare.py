@@ -52,7 +52,7 @@ class WrongOption(InvalidArgument):
     value : object
         What was given.
     expected, fix : Words
-        As in `InvalidArgument`; without a fix the example of the option is one.
+        As in `InvalidArgument`; without a fix the example of the option is one, or leaving it out if that is expected.
     part : str
         Of an option for several columns, what follows its name: " of column 'age'".
     """
@@ -67,7 +67,9 @@ class WrongOption(InvalidArgument):
     def _said(self, door: Door) -> tuple[str, object, str, str]:
         say = Speech(self.kind, door)
         expected, fix = self._words
-        fix = (self.option.name, self.option.example) if fix is None else fix
+        if fix is None:
+            unwanted = isinstance(expected, str) and expected.startswith("left out")
+            fix = "leaving it out" if unwanted else (self.option.name, self.option.example)
         said = [
             words if isinstance(words, str) else say(*words) if isinstance(words, tuple) else words(say)
             for words in (expected, fix)

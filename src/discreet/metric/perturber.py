@@ -27,7 +27,7 @@ from discreet.engines.tables.escapes import with_escapes
 from discreet.engines.writer import RowWriter, WrittenTable, check_target
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType
 from discreet.metric.rows import ROWS_AT_ONCE, chunks_of, like, open_rows, read_rows
-from discreet.metric.users.user_ledger import UserLedger, charge_rows
+from discreet.metric.users.user_ledger import UserLedger, charge_rows, check_ledger
 from discreet.noise.reports.laws import Response, Together
 
 PUBLIC_DOMAIN = "the declared bounds, categories and metric are public"
@@ -114,8 +114,11 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
         With a ledger the promise is about users, whose rows are added up.
         """
         declared = self._whole(X)
-        if declared is None or ledger is not None:
-            return (ONE_REPORT if ledger is None else ledger.promise,)
+        if ledger is not None:
+            check_ledger(ledger)
+            return (ledger.promise,)
+        if declared is None:
+            return (ONE_REPORT,)
         check_unit(declared, bounded=False)
         named = row_promise(declared)
         return (*named, ONE_CALL) if named else (ONE_REPORT,)

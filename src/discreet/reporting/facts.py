@@ -7,7 +7,7 @@ exception is the comparison with the raw table, which the user must ask for and 
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from discreet.core import checks
 from discreet.core.dates import day_number, round_marks, second_number
 from discreet.core.domain import Categorical, Column, Date, Domain, Time, even_edges
 from discreet.core.guarantee import Guarantee, found_at_most, person_column
+from discreet.core.ledger import Line
 from discreet.core.output import payload_of, promise_place
 from discreet.engines import open as open_table
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, SchemaError
@@ -103,17 +104,7 @@ def report_facts(
             "plain": words.for_lawyers(guarantee),
             "symbols": words.for_experts(guarantee),
         },
-        "ledger": [
-            {
-                "step": line.label,
-                "depth": depth,
-                "composition": str(line.kind),
-                "parts": len(line.parts),
-                guarantee.accounting: float(line.amount),
-            }
-            for top in guarantee.ledger
-            for depth, line in top.walk()
-        ],
+        "ledger": list(_steps(guarantee.ledger, guarantee.accounting)),
         "assumptions": list(guarantee.assumptions),
         "columns": _columns(guarantee.domain),
         "parameters": dict(guarantee.parameters),
@@ -165,6 +156,14 @@ def _open(path: Path, found: Findings, candidates: Sequence[Any] | None) -> tupl
     if guarantee.model == "syntactic":
         return "anonymous table", guarantee, _anonymous(found.thing, guarantee), found.thing
     return words.table_kind(guarantee), guarantee, _perturbed(found.thing, guarantee), found.thing
+
+
+def _steps(lines: Iterable[Line], unit: str, depth: int = 0) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a ledger, parts after what they are parts of; parts of a pure group are in ε."""
+    for line in lines:
+        facts = {"step": line.label, "depth": depth, "composition": str(line.kind), "parts": len(line.parts)}
+        yield {**facts, unit: float(line.amount)}
+        yield from _steps(line.parts, "epsilon" if line.kind == "pure" else unit, depth + 1)
 
 
 def _columns(domain: Domain | None) -> list[dict[str, Any]]:

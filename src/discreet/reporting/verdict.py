@@ -172,7 +172,8 @@ def _ledger(promise: Guarantee, found: Findings) -> None:
     else:
         told = "1 step adds" if steps == 1 else f"{steps} steps add"
         sum_ = add_up(promise.ledger)
-        level = sum_ if promise.accounting == "epsilon" else zcdp_to_epsilon(sum_, promise.delta)
+        # The stated ε is a double; the exact sums are compared with each other.
+        level = float(sum_) if promise.accounting == "epsilon" else zcdp_to_epsilon(sum_, promise.delta)
         if promise.epsilon is None or promise.epsilon < level or promise.spent.exact < sum_:
             said = f"{told} up to {sum_} ({promise.accounting}), more than the stated {promise.spent.exact}"
             found.add("ledger", False, said)

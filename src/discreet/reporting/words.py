@@ -382,9 +382,13 @@ def spent_on(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
     promise = facts["promise"]
     unit = "epsilon" if promise.get("rho") is None else "rho"
     joint = {("sequential", True): "the sum of its parts", ("parallel", True): "the dearest of its parts",
+             ("pure", True): "half the square of the sum of its parts, which are in ε",
              ("sequential", False): "one step", ("parallel", False): "one step over disjoint cells"}  # fmt: skip
-    rows = [("\u2003" * line["depth"] + line["step"], joint[line["composition"], line["parts"] > 0],
-             number(line[unit], 6)) for line in facts["ledger"]]  # fmt: skip
+    rows = []
+    for line in facts["ledger"]:
+        paid = unit if unit in line else "epsilon"
+        how = joint[line["composition"], line["parts"] > 0] + ", in ε" * (paid != unit)
+        rows.append(("\u2003" * line["depth"] + line["step"], how, number(line[paid], 6)))
     return [*rows, ("spent in all", "the sum", number(promise[unit], 6))] if rows else []
 
 

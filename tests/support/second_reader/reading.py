@@ -16,6 +16,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+_ITEMS = re.compile(r"one item, with all its rows|one person, with all their rows \(at most (?P<most>\d+) items used\)")
 NEIGHBOURS = {"central": "add or remove one row", "local": "any two values of one user"}
 
 
@@ -71,10 +72,15 @@ def _frame(case: Case) -> Objections:
         yield "a seed is written down"
     model, unit = promise["model"], promise["unit"]
     known = {NEIGHBOURS.get(model)} if not people_hidden(promise) else {"add or remove one person, with all their rows"}
+    if found := _ITEMS.fullmatch(unit):  # a bitmap of the items that a data holder has
+        known = {f"add or remove {unit.partition(' (')[0]}"}
+        if found["most"] and int(found["most"]) != promise["parameters"].get("items"):
+            yield f"the unit is {unit!r}, of {promise['parameters'].get('items')} items"
     if model in NEIGHBOURS and promise["neighbours"] not in known and not _row_local(promise):
         yield f"neighbours of the {model} model are not {promise['neighbours']!r}"
     persons = [name for name, c in case.columns.items() if c["role"] in ("person", "identifier")]
-    if model != "syntactic" and persons:
+    drawn = promise["parameters"].get("method") == "SampledGeneralization"  # the schema of a table, like syntactic ones
+    if model != "syntactic" and persons and not drawn:
         yield f"columns {persons} are part of the release"
     if unit == "one row" and any("given person" in s or "one person is" in s for s in made.said):
         yield "a promise about rows speaks of a person"
@@ -109,9 +115,10 @@ def _amount(line: dict[str, Any]) -> Any:
 
 
 def total(lines: list[dict[str, Any]], kind: str = "sequential") -> Any:
-    """Steps on the same rows add up; disjoint ones cost as much as the dearest."""
+    """Steps on the same rows add up; disjoint ones cost as much as the dearest; pure ones cost (Σε)²/2 in ρ."""
     amounts = [_amount(line) for line in lines]
-    return max(amounts, default=Fraction(0)) if kind == "parallel" else sum(amounts, Fraction(0))
+    found = max(amounts, default=Fraction(0)) if kind == "parallel" else sum(amounts, Fraction(0))
+    return found * found / 2 if kind == "pure" else found
 
 
 def walk(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -123,12 +130,12 @@ def walk(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def _ledger(case: Case) -> Objections:
     promise = case.promise
-    for line in walk(promise["ledger"]):
+    for line, unit in walk_units(promise["ledger"], promise["accounting"]):
         if line.get("parts") and total(line["parts"], line["kind"]) != _amount(line):
             yield f"the parts of {line['label']!r} do not add up to {line['amount']}"
         if _amount(line) <= 0:
             yield f"{line['label']!r} cost nothing"
-        yield from _drawn(promise, line)
+        yield from _drawn(promise, line, unit)
     spent = total(promise["ledger"])
     stated = math.inf if promise["spent"] == "inf" else Fraction(promise["spent"])
     if spent != stated:
@@ -136,13 +143,40 @@ def _ledger(case: Case) -> Objections:
     if promise["model"] == "syntactic":
         if promise["epsilon"] is not None or promise["ledger"]:
             yield "a syntactic promise has no epsilon"
+    elif promise["accounting"] == "rho":
+        level = _of_rho(float(spent), promise["delta"])
+        if not level * (1 - 1e-9) <= case.epsilon <= level * (1 + 1e-6):
+            yield f"ρ = {float(spent)} at δ = {promise['delta']} is ε = {level}, not {case.epsilon}"
     elif case.epsilon != float(spent):
         yield f"epsilon {case.epsilon} is not what was spent, {float(spent)}"
-    if promise["accounting"] != "epsilon" or promise["delta"]:
+    deltas = [Fraction(d.get("delta", 0)) for line in walk(promise["ledger"]) for d in line.get("draws", ())]
+    if promise["accounting"] == "epsilon" and float(sum(deltas, Fraction(0))) != promise["delta"]:
+        yield f"the steps add up to δ = {float(sum(deltas))}, {promise['delta']} is stated"
+    if promise["accounting"] not in ("epsilon", "rho"):
         yield "an unknown accounting"
 
 
-def _drawn(promise: dict[str, Any], line: dict[str, Any]) -> Objections:
+def walk_units(lines: list[dict[str, Any]], unit: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """All lines with the unit they are paid in: parts of a pure group are in ε."""
+    for line in lines:
+        yield line, unit
+        yield from walk_units(line.get("parts", []), "epsilon" if line["kind"] == "pure" else unit)
+
+
+def _of_rho(rho: float, delta: float) -> float:
+    """The least ε of ρ-zCDP at δ over orders of Rényi divergence (Canonne, Kamath and Steinke 2020, proposition 12)."""
+
+    def level(a: float) -> float:
+        return a * rho + math.log1p(-1 / a) - math.log(delta * a) / (a - 1)
+
+    low, high = 1 + 1e-9, 2 + 10 * math.sqrt(-math.log(delta) / rho)
+    for _ in range(300):  # falls, then rises
+        third = (high - low) / 3
+        low, high = (low, high - third) if level(low + third) < level(high - third) else (low + third, high)
+    return max(0.0, level((low + high) / 2))
+
+
+def _drawn(promise: dict[str, Any], line: dict[str, Any], unit: str) -> Objections:
     """Recompute the price of a step from the noise that was drawn for it."""
     said = [name for name in ("parts", "draws", "unused", "external") if line.get(name)]
     if len(said) != 1:
@@ -151,18 +185,29 @@ def _drawn(promise: dict[str, Any], line: dict[str, Any]) -> Objections:
     if said == ["external"] and promise["model"] == "central":
         yield f"nothing says what was drawn for {line['label']!r}"
     for draw in line.get("draws", ()):
-        price, amount = _price(draw), float(_amount(line))
+        price, amount = _price(draw, unit), float(_amount(line))
         if price > amount * (1 + 1e-12):
             yield f"{line['label']!r} cost {amount}, and its noise is worth {price}"
         if draw["law"] in ("laplace", "max-norm", "choice") and price < amount * (1 - 1e-12):
             yield f"{line['label']!r} paid {amount} for noise that is worth {price}"
         persons = people_hidden(promise)
+        if draw["law"] == "gaussian":  # what counts is a sum of squares, largest where all rows are in one cell
+            persons *= persons
         if persons and draw["rows"] != persons and line["label"] != "rows per person":
             yield f"{line['label']!r} is for {draw['rows']} rows of a person, who has {persons}"
 
 
-def _price(draw: dict[str, Any]) -> float:
-    """The epsilon that noise costs by its scale and by how far one unit moves what it was added to."""
+def _price(draw: dict[str, Any], unit: str) -> float:
+    """The price of noise by its scale and by how far one unit moves what it was added to; a pure ε is ε²/2 in ρ."""
+    if draw["law"] == "gaussian":
+        if unit != "rho":
+            return math.inf
+        return float(Fraction(draw["l2_squared"]) * draw["rows"] / (2 * Fraction(draw["scale"]) ** 2))
+    level = _level(draw)
+    return level if unit == "epsilon" else level**2 / (8 if draw["law"] == "choice" else 2)
+
+
+def _level(draw: dict[str, Any]) -> float:
     if "epsilon" in draw:
         return float(Fraction(draw["epsilon"]))
     scale, rows = float(Fraction(draw["scale"])), draw["rows"]
@@ -177,14 +222,15 @@ def _price(draw: dict[str, Any]) -> float:
     return rows * (math.sqrt(moves) if draw["law"] == "isotropic" else moves) / scale
 
 
-def _line_text(line: dict[str, Any]) -> str:
+def _line_text(line: dict[str, Any], unit: str = "epsilon") -> str:
     """A line in words; amounts with six digits."""
-    text = f"{line['label']} {float(_amount(line)):.6g}"
+    text = f"{line['label']} {'ρ ' * (unit == 'rho')}{float(_amount(line)):.6g}"
     parts = line.get("parts")
     if not parts:
         return text + (" (one price over disjoint cells)" if line["kind"] == "parallel" else "")
-    joint = "the dearest of" if line["kind"] == "parallel" else "the sum of"
-    return f"{text} ({joint} {', '.join(map(_line_text, parts))})"
+    joint = {"parallel": "the dearest of", "pure": "half the square of the sum of epsilons"}
+    inner = "epsilon" if line["kind"] == "pure" else unit
+    return f"{text} ({joint.get(line['kind'], 'the sum of')} {', '.join(_line_text(p, inner) for p in parts)})"
 
 
 # ---- the text of the guarantee
@@ -204,7 +250,8 @@ def _text(case: Case) -> Objections:
         return
     parts = [f" The unit of privacy is {promise['unit']}."]
     if promise["ledger"]:
-        parts.append(f" It was spent on {'; '.join(map(_line_text, promise['ledger']))}.")
+        lines = [_line_text(line, promise["accounting"]) for line in promise["ledger"]]
+        parts.append(f" It was spent on {'; '.join(lines)}.")
     if charged := promise["parameters"].get("account"):
         parts.append(f" It was charged to the account {charged['dataset']!r}, at {charged['head']}.")
     if promise["assumptions"]:
@@ -238,11 +285,16 @@ def _unit(case: Case) -> Objections:
         most = case.epsilon * (facts["bits"] + 1)
         if not spent or float(spent[1]) < most * (1 - 1e-12):
             yield f"a lifetime costs {most}, more than is said: {unit!r}"
-    elif not people_hidden(case.promise) and unit not in (
-        "one row",
-        "one person",
-        "one report of one user",
-        "one user's trajectory",
+    elif (
+        not people_hidden(case.promise)
+        and not _ITEMS.fullmatch(unit)
+        and unit
+        not in (
+            "one row",
+            "one person",
+            "one report of one user",
+            "one user's trajectory",
+        )
     ):
         yield f"an unknown unit: {unit!r}"
 
@@ -254,6 +306,8 @@ def _number(value: Any) -> float:
 def _promised(case: Case, m: re.Match[str]) -> Objections:
     if m["model"] != case.promise["model"] or m["neighbours"] != case.promise["neighbours"]:
         yield "the text names another model or relation than the record"
+    if float(m.groupdict().get("delta") or 0) != case.promise["delta"]:
+        yield f"the text promises δ = {m['delta']}, the record {case.promise['delta']}"
     if m["level"] != m["again"] or not case.epsilon <= float(m["level"]) <= case.epsilon * 1.0001:
         yield f"the text promises {m['level']}, the record {case.epsilon}"
     if m["factor"] != "a number beyond all bounds":
@@ -318,6 +372,13 @@ PROMISES: list[tuple[str, Check]] = [
         r"This release satisfies (?P<level>[\d.e+-]+)-differential privacy in the (?P<model>\w+) model \(neighbours: "
         r"(?P<neighbours>.+?)\): no outcome is more than e\^(?P<again>[\d.e+-]+) = (?P<factor>[\d.e+]+|a number beyond "
         r"all bounds) times as likely for one neighbour as for the other\.",
+        _promised,
+    ),
+    (
+        r"This release satisfies \((?P<level>[\d.e+-]+), (?P<delta>[\d.e+-]+)\)-differential privacy in the "
+        r"(?P<model>\w+) model \(neighbours: (?P<neighbours>.+?)\): no outcome is more than e\^(?P<again>[\d.e+-]+) = "
+        r"(?P<factor>[\d.e+]+|a number beyond all bounds) times as likely for one neighbour as for the other, up to a "
+        r"probability of (?P=delta)\.",
         _promised,
     ),
     (r"This release carries NO privacy guarantee \(epsilon is infinite\)\.", _infinite),

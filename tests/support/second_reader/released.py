@@ -155,7 +155,7 @@ def _leaves(case: Case, stored: dict[str, Any], arrays: dict[str, Any]) -> Objec
         if facts["n_cells"] != math.prod(p + o for p, o in zip(facts["parts"], own, strict=True)):
             yield f"{facts['parts']} parts are not {facts['n_cells']} cells"
         price = next(line["amount"] for line in case.promise["ledger"] if line["label"] == "cells")
-        if not facts["leaf_means"] and price != "inf":
+        if not facts["leaf_means"] and price != "inf" and case.promise["accounting"] == "epsilon":
             # Discrete Laplace noise of scale 1/ε: what a count that moves by one needs; a person moves it by rows.
             moves = re.search(r"at most ([\d,]+) used", case.promise["unit"])
             level = float(Fraction(price)) / (int(moves[1].replace(",", "")) if moves else 1)
@@ -262,6 +262,11 @@ def _numbers(column: Any) -> Any:
     return column.cast(pa.float64()).to_numpy()
 
 
+def escaped(case: Case, text: str) -> str:
+    """A text as it is written: where the promise says so, with an apostrophe before what a spreadsheet would run."""
+    return "'" + text if case.facts.get("formulas") == "escaped" and text[:1] in ("=", "+", "-", "@") else text
+
+
 def no_metadata(table: Any) -> Objections:
     """Nothing of the input's form travels with a table."""
     for key in table.schema.metadata or {}:
@@ -282,7 +287,8 @@ def _noisy(case: Case) -> Objections:
         if not table.num_rows:
             continue
         if "categories" in column:
-            odd = set(map(str, table[name].to_pylist())) - {str(c) for c in column["categories"]}
+            said = {escaped(case, str(c)) for c in column["categories"]}
+            odd = set(map(str, table[name].to_pylist())) - said
             if odd:
                 yield f"{name} holds {odd}, which is not declared"
             continue
@@ -325,7 +331,7 @@ def _rates(case: Case) -> Objections:
     own = [line for line in lines if not line["label"].startswith("category of ")]
     level = float(sum(Fraction(line["amount"]) for line in own)) if "inf" not in str(own) else math.inf
     for name, amount in facts.get("category_epsilon", {}).items():
-        if {"label": f"category of '{name}'", "amount": amount, "kind": "sequential"} not in lines:
+        if (f"category of '{name}'", amount) not in [(line["label"], line["amount"]) for line in lines]:
             yield f"the budget of category {name} is not in the ledger"
     if "epsilon_each" in facts and own:
         if facts["epsilon_each"] != "inf" and Fraction(facts["epsilon_each"]) * facts["reported"] != Fraction(

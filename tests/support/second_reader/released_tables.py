@@ -136,6 +136,8 @@ def _classes(
 def _together(case: Case, cells: list[Any]) -> Objections:
     """What is told apart with the earlier table: groups of equal cell now and equal fate then hold k rows."""
     facts, before = case.facts, case.made.extra.get("before")
+    if "given" in case.made.extra:
+        return  # `combined` follows everyone from the one input table to the other
     if bool(before) != bool(facts.get("earlier_releases")):
         yield "earlier releases are told wrongly"
     if before:

@@ -150,6 +150,32 @@ def _strength(low: float, high: float) -> Check:
 def _spent(case: Case, m: re.Match[str]) -> Objections:
     if m["spent"] != case.promise["spent"] or m["spent"] != str(total(case.promise["ledger"])):
         yield f"it is {case.promise['spent']}"
+    if m["how"].startswith("zCDP") != (case.promise["accounting"] == "rho"):
+        yield f"it is in {case.promise['accounting']}"
+    if m["how"] == "pure ε" or m["delta"]:
+        yield from _delta(case, m["delta"])
+
+
+def _delta(case: Case, text: str | None) -> Objections:
+    if (_float(text) if text else 0.0) != case.promise["delta"]:
+        yield f"δ is {case.promise['delta']}"
+
+
+def _but_for(case: Case, m: re.Match[str]) -> Objections:
+    yield from _people(case, m)
+    yield from _delta(case, m["delta"])
+
+
+def _loss_but_for(case: Case, m: re.Match[str]) -> Objections:
+    yield from _loss(case, m)
+    yield from _delta(case, m["delta"])
+
+
+def _at_delta(case: Case, m: re.Match[str]) -> Objections:
+    """A level is a bound: it may be rounded up, and never down."""
+    yield from _delta(case, m["delta"])
+    if not case.epsilon <= _float(m["level"]) <= case.epsilon * 1.0001:
+        yield f"it is {case.epsilon}"
 
 
 def _same(case: Case, m: re.Match[str]) -> Objections:
@@ -278,6 +304,13 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"the categories of a column were bought from the rows before, at a price of their own, which adds to this one: .+",
      "what was bought before is the schema's word"),
     (r"no person is in more than one of the merged tables \(declared by the user\)", _disjoint),
+    (r"levels, hierarchies, widths, thresholds and grid were fixed without looking at the rows",
+     "how levels were chosen is not in the bytes"),
+    (r"nothing else about these rows leaves: not how many there are, who was drawn, or what was left out",
+     "what else leaves is not in the bytes"),
+    (r"the declared columns, bounds and categories are public and were not chosen by looking at the data",
+     "what is public is the user's word"),
+    (r"no privacy rests on the hash key, which is public", "a caveat: it promises nothing"),
     # ---- assumptions, local
     (r"every user sends one report", _only("local")),
     (r"every user sends one report: r reports cost r times epsilon, and linked ones let the noise be averaged away",
@@ -333,6 +366,9 @@ SENTENCES: list[tuple[str, Check | str]] = [
      r"likely in the one case as in the other\.", _factor),
     (rf"Whether or not (?P<unit>one person, .+\)), is in the table, every possible release is almost equally likely: at most "
      rf"{_TIMES} times as likely in the one case as in the other\.", _people),
+    (rf"Whether or not (?P<unit>one row|one person, .+\)),? is in the table, every possible release is almost equally likely: at "
+     rf"most {_TIMES} times as likely in the one case as in the other\. This holds but for events of a total probability of "
+     rf"(?P<delta>{_NUM})\.", _but_for),
     (r"So nobody who reads the release can be much surer than before that a given row is in the table, .+", _rows_only),
     (r"So nobody who reads the release can be much surer than before that a given person is in the table, .+", _people_only),
     (r"Of people with more rows than were used, those that count were drawn at random; counts are of the rows that were used, "
@@ -367,7 +403,10 @@ SENTENCES: list[tuple[str, Check | str]] = [
      _only("syntactic", output="sample")),
     (r"for all neighbours x, x′ and all sets S:  P\[M\(x\) ∈ S\] <= exp\((?P<loss>.+)\) · P\[M\(x′\) ∈ S\]", _loss),
     (r"neighbours: (?P<what>.+)", _neighbours),
-    (r"spent, exactly: (?P<spent>\S+) \(pure ε\)", _spent),
+    (r"for all neighbours x, x′ and all sets S:  P\[M\(x\) ∈ S\] <= exp\((?P<loss>.+)\) · P\[M\(x′\) ∈ S\] \+ (?P<delta>\S+)",
+     _loss_but_for),
+    (r"spent, exactly: (?P<spent>\S+) \((?P<how>pure ε|zCDP, ρ|ε, beside δ = (?P<delta>\S+))\)", _spent),
+    (rf"ε at δ = (?P<delta>{_NUM}): (?P<level>{_NUM})", _at_delta),
     (r"(?P<name>rate|noise_rate|rounding|diameter|step): (?P<value>.+)", _same),
     (rf"radius: (?P<value>{_NUM}|none)", _reaches),
     (rf"epsilon_at_diameter: (?P<value>{_NUM}|∞)", _no_less),

@@ -301,12 +301,17 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
         return f"<UserLedger: {len(self._life.users):,} users, {float(self._lifetime):.6g} each for life>"
 
 
+def check_ledger(ledger: Any) -> None:
+    """Refuse what keeps no account of users."""
+    if not isinstance(ledger, UserLedger):
+        raise InvalidType("ledger", type(ledger).__name__, "a UserLedger, with users", "ledger=UserLedger(lifetime=10)")
+
+
 def charge_rows(
     ledger: Any, users: Any, rows: int, guarantee: Guarantee, period: Any, metric: str | None = None
 ) -> None:
     """Charge what a guarantee says for every row of a table."""
-    if not isinstance(ledger, UserLedger):
-        raise InvalidType("ledger", type(ledger).__name__, "a UserLedger, with users", "ledger=UserLedger(lifetime=10)")
+    check_ledger(ledger)
     names = read_names(users)
     if len(names) != rows:
         raise InvalidArgument("users", f"{len(names)} of them", f"one per row, {rows}", "users=table['user']")
