@@ -18,7 +18,15 @@ SOURCE = Path(__file__).parents[2] / "src" / "discreet"
 
 #: Where promises are made. What only reads releases (plots, studies, pages) is not here.
 ROOMS = ("noise", "engines", "mechanisms", "synopses", "clustering", "local", "metric", "anonymity")
-LEDGERS = ("core.ledger", "core.zcdp", "local.repeated.report_ledger", "metric.users.user_ledger")
+LEDGERS = (
+    "core.ledger",
+    "core.budget.zcdp",
+    "core.budget.prices",
+    "core.budget.draws",
+    "core.budget.lines",
+    "local.repeated.report_ledger",
+    "metric.users.user_ledger",
+)
 #: Left out, each with the reason: what is worked out here from a release or from public values stays within the promise
 #: whatever it does, or no promise is made yet.
 AFTERWARDS = {

@@ -58,7 +58,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "ledgers": (
-        ("accounts", "core.ledger", "core.zcdp", "local.repeated.report_ledger", "metric.users.user_ledger"),
+        ("accounts", "core.ledger", "core.budget", "local.repeated.report_ledger", "metric.users.user_ledger"),
         (
             "core/test_ledger.py",
             "accounts/test_charging_an_account.py",
@@ -169,11 +169,11 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "noise/test_noise_samples.py",
             "noise/test_exponential.py",
             "noise/test_quantiles.py",
-            "noise/test_bounds.py",
+            "mechanisms/test_bounds.py",
             "laws/test_bounds_law.py",
             "laws/test_categories_law.py",
             "laws/test_zcdp_releases.py",
-            "noise/test_categories.py",
+            "mechanisms/test_categories.py",
             "noise/test_max_norm.py",
             "synopses/test_grid_lazy.py",
         ),
