@@ -63,7 +63,9 @@ def test_every_pair_of_features_releases_what_is_promised(given: dict[str, str],
 @pytest.mark.slow
 def test_every_triple_of_features_releases_what_is_promised(tmp_path: Path) -> None:
     wrong: dict[str, str] = {}
-    for number, given in enumerate(cover(FACTORS, 3, possible)):
+    triples = cover(FACTORS, 3, possible)
+    assert f"and {len(triples)} every triple" in str(__doc__)
+    for number, given in enumerate(triples):
         try:
             _released(given, tmp_path / str(number))
         except (AssertionError, DiscreetError) as error:
