@@ -99,7 +99,7 @@ class Gate:
     @classmethod
     def open(
         cls,
-        wanted: Wanted | Approx,
+        wanted: Wanted | Approx | float,
         *,
         gaussian: bool = False,
         unit: Any = None,
@@ -113,8 +113,8 @@ class Gate:
 
         Parameters
         ----------
-        wanted : Wanted or Approx
-            The budget, for one unit.
+        wanted : float, Wanted or Approx
+            The budget, for one unit; a number is an ε.
         gaussian : bool, default False
             Whether to spend it in ρ.
         unit : "row" or Person
@@ -134,6 +134,7 @@ class Gate:
         BudgetExceeded
             If ``ledger`` does not hold the budget.
         """
+        wanted = wanted if isinstance(wanted, (Wanted, Approx)) else Wanted.read(wanted, None, None)
         own, stream = cls._ledger(wanted, gaussian=gaussian), noise.generator(random_state)
         charged = reserve(ledger, job, own, unit=unit, asked=asked, artifact=artifact)
         book = _Book(own, stream, unit if isinstance(unit, Person) else None)
