@@ -164,3 +164,23 @@ def test_a_table_that_cannot_be_written_leaves_no_house_file(tmp_path: Path) -> 
         with pytest.raises(dc.errors.DataSourceError, match="a table is written as"):
             act()
     assert [place.name for place in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_threads_that_share_a_history_release_one_after_the_other(tmp_path: Path) -> None:
+    """Both tables know of each other: the later one was checked with the earlier one."""
+    domain = dc.Domain({"age": {"bounds": [0, 120], "role": "quasi-identifier"}, "who": {"role": "identifier"}})
+    people = pa.table({"age": [20, 21, 22, 60, 61, 62] * 4, "who": [f"p{i}" for i in range(24)]})
+    history = dc.anonymity.History(tmp_path / "people.history")
+
+    def release(name: str) -> None:
+        with history:
+            made = dc.anonymity.DensityTree(k=2, domain=domain).fit_transform(people, previous=history)
+            made.save(tmp_path / f"{name}.csv", history=history)
+
+    threads = [threading.Thread(target=release, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(len(entry.earlier) for entry in history.entries) == list(range(len(history.entries)))
+    assert len({entry.number for entry in history.entries}) == len(history.entries) >= 1

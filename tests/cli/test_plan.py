@@ -13,6 +13,7 @@ from sklearn.cluster import KMeans
 import discreet as dc
 from discreet.cli import app
 from discreet.cli.plan import sparkline
+from discreet.core.budget.zcdp import zcdp_to_epsilon
 from discreet.planning import CURVE, outlook
 from discreet.reporting.pages.plan import page
 
@@ -191,7 +192,7 @@ def test_columns_come_from_a_schema_and_the_budget_may_be_in_rho(
     given = ("plan", "-n", 5000, "--schema", schema, "--rho", 0.05, "--delta", 1e-6, "--json")
     found = json.loads(shell(capsys, *given))
     assert (found["d"], found["delta"]) == (2, 1e-6)
-    assert found["epsilon"] == pytest.approx(dc.core.zcdp.zcdp_to_epsilon(0.05, 1e-6))
+    assert found["epsilon"] == pytest.approx(zcdp_to_epsilon(0.05, 1e-6))
 
 
 @pytest.mark.parametrize(

@@ -208,10 +208,10 @@ def test_the_table_reads_well() -> None:
         leaves.spend("late", 0.97)
     assert str(ledger).splitlines() == [
         "step       composition  epsilon",
-        "size       sequential      0.03",
+        "size       external        0.03",
         "leaves     parallel        0.97",
-        "  early    sequential       0.5",
-        "  late     sequential      0.97",
+        "  early    external         0.5",
+        "  late     external        0.97",
         "spent                         1",
         "remaining                     0",
     ]

@@ -14,7 +14,7 @@ import discreet as dc
 from discreet.core.budget.draws import Draw
 from discreet.core.budget.prices import Epsilon, Rho, Wanted
 from discreet.core.unit import Person
-from discreet.errors import BudgetExceeded, FormatError
+from discreet.errors import BudgetExceeded, FormatError, InvalidArgument
 from discreet.mechanisms import COUNT, Gate, ManyRuns, Moves, PrivTreeTests, law_for
 from gates import gate_of, hold_of
 
@@ -219,3 +219,48 @@ def test_laws_of_plans_are_those_of_draws() -> None:
         noisy = hold_of(price).numbers(NONE)
         assert noisy.law == law_for(price, COUNT)
         assert noisy.variance == law_for(price).variance
+
+
+def test_a_line_is_filled_with_numbers_or_vectors_once() -> None:
+    gate = Gate.open(1.0, random_state=1)
+    line = gate.hold("cells", gate.left)
+    line.numbers(np.zeros(3, np.int64))
+    with pytest.raises(RuntimeError, match="drawn already"):
+        line.numbers(np.zeros(3, np.int64), Moves(l1=2))
+    with pytest.raises(RuntimeError, match="drawn already"):
+        line.choose([1, 2], 1)
+
+
+def test_a_ledger_states_the_seed_and_the_unit_of_what_it_paid_for() -> None:
+    rows = np.random.default_rng(0).random((50, 2))
+    ledger = dc.Ledger(epsilon=3)
+    dc.GridSynopsis(1.0, (0, 1), 2, ledger=ledger, random_state=1).fit(rows)
+    ledger.spend("my own", 0.5)
+    promise = dc.Guarantee.from_ledger(ledger, model="central")
+    assert promise.seeded
+    assert [line.external for line in promise.ledger] == [False, True]
+    assert "external" in str(ledger)
+    with pytest.raises(InvalidArgument, match="unit"):
+        dc.Guarantee.from_ledger(ledger, model="central", unit="one person, with all their rows")
+
+
+@pytest.mark.parametrize("given", [{"epsilon": 1}, {"rho": 1, "delta": 1e-6}])
+def test_a_ledger_in_another_unit_holds_no_lines_of_the_release(given: dict[str, Any]) -> None:
+    ledger = dc.Ledger(**given)
+    budget = {"rho": 0.01, "delta": 1e-6, "epsilon": None} if "epsilon" in given else {"epsilon": 1.0}
+    if "epsilon" in given:
+        ledger = dc.Ledger(epsilon=1, delta=1e-6)
+    domain = {f"x{i}": (0, 1) for i in range(6)}
+    rows = np.random.default_rng(0).random((50, 6))
+    dc.MarginalSynopsis(domain=domain, ledger=ledger, random_state=1, **budget).fit(rows)
+    (line,) = dc.Guarantee.from_ledger(ledger, model="central").ledger
+    assert line.external
+
+
+def test_rows_of_a_list_are_read_one_by_one() -> None:
+    """One odd record changes nothing for the others."""
+    domain = dc.Domain({"age": (0, 10), "cost": (0, 10)})
+    for odd in ((1, 2), {"cost": 2, "age": 1}, None, (), "text", 7):
+        for rows in ([{"age": 1, "cost": 2}] * 9, [(1, 2)] * 9):
+            made = dc.GridSynopsis(math.inf, domain, rule=2).fit([*rows, odd]).synopsis_
+            assert made.weights[0] >= 9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -313,3 +314,11 @@ def test_the_theta_of_a_grid_is_told_with_its_rule():
         for rule, theta in (("eugkm", 3), ("eugkm", 10), ("rugnik", 3))
     ]
     assert told == [3.0, None, None]
+
+
+@pytest.mark.parametrize("epsilon", [1e3, 1e6, 1e30])
+@pytest.mark.parametrize("options", [{"rule": "rugnik-adaptive"}, {"rule": 3, "leaf_means": True}])
+def test_immense_budgets_make_a_release(epsilon: float, options: dict[str, Any]) -> None:
+    rows = np.random.default_rng(0).random((500, 2))
+    made = dc.GridSynopsis(epsilon, (0, 1), **options, random_state=1).fit(rows).synopsis_
+    assert made.total == pytest.approx(500, abs=1)

@@ -365,3 +365,13 @@ def test_shares_above_a_privtree_are_those_of_their_committed_tuning():
     better, no_worse = held["summary"][label]["cost"], held["summary"][label]["boxes"]
     assert better[2] < 1  # than 0.35, 0.15, 0.50, by more than its interval
     assert no_worse[0] <= 1
+
+
+def test_grids_of_nodes_follow_the_nodes_also_where_some_are_too_narrow() -> None:
+    """A category of three is one cell wide in some nodes, which keep their numbers among new ones."""
+    rng = np.random.default_rng(0)
+    rows = pa.table({"x": rng.random(40_000), "y": rng.random(40_000), "c": rng.choice(["a", "b", "d"], 40_000)})
+    domain = dc.Domain({"x": (0, 1), "y": (0, 1), "c": ["a", "b", "d"]})
+    for seed in range(3):
+        tree = dc.TreeSynopsis(100.0, domain, "uniform", random_state=seed).fit(rows)
+        assert tree.synopsis_.total == pytest.approx(40_000, rel=0.05)

@@ -27,7 +27,7 @@ from discreet.core.facts import told_of
 from discreet.core.figures import SURE_DELTA, rule_text
 from discreet.core.ledger import KINDS, Kind, Ledger, Line, Scope, add_up, spending
 from discreet.core.unit import unit_to_plain
-from discreet.errors import DiscreetError, FormatError, InvalidType
+from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 
 __all__ = ["Budget", "Guarantee", "Ledger", "Line", "Scope", "add_up", "epsilon_to_zcdp", "zcdp_to_epsilon"]
 
@@ -138,6 +138,15 @@ class Guarantee:
         unknown = set(details) - {f.name for f in fields(cls)}
         if unknown:
             raise InvalidType("details", sorted(unknown), "fields of a Guarantee", 'unit="one row"')
+        units = {entry.promised_to for entry in ledger.releases}
+        stated = details.get("unit", *(units if len(units) == 1 else ["one row"]))
+        if units - {stated}:
+            raise InvalidArgument(
+                "unit", stated, f"the unit of all releases that the ledger paid for ({', '.join(sorted(units))})",
+                "one ledger per unit",
+            )  # fmt: skip
+        details["unit"] = stated
+        details["seeded"] = bool(details.get("seeded")) or any(entry.seeded for entry in ledger.releases)
         return cls(model=model, ledger=ledger.lines, accounting=ledger.unit, delta=ledger.delta, **details)
 
     @classmethod

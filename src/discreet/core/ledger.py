@@ -30,11 +30,16 @@ class Entry:
     def __init__(self, label: str, amount: Exact, kind: Kind, *, unused: bool = False, law: str = "") -> None:
         self.label, self.amount, self.kind, self.unused, self.law = label, amount, kind, unused, law
         self.draws: list[Draw] = []
+        #: What the price is in, and what a release that it paid for promises: to whom, and whether it can be repeated.
+        self.counted_in, self.promised_to, self.seeded = "epsilon", "", False
         #: The lines of a release that this one paid for as a whole.
         self.parts: tuple[Line, ...] = ()
 
-    def detail(self, lines: tuple[Line, ...]) -> None:
+    def detail(self, lines: tuple[Line, ...], accounting: str, unit: str, *, seeded: bool) -> None:
         """Put the lines of the release that this charge paid for below it, if they are in its unit."""
+        self.promised_to, self.seeded = unit, seeded
+        if accounting != self.counted_in:
+            return
         spent = add_up(lines)
         if self.amount != math.inf and spent < self.amount:
             lines = (*lines, Line("unused", self.amount - spent, unused=True))
@@ -136,6 +141,7 @@ class Scope:
             for place, total in self._after(label, amount):
                 place._total = total
             entry = Entry(label, amount, kind, unused=unused, law=law)
+            entry.counted_in = self.unit
             self._append(label, entry)
             self._ledger._delta_spent += share
         return entry
@@ -311,7 +317,7 @@ class Ledger(Scope):
     0.75
     >>> print(ledger)
     step       composition   epsilon
-    count      sequential       0.25
+    count      external         0.25
     spent                       0.25
     remaining                   0.75
     """
@@ -350,6 +356,11 @@ class Ledger(Scope):
     def delta(self) -> float:
         """The δ of the guarantee: the one given with ρ, or what the steps of an ε ledger have added up to."""
         return float(self._delta_spent if self._unit == "epsilon" else self._delta)
+
+    @property
+    def releases(self) -> list[Entry]:
+        """The charges of whole releases, which say to whom they promise and whether they were seeded."""
+        return [entry for entry in self._parts if isinstance(entry, Entry) and entry.promised_to]
 
     @property
     def delta_limit(self) -> Fraction:
@@ -397,11 +408,14 @@ class Ledger(Scope):
     def rows(self) -> list[tuple[str, str, str]]:
         """Return the readable table: step, composition, cost; groups indented."""
         body = [
-            ("  " * depth + line.label, line.kind, _short(line.amount))
+            ("  " * depth + line.label, "external" if line.external else line.kind, _short(line.amount))
             for top in self.lines
             for depth, line in top.walk()
         ]
-        return [*body, ("spent", "", _short(self._total)), ("remaining", "", _short(self.remaining.exact))]
+        ends = [("spent", "", _short(self._total)), ("remaining", "", _short(self.remaining.exact))]
+        if self._delta_spent:
+            ends.append(("delta spent", f"of {_short(self._delta)}", _short(self._delta_spent)))
+        return [*body, *ends]
 
     def __str__(self) -> str:
         table = [("step", "composition", self.unit), *self.rows()]

@@ -496,7 +496,7 @@ class Gate:
         if self._book.reserved is not None:
             self._book.reserved.book(promise)
         elif self._book.charged is not None:
-            self._book.charged.detail(promise.ledger)
+            self._book.charged.detail(promise.ledger, promise.accounting, promise.unit, seeded=promise.seeded)
         return promise
 
     def settle(self) -> None:
@@ -517,15 +517,20 @@ class Hold:
 
     def __init__(self, gate: Gate, entry: Entry, price: Price, per: str = "row") -> None:
         self._gate, self._entry, self.price, self._per = gate, entry, price, per
+        self._filled: set[str] = set()
 
     def law(self, moves: Moves, dimension: int = 1) -> Law:
         """Return the law of the noise for what one row moves."""
         return law_for(self.price, moves, dimension)
 
-    def drawing(self, draw: Draw) -> Any:
-        """State the draw in the line; draw within the ``with`` statement that takes it."""
-        if any((draw.law, draw.moves) == (known.law, known.moves) for known in self._entry.draws):
+    def drawing(self, draw: Draw, form: str = "") -> Any:
+        """State the draw in the line; draw within the ``with`` statement that takes it.
+
+        A line is filled once: with numbers, with vectors, or with both, on disjoint cells (``form``).
+        """
+        if form in self._filled or (self._filled and not form):
             raise RuntimeError(f"the noise of {self._entry.label!r} was drawn already")
+        self._filled.add(form)
         self._entry.draws.append(draw)
         return watch.reason(self._gate._book.stream, draw)
 
@@ -539,7 +544,7 @@ class Hold:
             price = price * Fraction(gate._rows(Rho), rows)
         law = law_for(price, moves)
         size = found.shape if isinstance(found, np.ndarray) else None
-        with self.drawing(law.draw(rows, 1 if size is None else math.prod(size))):
+        with self.drawing(law.draw(rows, 1 if size is None else math.prod(size)), "numbers"):
             return Noisy(found + _drawn(law, size, gate._book.stream), law)
 
     def choose(self, scores: Any, span: int, sizes: Any = None) -> int:
@@ -557,7 +562,7 @@ class Hold:
         gate, found = self._gate, table() if callable(table) else table
         law = self.law(moves, found.shape[1])
         unit = Rho if isinstance(self.price, Rho) else Epsilon
-        with self.drawing(law.draw(gate._rows(unit), len(found))):
+        with self.drawing(law.draw(gate._rows(unit), len(found)), "vectors"):
             drawn = _drawn(law, found.shape, gate._book.stream)
         drawn += found
         return Noisy(drawn, law)

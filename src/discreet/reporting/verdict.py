@@ -181,6 +181,11 @@ def _ledger(promise: Guarantee, found: Findings) -> None:
             found.add("ledger", True, f"{told} up to the stated {promise.spent.exact} ({promise.accounting})")
     said = "SEEDED: the noise can be repeated; it must not be published" if promise.seeded else "not seeded"
     found.add("seed", None if promise.seeded else True, said)
+    external = sum(line.external for top in promise.ledger for _, line in top.walk())
+    if external:
+        steps = "1 step was" if external == 1 else f"{external} steps were"
+        detail = f"not checkable: {steps} charged by hand (external); which noise was drawn for them rests on the maker"
+        found.add("draws", None, detail)
 
 
 def _promise(data: bytes, found: Findings) -> Guarantee:

@@ -168,7 +168,7 @@ def open_release(
     wanted = Wanted.read(epsilon, rho, delta, n_rows)
     share, public, stream = _shared(wanted, random_state, n_rows, size_share)
     check_ledger(ledger)
-    source = engines.open(table(X, _declared_width(domain)), dialect=dialect_of(domain))
+    source = engines.open(table(X, _declared_width(domain), _declared_names(domain)), dialect=dialect_of(domain))
     if isinstance(domain, tuple):
         source.check_numbers()
     declared = as_domain(domain, source.names)
@@ -323,18 +323,18 @@ def bind(source: engines.Source, declared: Domain, axes: Domain) -> engines.Sour
     return engines.open(source, axes if source.named and declared.named else declared)
 
 
-def table(X: Any, width: int | None = None) -> Any:
+def table(X: Any, width: int | None = None, names: Sequence[str] = ()) -> Any:
     """Return what `engines.open` can read: lists become arrays, and what is not a table is refused by its form.
 
-    ``width`` is the number of declared columns, if it is known. Without it the first row of a list that is a sequence
-    tells it.
+    ``width`` is the number of declared columns, if it is known, and ``names`` what they are called. Without a width the
+    first row of a list that is a sequence tells it.
     """
     # Of the type: a frame of Spark Connect takes any name for a column.
     if hasattr(type(X), "toarray") and hasattr(type(X), "nnz"):
         raise InvalidType("X", type(X), "a dense table; sparse input is not supported", "X=X.toarray()")
     if isinstance(X, (list, tuple)):
         paths = len(X) > 0 and all(isinstance(x, (str, Path)) for x in X)
-        return X if paths or engines.is_records(X) else _listed(X, width)
+        return X if paths or (engines.is_records(X) and not names) else _listed(X, width, names)
     # Objects that know how to become an array but are no table of a library the engines know by name.
     if hasattr(X, "__array__") and not any(hasattr(X, name) for name in ("columns", "to_frame")):
         X = np.asarray(X)
@@ -350,13 +350,16 @@ def table(X: Any, width: int | None = None) -> Any:
     return X
 
 
-def _listed(rows: Sequence[Any], width: int | None) -> npt.NDArray[np.object_]:
+def _listed(rows: Sequence[Any], width: int | None, names: Sequence[str] = ()) -> npt.NDArray[np.object_]:
     """Lay lists out as an array of objects: NumPy would find one type for all rows, by all of their values.
 
-    A row that is not a sequence is a row of one value. A row of another length than the columns is missing altogether,
-    and causes no error: neighbouring tables must not differ in whether a call fails. Two lists are refused for their
-    form, as an array of that shape would be: a flat list for several columns, and rows that all have one other length.
+    Every row is read by itself, so that no row changes how others are read. A mapping is read by the names of the
+    declared columns. A row that is not a sequence is a row of one value. A row of another length than the columns is
+    missing altogether. Two lists are refused for their form, as an array of that shape would be: a flat list for
+    several columns, and rows that all have one other length.
     """
+    if names:
+        rows = [[row.get(name) for name in names] if isinstance(row, Mapping) else row for row in rows]
     first = next((row for row in rows if _is_row(row)), None)
     if first is None and any(row is not None for row in rows) and width != 1:
         fix = "Reshape your data: X=np.reshape(X, (-1, 1)) for one column"
@@ -380,6 +383,13 @@ def _is_row(value: Any) -> bool:
     return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
+def _declared_names(domain: Any) -> list[str]:
+    """Return what the declared columns are called; nothing where they have no names."""
+    if isinstance(domain, Domain):
+        return list(domain.names) if domain.named else []
+    return [str(name) for name in domain] if isinstance(domain, Mapping) else []
+
+
 def _declared_width(domain: Any) -> int | None:
     """Return the number of columns that a user's ``domain`` declares, None where two scalars hold for any number."""
     if isinstance(domain, (Domain, Mapping)):
@@ -393,7 +403,7 @@ def _declared_width(domain: Any) -> int | None:
 def note_columns(estimator: Any, X: Any) -> None:
     """Set what scikit-learn expects an estimator to remember of its columns: their number, and names if any."""
     domain = getattr(estimator, "domain", None)
-    source = engines.open(table(X, _declared_width(domain)), dialect=dialect_of(domain))
+    source = engines.open(table(X, _declared_width(domain), _declared_names(domain)), dialect=dialect_of(domain))
     estimator.n_features_in_ = len(source.names)
     # Polars has names that are texts, and of a lazy frame it warns whoever asks for them.
     names = () if hasattr(type(X), "collect_schema") else getattr(X, "columns", ())

@@ -15,6 +15,8 @@ from discreet.mechanisms import Hold, Law, Moves, law_for
 
 #: S: the fixed-point steps of half a box, as `Source.sums` counts them.
 FIXED_POINT = 1024
+#: How many times finer than the fixed point a lattice can be.
+MOST_FINE = 2**20
 #: Guess of the root mean square of a leaf's true offset, in half widths; sets how far noisy means are shrunk.
 TYPICAL_OFFSET = 0.25
 
@@ -94,12 +96,13 @@ def publish(
 def means_law(price: Price, n_axes: int) -> tuple[int, Law]:
     """Return the law of the noise for counts and means, and how many times finer than the fixed point its lattice is.
 
-    With an immense ε the lattice is made finer until its noise has the room the sampler needs.
+    With an immense ε the lattice is made finer until its noise has the room the sampler needs. Beyond `MOST_FINE` sums
+    of rows would not fit 64 bits, and the law cannot be drawn.
     """
     finer = 1
     while True:
         law = law_for(price, _moves(finer * FIXED_POINT, n_axes), n_axes + 1)
-        if not law.too_narrow:
+        if not law.too_narrow or finer >= MOST_FINE:
             return finer, law
         finer *= 2
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -97,15 +98,19 @@ class History:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).expanduser().absolute()
         self._handle: int | None = None
+        self._owner = 0  # the process that holds the lock: a forked one has the handle, and not the lock
+        self._guard = threading.RLock()  # for threads that share this object
         self._inside = False
 
     def __enter__(self) -> History:
+        self._guard.acquire()
         self._inside = True
         return self
 
     def __exit__(self, *_: object) -> None:
         self._inside = False
         self._unlock()
+        self._guard.release()
 
     @property
     def entries(self) -> list[Entry]:
@@ -231,16 +236,19 @@ class History:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Hold the lock; inside a ``with`` block of the user until its end."""
-        if self._handle is not None:
-            yield
-            return
-        self._handle = self._lock()
-        try:
-            self._settle()
-            yield
-        finally:
-            if not self._inside:
-                self._unlock()
+        with self._guard:
+            if self._handle is not None and self._owner == os.getpid():
+                yield
+                return
+            if self._handle is not None:  # the parent's, which keeps its lock
+                os.close(self._handle)
+            self._handle, self._owner = self._lock(), os.getpid()
+            try:
+                self._settle()
+                yield
+            finally:
+                if not self._inside:
+                    self._unlock()
 
     def _lock(self) -> int:
         if fcntl is None:  # pragma: no cover - Windows
@@ -261,7 +269,7 @@ class History:
         return handle
 
     def _unlock(self) -> None:
-        if self._handle is not None:
+        if self._handle is not None and self._owner == os.getpid():
             fcntl.flock(self._handle, fcntl.LOCK_UN)  # closing is not enough where a child was forked meanwhile
             os.close(self._handle)
             self._handle = None

@@ -130,7 +130,7 @@ def spending(lines: Sequence[Line], unit: str, names: Sequence[str], kind: Kind 
             how = {"parallel": "the dearest of", "pure": "half the square of the sum of epsilons"}
             told[str(i)] = f"{text} ({how.get(line.kind, 'the sum of')} {parts})"
         else:
-            told[str(i)] = text + " (one price over disjoint cells)" * joint
+            told[str(i)] = text + " (one price over disjoint cells)" * joint + " (external)" * line.external
     return list(told.values())
 
 

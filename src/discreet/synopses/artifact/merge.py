@@ -75,7 +75,8 @@ def joint_promise(a: Guarantee, b: Guarantee, disjoint_people: bool) -> Guarante
         neighbours=a.neighbours,
         ledger=lines,
         accounting=a.accounting,
-        delta=a.delta,
+        # The δ of (ε, δ) steps adds up, also where people are disjoint. In zCDP it is where ε is stated.
+        delta=a.delta if a.accounting == "rho" else a.delta + b.delta,
         parameters={
             "method": "merge",
             "disjoint_people": disjoint_people,

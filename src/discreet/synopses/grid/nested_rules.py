@@ -41,6 +41,9 @@ import numpy as np
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.synopses.grid.rules import as_continuous, numbers, rising_root, rugnik_bound, rugnik_root
 
+#: Beyond this ε a count has no noise worth a rule, and its variance underflows.
+CLEAR = 100.0
+
 
 def nested_bound(m: float, first: float, share: float, n: float, epsilon: float, d: int, k: int) -> float:
     """Return F: of ``m``^d cells in two levels, the first of ``first`` parts per axis, without its factor d r²/K.
@@ -83,7 +86,7 @@ def nested_first(n: float, epsilon: float, d: int, k: int) -> int:
     >>> nested_first(1e5, 1.0, d=2, k=8), nested_first(1e5, 1.0, d=4, k=8), nested_first(1000, 0.1, d=2, k=8)
     (18, 6, 1)
     """
-    n, epsilon, d, k = numbers(n, epsilon, d, k)
+    n, epsilon, d, k = numbers(n, min(epsilon, CLEAR), d, k)
     side, share = math.pow(k, 1 / d), 2 / (d + 2)
     # F along the best m1 and α for each m: C m^p + (2/m) √(n/3)/κ + n/(3 m²).
     power, start = d * d / (2 * d + 4), 32 * side**2 / (3 * d**4)
@@ -126,7 +129,7 @@ def nested_parts(rows: FloatArray, first: float, epsilon: float, d: int, k: int,
     if thinned <= 0:
         return np.ones(len(rows), np.int64)
     q = math.pow(thinned, (d + 2) / d) / first**2
-    m = nested_root(q, first, 2 / (d + 2), epsilon, d, k, len(rows))
+    m = nested_root(q, first, 2 / (d + 2), min(epsilon, CLEAR), d, k, len(rows))
     rate = math.pow(math.pow(m, d) / thinned, (d + 2) / d)
     while True:
         weight = rate * rows

@@ -110,8 +110,10 @@ class GrowingTree:
     def grid(self, nodes: IntArray, parts: IntArray, order: IntArray) -> IntArray:
         """Cut nodes into ``parts`` (a row a node, a column an axis) along all axes, one by one in this order."""
         owner, children = nodes, nodes
+        place = np.zeros(int(nodes.max(initial=0)) + 1, np.int64)
+        place[nodes] = np.arange(len(nodes))  # nodes need not ascend: one that is too narrow to cut keeps its number
         for j in order.tolist():
-            index = np.searchsorted(nodes, owner)  # nodes ascend
+            index = place[owner]
             n_cuts = np.minimum(parts[index, j], self.width(children, j)) - 1
             wide = n_cuts > 0
             if not wide.any():
