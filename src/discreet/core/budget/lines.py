@@ -113,7 +113,7 @@ def spending(lines: Sequence[Line], unit: str, names: Sequence[str], kind: Kind 
     Examples
     --------
     >>> spending([Line("a", Fraction(1, 4)), Line("cells", Fraction(1, 2), "parallel")], "rho", [])
-    ['a ρ 0.25', 'cells ρ 0.5 (one price over disjoint cells)']
+    ['a ρ 0.25 (external)', 'cells ρ 0.5 (one price over disjoint cells) (external)']
     """
     sign = "ρ " if unit == "rho" else ""
     alike = [_sort(line, names) if kind == "sequential" else "" for line in lines]
