@@ -115,3 +115,22 @@ def test_a_later_release_of_nobody_is_refused() -> None:
     first = leaves(0.2).transform(JANUARY)
     with pytest.raises(InvalidArgument, match="5 records added"):
         tree.transform(rows([(20, 100), *((20, 201 + j) for j in range(4))]), previous=first)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_what_is_said_of_passed_on_columns_counts_released_rows_alone(tmp_path: Path, suffix: str) -> None:
+    """Four suppressed rows repeat values that are unique among the released ones."""
+    age = [*[i % 50 for i in range(200)], 97, 97, 98, 98]
+    table = pa.table({"age": age, "cost": [*map(float, range(200)), 0.0, 1.0, 2.0, 3.0]})
+    domain = Domain(
+        {
+            "age": {"kind": "integer", "bounds": [0, 100], "role": "quasi-identifier"},
+            "cost": {"bounds": [0, 1000], "role": "sensitive"},
+        }
+    )
+    model = dc.anonymity.Generalization(k=10, domain=domain).fit(table)
+    release = model.transform(table)
+    written = model.transform_file(table, tmp_path / f"safe.{suffix}")
+    assert release.suppressed == 4
+    assert release.guarantee.parameters["nearly_unique"] == {"cost": 1.0}
+    assert written.guarantee.parameters["nearly_unique"] == {"cost": 1.0}

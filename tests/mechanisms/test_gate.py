@@ -16,6 +16,7 @@ from discreet.core.budget.prices import Epsilon, Rho, Wanted
 from discreet.core.unit import Person
 from discreet.errors import BudgetExceeded, FormatError, InvalidArgument
 from discreet.mechanisms import COUNT, Gate, ManyRuns, Moves, PrivTreeTests, law_for
+from discreet.mechanisms import gate as gate_file
 from gates import gate_of, hold_of
 
 HALF = Fraction(1, 2)
@@ -264,3 +265,23 @@ def test_rows_of_a_list_are_read_one_by_one() -> None:
         for rows in ([{"age": 1, "cost": 2}] * 9, [(1, 2)] * 9):
             made = dc.GridSynopsis(math.inf, domain, rule=2).fit([*rows, odd]).synopsis_
             assert made.weights[0] >= 9
+
+
+@pytest.mark.parametrize("spans", [Fraction(3), [Fraction(3), Fraction(3)]])
+def test_choices_in_boxes_run_at_the_rate_of_their_price(spans: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[Any, Any]] = []
+    real = gate_file.rate
+    monkeypatch.setattr(gate_file, "rate", lambda epsilon, span: seen.append((epsilon, span)) or real(epsilon, span))
+    gate = Gate.open(1.0, random_state=1)
+    gate.choose_each("cuts", np.zeros((2, 4)), np.ones((2, 4), np.int64), gate.left, spans)
+    assert seen == [(Fraction(1), Fraction(3))]
+
+
+def test_an_approximate_step_costs_its_epsilon_and_delta() -> None:
+    ledger = dc.Ledger(epsilon=1, delta=1e-6)
+    dc.private_categories(["a"] * 50, list(range(50)), epsilon=0.5, delta=5e-7, ledger=ledger, rng=1)
+    assert (ledger.spent, ledger.delta) == (0.5, 5e-7)
+    (line,) = ledger.lines
+    assert [(draw.law, draw.epsilon, float(draw.delta)) for draw in line.parts[0].draws] == [
+        ("selection", Fraction(1, 2), 5e-7)
+    ]

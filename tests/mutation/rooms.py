@@ -12,6 +12,11 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("mechanisms",),
         (
             "mechanisms/test_gate.py",
+            "mechanisms/test_bounds.py",
+            "mechanisms/test_categories.py",
+            "laws/test_categories_law.py",
+            "laws/test_sampled_classes_law.py",
+            "local/test_distinct.py",
             "laws/test_published_scales.py",
             "laws/test_bought_answers.py",
             "laws/test_privtree_draws.py",
@@ -60,6 +65,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ledgers": (
         ("accounts", "core.ledger", "core.budget", "local.repeated.report_ledger", "metric.users.user_ledger"),
         (
+            "core/test_prices.py",
             "core/test_ledger.py",
             "accounts/test_charging_an_account.py",
             "accounts/test_releases_together.py",
@@ -117,6 +123,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "oracles": (
         (
             "local",
+            "noise.reports.laws",
             "noise.reports.coins",
             "noise.reports._coin_kernels",
             "noise.reports.coin_bytes",
@@ -131,6 +138,10 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "local/test_oracles.py",
             "local/test_local_hashing.py",
             "local/test_projective.py",
+            "local/test_report_laws.py",
+            "local/test_sketches.py",
+            "local/test_bit_flip.py",
+            "local/test_heavy.py",
         ),
     ),
     "distinct": (
@@ -149,6 +160,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "local.repeated.bit_flip",
             "local.repeated.rappor",
+            "local.repeated.rappor_law",
             "local.repeated.memo",
             "noise.reports.stored",
             "noise.reports._prf_kernels",
