@@ -183,8 +183,8 @@ def _ledger(promise: Guarantee, found: Findings) -> None:
     found.add("seed", None if promise.seeded else True, said)
     external = sum(line.external for top in promise.ledger for _, line in top.walk())
     if external:
-        steps = "1 step was" if external == 1 else f"{external} steps were"
-        detail = f"not checkable: {steps} charged by hand (external); which noise was drawn for them rests on the maker"
+        those = "1 step was" if external == 1 else f"{external} steps were"
+        detail = f"not checkable: {those} charged by hand (external); which noise was drawn for them rests on the maker"
         found.add("draws", None, detail)
 
 
