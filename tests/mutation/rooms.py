@@ -139,6 +139,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "local/test_local_hashing.py",
             "local/test_projective.py",
             "local/test_report_laws.py",
+            "local/test_numbers.py",
             "local/test_sketches.py",
             "local/test_bit_flip.py",
             "local/test_heavy.py",
