@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import discreet as dc
+from discreet import noise
 from discreet.core.guarantee import Guarantee
 from discreet.local import Task
 from discreet.local.mechanism import mechanisms
@@ -291,3 +293,15 @@ def test_nothing_is_promised_of_a_law_that_tells_more_than_it_says() -> None:
         Guarantee.of_law(Careless(Fraction(1), 2), model="local")
     turned = FlipLaw(Fraction(1)).ratio({"flip": Fraction(99, 100)})
     assert turned == 99
+
+
+def test_which_numbers_are_sent_and_what_is_sent_is_drawn_for_every_device() -> None:
+    vector = dc.local.MeanVector(5.0, low=[0, 0, 0, 0], high=[1, 1, 1, 1])
+    (_, law), *_ = vector.randomiser.parts
+    stream = noise.generator(1)
+    chosen = law.chosen(200, stream)
+    assert len(np.unique(chosen, axis=0)) == 6  # all pairs of four numbers
+    assert (law.chosen(200, stream) != chosen).any()
+    first, second = (law.draw(np.full(200, 1), stream) for _ in range(2))
+    assert len(np.unique(first)) > 1
+    assert (first != second).any()
