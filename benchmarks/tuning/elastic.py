@@ -2,7 +2,7 @@
 
     python -m benchmarks.tuning.elastic [--maps 6]
 
-Maps are drawn at random, the same in every run: towns of many sizes on open land, some of them made of single houses
+Maps are drawn at random, the same in every run: towns of many sizes on open land, some of them made of single records
 with nobody between. Every candidate runs on every one of them at two levels. The score is the mean error by people over
 that of the values in use, as a geometric mean with its 95 % interval over maps and levels (paired). A value in use
 stays unless another one is better by more than its interval and takes hardly longer. Real maps play no part.

@@ -294,7 +294,7 @@ def clusters_after_noise() -> str:
             better = f"{sum(g['mean'] > 0 for g in gains)} of {len(gains)}"
             above, below = (sum(g["interval"][0] > 0 for g in gains), sum(g["interval"][1] < 0 for g in gains))
             rows.append([title, words, better, str(above), str(below)])
-    heads = ["`NoisyKMeans` against", "measured by", "better on average", "interval above 0", "interval below 0"]
+    heads = ["`DenoisingKMeans` against", "measured by", "better on average", "interval above 0", "interval below 0"]
     return table(heads, rows)
 
 

@@ -21,7 +21,7 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
 import discreet as dc
-from discreet.clustering import NoisyKMeans, weighted_kmeans
+from discreet.clustering import DenoisingKMeans, weighted_kmeans
 from discreet.clustering.kmeans import nearest
 from discreet.clustering.noisy import deconvolution
 from discreet.evaluation import Spread, nicv
@@ -114,7 +114,7 @@ def scores(X: np.ndarray, reference: KMeans, centers: np.ndarray) -> tuple[float
 
 def table(draws: int = 20) -> dict:
     """The table of deconvolution on four blobs: a fresh table and fresh noise in every draw."""
-    names = ["noisy", "clipped", "remapped", "grid", "NoisyKMeans"]
+    names = ["noisy", "clipped", "remapped", "grid", "DenoisingKMeans"]
     low, high = -np.ones(2), np.ones(2)
     places = deconvolution.grid(low, high, 31)
     out = []
@@ -128,7 +128,7 @@ def table(draws: int = 20) -> dict:
             remapped = (f * weights) @ places / (f @ weights)[:, None]
             sets = [kmeans(x, 4, 5).cluster_centers_ for x in (Z, np.clip(Z, -1, 1), remapped)]
             sets.append(weighted_kmeans(places, weights, 4).centers)
-            sets.append(NoisyKMeans(4, law, domain=(-1, 1)).fit(Z).cluster_centers_)
+            sets.append(DenoisingKMeans(4, law, domain=(-1, 1)).fit(Z).cluster_centers_)
             runs.append([x for centers in sets for x in scores(X, reference, centers)])
         for j, (name, column) in enumerate(
             zip(names, np.array(runs).reshape(draws, -1, 2).swapaxes(0, 1), strict=True)
@@ -219,7 +219,7 @@ def cells(draws: int = 20, names: list[str] | None = None) -> dict:
             for s in range(draws):
                 X, k = make(s)
                 reference, Z = kmeans(X, k), noisy(X, rate, 1000 + s)
-                aware = NoisyKMeans(k, float(rate), domain=(-1, 1)).fit(Z)
+                aware = DenoisingKMeans(k, float(rate), domain=(-1, 1)).fit(Z)
                 plain, clipped = kmeans(Z, k), kmeans(np.clip(Z, -1, 1), k)
                 labels = (plain.labels_, clipped.labels_, aware.labels_)
                 sets = (plain.cluster_centers_, clipped.cluster_centers_, aware.cluster_centers_)
@@ -255,7 +255,7 @@ def speed() -> dict:
         data = dc.datasets.mixture(100_000, d, k, random_state=0)
         mechanism = dc.metric.NDLaplace(1, 0.1, data.domain, random_state=0)
         Z = mechanism.transform(data.X)
-        estimator = NoisyKMeans(k, mechanism.law, domain=data.domain, scale="domain")
+        estimator = DenoisingKMeans(k, mechanism.law, domain=data.domain, scale="domain")
         estimator.fit(Z[:500])
         taken = _measure.seconds(lambda e=estimator, z=Z: e.fit(z), repeat=1, warm=False)
         plain = kmeans(Z, k).cluster_centers_

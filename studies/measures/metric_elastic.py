@@ -51,7 +51,7 @@ def main() -> None:
         results.append(_facts(name, np.full(len(people), law.expected_error), crowds, tenth))
     for name, density in [(PUBLIC, (public, np.ones(len(public)))), *_released(data.domain, public, args.synopses)]:
         results.append(_elastic(name, data.domain, units, density, public, people, tenth))
-    facts = {"level": LEVEL, "crowd": CROWD, "cells": CELLS, "public": len(public), "people": len(people)}
+    facts = {"level": LEVEL, "min_people": CROWD, "cells": CELLS, "public": len(public), "people": len(people)}
     save("metric_elastic", {**facts, "results": results})
     _draw(results)
 

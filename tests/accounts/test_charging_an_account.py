@@ -259,7 +259,7 @@ def test_no_more_is_booked_than_was_reserved(account: dc.Account) -> None:
         ({"epsilon": 1, "delta": 1}, "delta"),
         ({"epsilon": 1, "delta": -1e-9}, "delta"),
         ({"epsilon": 1, "dataset": " "}, "dataset"),
-        ({"epsilon": 1, "unit": "house"}, "unit"),
+        ({"epsilon": 1, "unit": "record"}, "unit"),
     ],
 )
 def test_limits_that_mean_nothing_are_refused(tmp_path: Path, given: dict[str, Any], name: str) -> None:

@@ -127,7 +127,7 @@ def test_a_second_stream_moves_nothing_in_the_first() -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_anonymous_rows_are_shuffled_unless_they_stay_in_the_house(name: str) -> None:
+def test_anonymous_rows_are_shuffled_unless_they_stay_in_the_record(name: str) -> None:
     method = METHODS[name]
     # Relaxed cells overlap: they have no place for a record of another table.
     transform = method.fit_transform if name == "relaxed" else method.fit(people()).transform

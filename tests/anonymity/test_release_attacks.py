@@ -61,7 +61,7 @@ class Town:
         rng, ids = self.rng, np.array(list(self.rows))
         what = rng.integers(0, 8)
         cells = collections.defaultdict(list)
-        for name, cell in zip(last.house.identifier("id").to_pylist(), last.house.cell.tolist(), strict=True):
+        for name, cell in zip(last.record.identifier("id").to_pylist(), last.record.cell.tolist(), strict=True):
             if int(name) in self.rows:
                 cells[cell].append(int(name))
         crowd = cells[list(cells)[int(rng.integers(len(cells)))]] if cells else []
@@ -166,8 +166,8 @@ def test_a_thousand_pairs_and_two_hundred_chains_single_nobody_out() -> None:
     assert attacked(range(20_000, 20_200), 5)[0] > 160
 
 
-def only_the_last(houses: Any, *others: Any) -> Any:
-    return READ_PAST(houses[-1:], *others)
+def only_the_last(records: Any, *others: Any) -> Any:
+    return READ_PAST(records[-1:], *others)
 
 
 def k_alone(self: Any, history: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A later release: what stays hides as well as what comes and goes, and the house file stays in the house."""
+"""A later release: what stays hides as well as what comes and goes, and the release record stays inside the organisation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet import Domain
-from discreet.anonymity import DensityTree, Generalization, House, Microaggregation, Mondrian, Release
+from discreet.anonymity import DensityTree, Generalization, Microaggregation, Mondrian, Release, ReleaseRecord
 from discreet.anonymity.release.together import _records
 from discreet.core.guarantee import Guarantee
 from discreet.errors import DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
@@ -93,12 +93,12 @@ def test_the_first_and_the_third_release_are_looked_at_together() -> None:
     assert first.cells.n_cells == 1
     second = tree.transform(few([(70, 60 + j, f"d{j}") for j in range(8)]), previous=first)  # other people altogether
     third = [*stay, *mixed, *((20, 40 + j, f"d{9 + j}") for j in range(6)), *((70, 60 + j, f"d{j}") for j in range(8))]
-    assert tree.transform(few(third), previous=House.of(*_parts(second))).cells.n_cells == 2
+    assert tree.transform(few(third), previous=ReleaseRecord.of(*_parts(second))).cells.n_cells == 2
     assert tree.transform(few(third), previous=[first, second]).cells.n_cells == 1
 
 
 def _parts(release: Release) -> tuple[Any, ...]:
-    """A house file that forgot with which others its release was made."""
+    """A release record that forgot with which others its release was made."""
     kept = release._kept
     assert kept is not None
     return kept.table, release.cells, kept.required
@@ -109,7 +109,7 @@ def test_all_earlier_releases_are_asked_for() -> None:
     people = [(age, j, f"d{j % 50}") for j, age in enumerate([20] * 10 + [70] * 10)]
     first = tree.transform(few(people))
     second = tree.transform(few(people), previous=first)
-    assert second.house.earlier == (first.house.seal,)
+    assert second.record.earlier == (first.record.seal,)
     with pytest.raises(InvalidArgument, match="1 of those that the ones given were made with"):
         tree.transform(few(people), previous=second)
     third = tree.transform(few(people), previous=[second, first, first])
@@ -135,7 +135,9 @@ def test_the_promise_names_the_earlier_releases() -> None:
     third = tree.transform(few(more), previous=[first, second])
     assert "with the help of the 2 earlier releases" in str(third.guarantee)
     assert Guarantee.from_json(third.guarantee.to_json()) == third.guarantee
-    assert second.house.seal not in second.guarantee.to_json()  # a digest of who is in the table stays in the house
+    assert (
+        second.record.seal not in second.guarantee.to_json()
+    )  # a digest of who is in the table stays inside the organisation
 
 
 def test_each_table_keeps_its_own_rules() -> None:
@@ -227,8 +229,8 @@ def test_of_several_rows_alike_the_one_that_left_is_told_by_its_place(tmp_path: 
     february = [row for row in january if row[:2] not in ((1, "a"), (4, "a"))]
     tree = DensityTree(2, domain=VISITS).fit(visits(january))
     first = tree.transform(visits(january))
-    first.save_house(tmp_path / "january.house")
-    for previous in (first, tmp_path / "january.house"):
+    first.save_record(tmp_path / "january.record")
+    for previous in (first, tmp_path / "january.record"):
         with pytest.raises(InvalidArgument, match="2 records removed"):
             tree.transform(visits(february), previous=previous)
     # Nobody left: the same rows in another order, and one of them moved, are still the same ones.
@@ -266,18 +268,18 @@ def test_persons_with_several_rows_alike_are_attacked(seed: int) -> None:
         assert next(singled_out(held), None) is None, number
 
 
-def house(tmp_path: Path) -> tuple[Release, Path]:
+def record(tmp_path: Path) -> tuple[Release, Path]:
     release = halves(suppress=0.2).transform(few(JANUARY))
-    place = tmp_path / "january.house"
-    release.save_house(place)
+    place = tmp_path / "january.record"
+    release.save_record(place)
     return release, place
 
 
 def test_the_house_file_is_for_its_keeper(tmp_path: Path) -> None:
-    release, place = house(tmp_path)
+    release, place = record(tmp_path)
     assert stat.S_IMODE(os.stat(place).st_mode) == 0o600
-    read = House.load(place)
-    assert read.seal == release.house.seal
+    read = ReleaseRecord.load(place)
+    assert read.seal == release.record.seal
     assert read.n == 10
     rows = read.records.to_pylist()
     assert rows[0] == {
@@ -285,8 +287,8 @@ def test_the_house_file_is_for_its_keeper(tmp_path: Path) -> None:
     }  # fmt: skip
     assert rows[1]["published"] == "age " + release.table["age"][0].as_py()
     assert rows[1]["suppressed"] is False
-    facts = json.loads(pq.read_schema(place).metadata[b"discreet.house"])
-    assert facts["format"] == "discreet.house"
+    facts = json.loads(pq.read_schema(place).metadata[b"discreet.record"])
+    assert facts["format"] == "discreet.record"
     assert facts["format_version"] == 2
     assert facts["required"] == {"k": 5}
     assert "p100" not in repr(release) + repr(read) + release.guarantee.to_json()
@@ -297,23 +299,23 @@ def test_the_house_file_is_for_its_keeper(tmp_path: Path) -> None:
 
 
 def test_nobodys_name_travels_with_a_stored_release(tmp_path: Path) -> None:
-    release, _ = house(tmp_path)
+    release, _ = record(tmp_path)
     stored = pickle.dumps(release)
     assert b"p100" not in stored
     copy = pickle.loads(stored)
     assert copy.table.equals(release.table)
     with pytest.raises(InvalidArgument, match="where it was made"):
-        copy.house  # noqa: B018
+        copy.record  # noqa: B018
     release.save(tmp_path / "safe.parquet")
     assert b"p100" not in (tmp_path / "safe.parquet").read_bytes()
 
 
 def damaged(place: Path) -> Iterator[tuple[str, pa.Table]]:
     good = pq.read_table(place)
-    meta = json.loads(good.schema.metadata[b"discreet.house"])
+    meta = json.loads(good.schema.metadata[b"discreet.record"])
 
     def made(table: pa.Table, **facts: Any) -> pa.Table:
-        return table.replace_schema_metadata({b"discreet.house": json.dumps({**meta, **facts})})
+        return table.replace_schema_metadata({b"discreet.record": json.dumps({**meta, **facts})})
 
     yield "was changed", made(good.slice(1))
     yield "was changed", made(good.set_column(2, "cell", pa.array([1] * good.num_rows, pa.int64())))
@@ -321,21 +323,21 @@ def damaged(place: Path) -> Iterator[tuple[str, pa.Table]]:
     yield "was changed", made(good, earlier=["sha256:0"])
     yield "format_version 2", made(good, format_version=1)
     yield "damaged", made(good, required={"k": "many"})
-    yield "damaged", good.replace_schema_metadata({b"discreet.house": "{"})
-    yield "not a house file", good.replace_schema_metadata(None)
+    yield "damaged", good.replace_schema_metadata({b"discreet.record": "{"})
+    yield "not a release record", good.replace_schema_metadata(None)
 
 
 def test_a_changed_house_file_is_refused(tmp_path: Path) -> None:
-    _, place = house(tmp_path)
+    _, place = record(tmp_path)
     for what, table in damaged(place):
-        pq.write_table(table, tmp_path / "bad.house")
+        pq.write_table(table, tmp_path / "bad.record")
         with pytest.raises(FormatError, match=what):
-            House.load(tmp_path / "bad.house")
-    (tmp_path / "text.house").write_text("who,cell")
-    with pytest.raises(FormatError, match="not a house file"):
-        House.load(tmp_path / "text.house")
+            ReleaseRecord.load(tmp_path / "bad.record")
+    (tmp_path / "text.record").write_text("who,cell")
+    with pytest.raises(FormatError, match="not a release record"):
+        ReleaseRecord.load(tmp_path / "text.record")
     with pytest.raises(DataSourceError, match="cannot read"):
-        House.load(tmp_path / "absent.house")
+        ReleaseRecord.load(tmp_path / "absent.record")
 
 
 def test_what_cannot_be_followed_is_refused(tmp_path: Path) -> None:
@@ -344,23 +346,23 @@ def test_what_cannot_be_followed_is_refused(tmp_path: Path) -> None:
     release = model.fit_transform(few(JANUARY))
     named = halves().transform(few(JANUARY))
     with pytest.raises(SchemaError, match="names no identifier and no person"):
-        release.save_house(tmp_path / "x.house")
+        release.save_record(tmp_path / "x.record")
     with pytest.raises(SchemaError, match="names no identifier and no person"):
         model.transform(few(JANUARY), previous=named)
     with pytest.raises(InvalidType, match="previous"):
         halves().transform(few(JANUARY), previous=few(JANUARY))
     gap = few(JANUARY).set_column(1, "id", pa.array([None, *(f"p{i}" for i in range(9))]))
     with pytest.raises(SchemaError, match="1 rows have nothing in 'id'"):
-        halves().transform(gap).house  # noqa: B018
+        halves().transform(gap).record  # noqa: B018
     with pytest.raises(InvalidArgument, match="needs the table in memory"):
         halves().transform_file(few(JANUARY), tmp_path / "safe.csv", previous=named)
     others: list[Any] = [Generalization(5, domain=ONE), Mondrian(5, domain=ONE, mode="relaxed")]
     for other in others:
         with pytest.raises(InvalidArgument, match="previous must be left out"):
             other.fit_transform(few(JANUARY), previous=named)
-        assert other.fit_transform(few(JANUARY)).house.n == 10  # but what they release can be followed
+        assert other.fit_transform(few(JANUARY)).record.n == 10  # but what they release can be followed
     with pytest.raises(InvalidArgument, match="by cells"):
-        Microaggregation(5, domain=ONE).fit_transform(few(JANUARY)).house  # noqa: B018
+        Microaggregation(5, domain=ONE).fit_transform(few(JANUARY)).record  # noqa: B018
     person = Domain({**ONE.to_dict(), "id": {"categories": ["any"], "role": "person"}})
     with pytest.raises(InvalidArgument, match="k counts rows"):
         DensityTree(5, domain=person).fit_transform(few(JANUARY), previous=named)
@@ -418,12 +420,12 @@ def test_two_identifiers_and_no_person_are_refused_and_the_advice_works(tmp_path
     domain, _, january, february = months(two("identifier", **CASE), 0, lambda i, month: f"c{i}{month}")
     first = DensityTree(k=5, domain=domain).fit_transform(january)
     with pytest.raises(SchemaError, match=r"names 2 identifiers \('id', 'case'\) and no person") as refused:
-        first.save_house(tmp_path / "january.house")
+        first.save_record(tmp_path / "january.record")
     with pytest.raises(SchemaError, match="names 2 identifiers"):
-        DensityTree(k=5, domain=domain).fit_transform(february, previous=[House.of(*_parts(_one()))])
+        DensityTree(k=5, domain=domain).fit_transform(february, previous=[ReleaseRecord.of(*_parts(_one()))])
     advice = json.loads("{" + str(refused.value).partition("for example ")[2] + "}")
     typed = Domain({**domain.to_dict(), **advice})
-    assert DensityTree(k=5, domain=typed).fit_transform(january).house.identifiers == ("id",)
+    assert DensityTree(k=5, domain=typed).fit_transform(january).record.identifiers == ("id",)
 
 
 def _one() -> Release:
@@ -451,9 +453,9 @@ def test_people_who_are_declared_differently_are_not_followed(
         return DensityTree(k=5, domain=Domain({"age": age, "id": {**declared, "role": "identifier"}}))
 
     people = pa.table({"age": np.arange(60), "id": [f"{i + 1}" for i in range(60)]})
-    place = tmp_path / "january.house"
+    place = tmp_path / "january.record"
     first = tree(january).fit_transform(people)
-    first.save_house(place)
+    first.save_record(place)
     for previous in (first, place):
         with pytest.raises(InvalidArgument, match="releases that declare column 'id' as this one does"):
             tree(february).fit_transform(people, previous=previous)
@@ -468,5 +470,5 @@ def test_people_have_the_same_keys_whatever_type_a_month_keeps_them_in() -> None
         pa.array(number), pa.array(number.astype(float)), pa.array([f"0{i}\u200b" for i in number]),
         pa.array([str(i).translate({48 + d: 0xFF10 + d for d in range(10)}) for i in number]),
     ]  # fmt: skip
-    houses = [DensityTree(5, domain=domain).fit_transform(pa.table({"age": age, "id": c})).house for c in spelled]
-    assert all(house.identifier("id").equals(houses[0].identifier("id")) for house in houses)
+    records = [DensityTree(5, domain=domain).fit_transform(pa.table({"age": age, "id": c})).record for c in spelled]
+    assert all(record.identifier("id").equals(records[0].identifier("id")) for record in records)

@@ -159,13 +159,13 @@ def test_an_earlier_t_is_checked_by_the_hierarchy_it_was_promised_with(tmp_path:
 
     one = tree(far).fit_transform(table, order="input")
     assert tree(near).fit_transform(table).cells.n_cells > 1  # by itself the second table may be finer
-    one.save_house(tmp_path / "one.house")
-    two = tree(near).fit_transform(table, previous=tmp_path / "one.house", order="input")
+    one.save_record(tmp_path / "one.record")
+    two = tree(near).fit_transform(table, previous=tmp_path / "one.record", order="input")
     both = list(zip(one.table["age"].to_pylist(), two.table["age"].to_pylist(), strict=True))
     nested = {"ill": [["u", "v"], ["w", "z"]]}
     assert not check_classes(both, {"ill": ill}, k=3, t=0.3, t_kinds={"ill": "hierarchical"}, trees=nested)
-    required = {**one.house.required, "t": {"kind": "hierarchical", "most": 0.3}}  # as older house files have it
-    old = dc.anonymity.House(one.house.records, required, False, one.house.declared)
+    required = {**one.record.required, "t": {"kind": "hierarchical", "most": 0.3}}  # as older release records have it
+    old = dc.anonymity.ReleaseRecord(one.record.records, required, False, one.record.declared)
     with pytest.raises(InvalidArgument, match="does not hold"):
         tree(near).fit_transform(table, previous=old)
 
@@ -192,7 +192,7 @@ def test_a_row_lies_in_the_interval_that_is_printed_for_it() -> None:
             assert value < high or (text.endswith("]") and value == high)
 
 
-@pytest.mark.parametrize("before", [None, b"an older house file"])
+@pytest.mark.parametrize("before", [None, b"an older release record"])
 def test_a_release_that_is_refused_or_fails_leaves_nothing(
     before: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,9 +201,9 @@ def test_a_release_that_is_refused_or_fails_leaves_nothing(
         '[columns]\nid = {role = "identifier"}\nage = {bounds = [0, 99], role = "quasi-identifier"}\n'
     )
     if before is not None:
-        (tmp_path / "p.house").write_bytes(before)
+        (tmp_path / "p.record").write_bytes(before)
     there = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    wrong = {"release": "safe.dat", "house": "p.house"}
+    wrong = {"release": "safe.dat", "record": "p.record"}
     with pytest.raises(DiscreetError, match="written as"):
         dc.Job("anonymize", "p.csv", "s.toml", {"k": 5}, wrong, tmp_path).run()
     job = dc.Job("anonymize", "p.csv", "s.toml", {"k": 5}, {**wrong, "release": "safe.csv"}, tmp_path)
@@ -213,4 +213,4 @@ def test_a_release_that_is_refused_or_fails_leaves_nothing(
             job.run()
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == there
     job.run()
-    assert dc.anonymity.House.load(tmp_path / "p.house").n == 40
+    assert dc.anonymity.ReleaseRecord.load(tmp_path / "p.record").n == 40

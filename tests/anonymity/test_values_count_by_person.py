@@ -178,7 +178,7 @@ def test_a_file_written_in_two_passes_reaches_the_same(tmp_path: Path) -> None:
 def test_a_later_release_keeps_it_beside_an_earlier_one() -> None:
     rows = table(400)
     first = DensityTree(3, 2, domain=DOMAIN).fit_transform(rows.iloc[:300].assign(who=np.arange(300)))
-    assert first.house.rules.per_person
+    assert first.record.rules.per_person
 
 
 def test_a_class_one_value_short_of_l_is_not_fine() -> None:

@@ -59,7 +59,7 @@ schema {people.csv} -o new.toml
 schema check {schema.toml}
 anonymize {people.csv} --schema schema.toml --k 3 -o a.csv
 anonymize people.csv --schema {schema.toml} --k 3 -o a.csv
-anonymize named.csv --schema named.toml --k 3 --previous {house.parquet} -o a.csv
+anonymize named.csv --schema named.toml --k 3 --previous {record.parquet} -o a.csv
 synopsis people.csv --schema {schema.toml} --epsilon 1 -o x.parquet
 perturb people.csv --schema {schema.toml} --epsilon 1 --radius 1 -o x.csv
 synopsis people.csv --schema schema.toml --epsilon 1 --account {books.account} -o x.parquet
@@ -148,7 +148,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     whose = dc.Domain({"who": {"role": "identifier"}, **domain.to_dict()})
     whose.to_toml(folder / "named.toml")
     pa_csv.write_csv(named, folder / "named.csv")
-    dc.anonymity.DensityTree(k=3, domain=whose).fit_transform(named).save_house(folder / "house.parquet")
+    dc.anonymity.DensityTree(k=3, domain=whose).fit_transform(named).save_record(folder / "record.parquet")
     dc.Account.create(folder / "books.account", dataset="people", epsilon=9)
     for name, text in {
         "labels.txt": "u\nv\n",

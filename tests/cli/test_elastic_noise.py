@@ -38,13 +38,13 @@ def test_a_table_is_perturbed_with_a_density_from_a_file(folder: Path, density: 
     target = folder / f"noisy-{density}.csv"
     found = run(
         "perturb", folder / "homes.csv", "--schema", folder / "schema.toml", "--epsilon", 1, "--method", "elastic",
-        "--density", folder / density, "--crowd", 50, "--cells", 64, "-o", target,
+        "--density", folder / density, "--min-people", 50, "--cells", 64, "-o", target,
     )  # fmt: skip
     assert found.exit_code == 0, found.output
     assert "50 people or more" in " ".join(found.output.split())
     promise = json.loads(Path(f"{target}.guarantee.json").read_text())
     facts = promise["parameters"]
-    assert (facts["mechanism"], facts["crowd"]) == ("ElasticLaplace", 50)
+    assert (facts["mechanism"], facts["min_people"]) == ("ElasticLaplace", 50)
     assert facts["density"]["origin"] == ("public places" if density.endswith("csv") else "a released synopsis")
     if density == "people.csv":
         assert facts["density"]["people"] == pytest.approx(1000)
@@ -63,7 +63,7 @@ def test_without_a_density_the_option_is_named(folder: Path) -> None:
 def test_a_raster_of_numbers_stands_for_its_squares_and_a_column_of_numbers_is_not_passed_over(folder: Path) -> None:
     rows = [f"{x},{y},{900 if x < 4 and y < 4 else 4}" for x in np.arange(0.5, 10) for y in np.arange(0.5, 10)]
     job = ("perturb", folder / "homes.csv", "--schema", folder / "schema.toml", "--epsilon", 1, "--method", "elastic")
-    job += ("--crowd", 50, "--cells", 64, "-o", folder / "raster.csv", "--density", folder / "census.csv")
+    job += ("--min-people", 50, "--cells", 64, "-o", folder / "raster.csv", "--density", folder / "census.csv")
     folder.joinpath("census.csv").write_text("x,y,residents\n" + "\n".join(rows) + "\n")
     with pytest.raises(DiscreetError, match="has no column 'weight', the people of a place; call 'residents' so"):
         run(*job)

@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
 
 import discreet as dc
-from discreet.clustering import NoisyKMeans, cluster_after_noise
+from discreet.clustering import DenoisingKMeans, cluster_after_noise
 from discreet.clustering.noisy import _kernels, deconvolution
 from discreet.clustering.noisy.mixture import FORMS, Components, NoisyRecords, width_nodes
 from discreet.errors import InvalidArgument, InvalidType
@@ -122,7 +122,7 @@ def test_it_beats_k_means_of_the_noisy_records(d, rate, n, least):
         rng = np.random.default_rng(seed)
         _, _, X = four_clusters(n, d, rng)
         Z = X + laplace(rng, n, d, rate)
-        aware = NoisyKMeans(4, rate, domain=(0, 1)).fit(Z).cluster_centers_
+        aware = DenoisingKMeans(4, rate, domain=(0, 1)).fit(Z).cluster_centers_
         plain = KMeans(4, n_init=10, random_state=0).fit(Z).cluster_centers_
         gains.append(math.log(nicv(X, plain) / nicv(X, aware)))
     assert np.mean(gains) > least
@@ -132,7 +132,7 @@ def test_without_noise_it_is_k_means():
     rng = np.random.default_rng(0)
     _, _, X = four_clusters(500, 2, rng)
     Z = X + laplace(rng, 500, 2, 1e4)
-    aware = NoisyKMeans(4, 1e4, method="clusters").fit(Z)
+    aware = DenoisingKMeans(4, 1e4, method="clusters").fit(Z)
     best = KMeans(4, n_init=10, random_state=0).fit(X)
     assert nicv(X, aware.cluster_centers_) == pytest.approx(best.inertia_ / 500, rel=1e-3)
     assert adjusted_rand_score(aware.labels_, best.labels_) == 1.0
@@ -143,7 +143,7 @@ def test_noisy_records_are_labelled_better_than_by_the_nearest_centre_of_k_means
     rng = np.random.default_rng(5)
     _, labels, X = four_clusters(2000, 2, rng)
     Z = X + laplace(rng, 2000, 2, 10)
-    aware = NoisyKMeans(4, 10.0, domain=(0, 1)).fit(Z)
+    aware = DenoisingKMeans(4, 10.0, domain=(0, 1)).fit(Z)
     plain = KMeans(4, n_init=10, random_state=0).fit(Z)
     assert adjusted_rand_score(labels, aware.labels_) >= adjusted_rand_score(labels, plain.labels_) - 0.01
     assert (aware.predict(Z) == aware.labels_).all()
@@ -157,7 +157,7 @@ def test_a_product_law_is_deconvolved_in_few_and_in_many_columns():
             rng = np.random.default_rng(seed)
             _, _, X = four_clusters(800, d, rng)
             Z = X + rng.laplace(size=X.shape) * scales
-            aware = NoisyKMeans(4, PerColumn(scales), domain=(0, 1)).fit(Z)
+            aware = DenoisingKMeans(4, PerColumn(scales), domain=(0, 1)).fit(Z)
             assert aware.method_ == "places"
             plain = KMeans(4, n_init=10, random_state=0).fit(Z).cluster_centers_
             gains.append(math.log(nicv(X, plain) / nicv(X, aware.cluster_centers_)))
@@ -170,8 +170,8 @@ def test_units_of_the_columns_do_not_matter_under_scale_domain():
     Z = X + laplace(rng, 300, 2, 10)
     widths = np.array([1000.0, 0.01])
     domain = dc.Domain({"a": (0, 1000), "b": (0, 0.01)})
-    one = NoisyKMeans(4, 10.0, domain=(0, 1)).fit(Z)
-    other = NoisyKMeans(4, 10.0, domain=domain, scale="domain").fit(Z * widths)
+    one = DenoisingKMeans(4, 10.0, domain=(0, 1)).fit(Z)
+    other = DenoisingKMeans(4, 10.0, domain=domain, scale="domain").fit(Z * widths)
     assert other.cluster_centers_ / widths == pytest.approx(one.cluster_centers_, abs=1e-6)
 
 
@@ -179,23 +179,23 @@ def test_it_is_a_function_of_noisy_records_and_public_facts():
     """Same noisy records, same answer; and no argument through which a raw record could come."""
     rng = np.random.default_rng(7)
     Z = rng.normal(size=(200, 2))
-    a, b = (NoisyKMeans(3, 2.0, domain=(-3, 3)).fit(Z.copy()) for _ in range(2))
+    a, b = (DenoisingKMeans(3, 2.0, domain=(-3, 3)).fit(Z.copy()) for _ in range(2))
     assert (a.cluster_centers_ == b.cluster_centers_).all()
     assert set(a.get_params()) == {"n_clusters", "law", "domain", "scale", "method", "n_init", "random_state"}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_it_is_a_scikit_learn_clusterer():
-    for result in check_estimator(NoisyKMeans(3, 2.0, n_init=0), on_skip=None, on_fail="raise"):
+    for result in check_estimator(DenoisingKMeans(3, 2.0, n_init=0), on_skip=None, on_fail="raise"):
         assert result["status"] in ("passed", "skipped")
-    assert clone(NoisyKMeans(4, IsotropicLaw(2, 3.0))).law == IsotropicLaw(2, 3.0)
+    assert clone(DenoisingKMeans(4, IsotropicLaw(2, 3.0))).law == IsotropicLaw(2, 3.0)
 
 
 def test_one_cluster_few_records_and_equal_records():
-    assert NoisyKMeans(1, 1.0).fit([[0.0, 1.0], [2.0, 1.0]]).cluster_centers_.shape == (1, 2)
-    same = NoisyKMeans(2, 5.0, domain=(0, 1)).fit(np.full((20, 2), 0.5))
+    assert DenoisingKMeans(1, 1.0).fit([[0.0, 1.0], [2.0, 1.0]]).cluster_centers_.shape == (1, 2)
+    same = DenoisingKMeans(2, 5.0, domain=(0, 1)).fit(np.full((20, 2), 0.5))
     assert np.isfinite(same.cluster_centers_).all()
-    far = NoisyKMeans(2, 1e-3, domain=(0, 1)).fit(np.random.default_rng(0).normal(size=(50, 2)) * 1e4)
+    far = DenoisingKMeans(2, 1e-3, domain=(0, 1)).fit(np.random.default_rng(0).normal(size=(50, 2)) * 1e4)
     assert ((far.cluster_centers_ >= 0) & (far.cluster_centers_ <= 1)).all()
 
 
@@ -213,7 +213,7 @@ def test_one_cluster_few_records_and_equal_records():
 )
 def test_wrong_arguments_are_named(arguments, name):
     with pytest.raises((InvalidArgument, InvalidType, dc.errors.SchemaError), match=name):
-        NoisyKMeans(**{"n_clusters": 2, "law": 1.0, **arguments}).fit(np.zeros((5, 2)))
+        DenoisingKMeans(**{"n_clusters": 2, "law": 1.0, **arguments}).fit(np.zeros((5, 2)))
 
 
 # Other algorithms

@@ -30,7 +30,7 @@ def town(n: int = 16, inside: float = 100.0) -> np.ndarray:
 
 
 def small(**changed):
-    settings = {"epsilon": 1.0, "crowd": 50, "domain": SQUARE, "density": town(8), "cells": 40, "random_state": 1}
+    settings = {"epsilon": 1.0, "min_people": 50, "domain": SQUARE, "density": town(8), "cells": 40, "random_state": 1}
     return ElasticLaplace(**{**settings, **changed})
 
 
@@ -43,7 +43,7 @@ MAPS = {
     "space": lambda: small(domain=dc.Domain.box([0] * 3, [1, 2, 3]), density=np.full((2, 2, 2), 20.0), scaling="none"),
     "an oblong of other units": lambda: small(domain={"x": (0, 100), "y": (0, 7)}, scaling=[10.0, 2.0]),
     "everybody in one place": lambda: small(density=(np.array([[0.3, 0.3]]), np.array([60.0]))),
-    "a crowd that is everybody": lambda: small(crowd=float(town(8).sum()) * (1 - 1e-12)),
+    "a crowd that is everybody": lambda: small(min_people=float(town(8).sum()) * (1 - 1e-12)),
 }
 
 
@@ -111,7 +111,7 @@ def test_half_the_distance_would_not_be_kept():
 )
 def test_any_density_gives_a_metric_in_which_everybody_has_a_crowd(counts, points, epsilon, share):
     people = np.array(counts).reshape(3, 3)
-    law = small(density=people, crowd=share * people.sum(), epsilon=epsilon, cells=24).law
+    law = small(density=people, min_people=share * people.sum(), epsilon=epsilon, cells=24).law
     a, b, c = (np.array([p]) for p in points)
     ab, bc, ac = (float(law.distance(x, y)[0]) for x, y in ((a, b), (b, c), (a, c)))
     assert ac <= ab + bc
@@ -124,7 +124,7 @@ def test_any_density_gives_a_metric_in_which_everybody_has_a_crowd(counts, point
 
 def test_the_requirement_holds_by_a_count_that_knows_nothing_of_cells():
     people = town(16)
-    law = small(density=people, crowd=120, cells=200, epsilon=1.5).law
+    law = small(density=people, min_people=120, cells=200, epsilon=1.5).law
     squares = (np.indices((64, 64)).reshape(2, -1).T + 0.5) / 64
     living = np.repeat(np.repeat(people, 4, axis=0), 4, axis=1).ravel() / 16
     for point in np.random.default_rng(1).random((60, 2)):
@@ -138,7 +138,7 @@ def test_the_requirement_holds_by_a_count_that_knows_nothing_of_cells():
 
 def test_noise_follows_the_crowd_and_the_city_keeps_its_accuracy():
     people = town(32, 200.0)
-    law = small(density=people, crowd=300, cells=300, epsilon=2.0).law
+    law = small(density=people, min_people=300, cells=300, epsilon=2.0).law
     city, country = law.expected_error([[0.375, 0.375], [0.9, 0.9]])
     radius = law.crowd_radius([[0.375, 0.375], [0.9, 0.9]])
     assert 8 * city < country
@@ -149,7 +149,7 @@ def test_noise_follows_the_crowd_and_the_city_keeps_its_accuracy():
 
 
 def test_it_is_better_than_half_the_distance_in_the_same_metric():
-    law = small(density=town(16), crowd=120, cells=200, epsilon=1.5).law
+    law = small(density=town(16), min_people=120, cells=200, epsilon=1.5).law
     _, apart = table_of(law)
     kernel = np.exp(-apart / 2)  # the exponential mechanism for any metric: it keeps this one too
     half = kernel / kernel.sum(axis=1, keepdims=True)
@@ -175,7 +175,7 @@ def test_a_density_is_the_same_however_it_is_given():
     weights = np.repeat(np.repeat(people, 32, axis=0), 32, axis=1).ravel() / 32**2
     placed = small(density=(fine, weights)).law
     assert np.allclose(counted.people, placed.people)
-    told = small(density=release, crowd=20).fit().guarantee_.parameters["density"]
+    told = small(density=release, min_people=20).fit().guarantee_.parameters["density"]
     assert (told["origin"], told["epsilon"]) == ("a released synopsis", 1.0)
     # Middles of a raster stand for its squares, also where empty ones are left out: not for crowds amid nobody.
     middles, there = (np.indices((8, 8)).reshape(2, -1).T + 0.5) / 8, np.arange(64) != 0
@@ -197,7 +197,7 @@ def test_a_leaf_of_any_shape_is_spread_over_the_squares_it_covers():
     release = dc.TreeSynopsis(2.0, SQUARE, "median", random_state=1).fit(
         np.random.default_rng(1).random((4000, 2)) ** 2
     )
-    law = small(density=release.synopsis_, crowd=100, cells=100).law
+    law = small(density=release.synopsis_, min_people=100, cells=100).law
     assert law.people.sum() == pytest.approx(release.synopsis_.weights.sum(), rel=0.02)
     asked = release.synopsis_.count({"x0": (0, 0.25), "x1": (0, 0.25)})
     inside = (law.upper <= 0.25).all(axis=1)
@@ -270,7 +270,7 @@ def test_the_promise_names_metric_crowd_and_density():
     promise = mechanism.guarantee_
     assert (promise.model, promise.epsilon) == ("metric", 1.0)
     facts = promise.parameters
-    assert facts["crowd"] == 50
+    assert facts["min_people"] == 50
     assert facts["density"]["people"] == pytest.approx(town(8).sum())
     assert facts["epsilon_at_diameter"] == mechanism.law.largest == table_of(mechanism.law)[1].max()
     assert any("density is public" in words for words in promise.assumptions)
@@ -288,7 +288,7 @@ def test_reports_of_one_user_add_up_in_one_metric_only():
     rows = np.array([[0.5, 0.5]])
     for _ in range(2):
         small().transform(rows, users=["ann"], ledger=ledger)
-    for other in (small(density=town(8, 50.0)), small(crowd=60), small(epsilon=0.5), NDLaplace(1, 0.1, SQUARE)):
+    for other in (small(density=town(8, 50.0)), small(min_people=60), small(epsilon=0.5), NDLaplace(1, 0.1, SQUARE)):
         with pytest.raises(InvalidArgument, match="do not add up"):
             other.transform(rows, users=["ann"], ledger=ledger)
     small().transform(rows, users=["ann"], ledger=ledger)
@@ -316,8 +316,8 @@ def test_without_noise_points_stay_and_nothing_is_promised():
         ({"density": (np.zeros((2, 3)), np.ones(2))}, "2 coordinates each"),
         ({"density": (np.zeros((2, 2)), np.ones(3))}, "a weight for each"),
         ({"density": (np.array([[np.inf, 0]]), np.ones(1))}, "finite places"),
-        ({"crowd": 0}, "crowd"),
-        ({"crowd": 1e9}, "at most the number of people"),
+        ({"min_people": 0}, "min_people"),
+        ({"min_people": 1e9}, "at most the number of people"),
         ({"cells": 5000}, "cells"),
         ({"cells": 1}, "cells"),
         ({"epsilon": 1e-6}, "what rounding costs"),
@@ -345,4 +345,4 @@ def test_a_picture_of_the_noise_over_the_map():
     assert errors[52, 52] < errors[150, 150]
     assert small().plot([0.9, 0.9]).data[2].x[0] == 0.9
     with pytest.raises(InvalidArgument, match="two numeric columns"):
-        small(domain={"x": (0, 1)}, density=np.ones(4), crowd=1).plot()
+        small(domain={"x": (0, 1)}, density=np.ones(4), min_people=1).plot()

@@ -288,19 +288,19 @@ def test_anonymous_tables_are_listed_and_checked_with_earlier_ones(client: Brows
     )
     first = client.get(f"/p/{project.id}/release")
     assert "has no ε" in first.text
-    assert "house file" in first.text
+    assert "release record" in first.text
     client.post(f"/p/{project.id}/release/start", data={**form(first.text), "form": "parquet"})
     run = runs_of(project)[0]
     assert run.state == "done", run.status
     assert run.files["release"].endswith(".parquet")
-    assert not list(run.folder.rglob("*.house")), "nothing in the folder of a run says who is who"
-    assert client.get(f"/p/{project.id}/release/1/file/house").status_code == 404
+    assert not list(run.folder.rglob("*.record")), "nothing in the folder of a run says who is who"
+    assert client.get(f"/p/{project.id}/release/1/file/record").status_code == 404
     assert "It is checked together with earlier releases about the same people: 1." in client.get(
         f"/p/{project.id}/release"
     ).text  # fmt: skip
     told = client.get(f"/p/{project.id}/account").text
     assert "Released without an ε" in told
-    assert "yes, by its house file" in told
+    assert "yes, by its release record" in told
 
 
 def test_an_account_is_closed_only_when_that_is_said_twice(client: Browser, tmp_path: Path) -> None:

@@ -123,8 +123,8 @@ def test_a_job_file_with_earlier_releases_is_checked_with_later_ones_too(
     there.mkdir()
     text = client.get(f"/p/{made.id}/job.toml").text
     (there / "next.toml").write_text(text, encoding="utf-8")
-    (there / "earlier-1.house").write_bytes(history_of(made).files()[0].read_bytes())
-    assert Job.from_toml(there / "next.toml").parameters["previous"] == ["earlier-1.house"]
+    (there / "earlier-1.record").write_bytes(history_of(made).files()[0].read_bytes())
+    assert Job.from_toml(there / "next.toml").parameters["previous"] == ["earlier-1.record"]
     client.post("/open", data={"path": str(there / "next.toml")})
     opened = next(p for p in client.studio.workspace.projects() if "previous" in p.parameters)
     second = plan(client, opened)

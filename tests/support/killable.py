@@ -68,15 +68,15 @@ def python(table: str, schema: str, history: str, target: str, k: int) -> None:
     import discreet as dc
 
     tree = dc.anonymity.Mondrian(k=k, domain=dc.Domain.from_toml(schema)).fit(table)
-    with dc.anonymity.History(history) as known:
+    with dc.anonymity.ReleaseHistory(history) as known:
         tree.transform(table, previous=known).save(target, history=known)
 
 
 def clear(history: str) -> None:
     """Read a history, which clears up after a killed release."""
-    from discreet.anonymity import History
+    from discreet.anonymity import ReleaseHistory
 
-    History(history).houses()
+    ReleaseHistory(history).records()
 
 
 def studio(run: str) -> None:

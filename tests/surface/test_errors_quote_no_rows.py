@@ -31,12 +31,12 @@ def test_a_released_table_that_cannot_be_read_is_not_quoted(kind: str, tmp_path:
 
 
 def test_a_damaged_house_file_is_not_quoted(tmp_path: Path) -> None:
-    place = tmp_path / "january.house"
-    dc.anonymity.DensityTree(5, domain=DOMAIN).fit_transform(ROWS).save_house(place)
+    place = tmp_path / "january.record"
+    dc.anonymity.DensityTree(5, domain=DOMAIN).fit_transform(ROWS).save_record(place)
     table = pq.read_table(place)
     at = table.column_names.index("cell")
     odd = table.set_column(at, "cell", pa.array(["Ann Smith"] * table.num_rows, pa.string()))
     pq.write_table(odd.replace_schema_metadata(table.schema.metadata), place)
     with pytest.raises(DiscreetError, match=r"damaged|changed") as caught:
-        dc.anonymity.House.load(place)
+        dc.anonymity.ReleaseRecord.load(place)
     assert "Ann" not in str(caught.value)

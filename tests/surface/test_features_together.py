@@ -215,7 +215,7 @@ def _sorted(done: Done) -> Done:
 
 #: What is planted, into which release, and what the reader must say of it.
 FAULTS: dict[str, tuple[str, Callable[[Done], Done], str]] = {
-    "a name on a page": ("table", lambda d: dataclasses.replace(d, shown=[f"<p>{NAME}-001</p>"]), "left the house"),
+    "a name on a page": ("table", lambda d: dataclasses.replace(d, shown=[f"<p>{NAME}-001</p>"]), "left the record"),
     "a table in the order of the input": ("table", _sorted, "called shuffled, and rise"),
     "an account that is cheaper than the releases": (
         "account", lambda d: dataclasses.replace(d, spent="1/2"), "the account says 1/2",

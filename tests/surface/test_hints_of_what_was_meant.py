@@ -72,7 +72,7 @@ def test_an_estimator_is_shown_without_a_warning() -> None:
         dc.MarginalSynopsis(1.0, DOMAIN), dc.GridSynopsis(1.0, DOMAIN), dc.TreeSynopsis(1.0, DOMAIN),
         dc.PrivateKMeans(2, epsilon=1.0, domain=DOMAIN), dc.metric.NDLaplace(1.0, domain=DOMAIN),
         dc.anonymity.Mondrian(k=2),
-        dc.DomainScaler(DOMAIN), dc.clustering.NoisyKMeans(2), dc.anonymity.RankSwapping(),
+        dc.DomainScaler(DOMAIN), dc.clustering.DenoisingKMeans(2), dc.anonymity.RankSwapping(),
         dc.private_pipeline(dc.DomainScaler(DOMAIN), dc.PrivateKMeans(2, epsilon=1.0, domain=DOMAIN)),
     ]  # fmt: skip
     for model in shown:

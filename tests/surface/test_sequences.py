@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from discreet.accounts import Account
-from discreet.anonymity import History
+from discreet.anonymity import ReleaseHistory
 from discreet.jobs import Job
 from discreet.studio.runs import Supervisor, runs_of
 from discreet.studio.runs.offer import offer_of
@@ -238,13 +238,13 @@ class Sequences(RuleBasedStateMachine):
     def no_entry_is_without_its_table(self) -> None:
         for place in self.history.glob("[0-9]*.json"):
             entry = json.loads(place.read_text(encoding="utf-8"))
-            house = place.with_suffix(".house").exists()
-            waits = entry["waits"] and (Path(entry["waits"]).exists() or not house)  # removed by whoever comes next
+            record = place.with_suffix(".record").exists()
+            waits = entry["waits"] and (Path(entry["waits"]).exists() or not record)  # removed by whoever comes next
             if place.with_suffix(".withdrawn").exists() or waits:
                 continue
             status = Path(entry["table"]).parent / "status.json"
             lost = status.exists() and json.loads(status.read_text(encoding="utf-8"))["state"] in ("running", "waiting")
-            assert house
+            assert record
             assert entry["table"] in self.seen or lost, entry
 
     @invariant()
@@ -327,7 +327,7 @@ def test_a_release_that_is_killed_anywhere_is_whole_or_did_not_happen(processes:
         code = processes.wait(processes.start("python", given, at))
         if code:  # the next one clears up, and may be killed while it does
             processes.wait(processes.start("clear", {"history": str(history)}, at % 12))
-        entries = History(history).houses()  # what the next release is checked with
+        entries = ReleaseHistory(history).records()  # what the next release is checked with
         promise = Path(f"{target}.guarantee.json")
         assert target.exists() == promise.exists() == (len(entries) == 1), at
         if target.exists():

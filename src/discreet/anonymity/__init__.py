@@ -18,8 +18,8 @@ from discreet.anonymity.methods.density_tree import DensityTree
 from discreet.anonymity.methods.generalization import Generalization
 from discreet.anonymity.methods.mondrian import Mondrian
 from discreet.anonymity.methods.sampled import SampledGeneralization
-from discreet.anonymity.release.history import History
-from discreet.anonymity.release.house import House
+from discreet.anonymity.release.history import ReleaseHistory
+from discreet.anonymity.release.record import ReleaseRecord
 from discreet.anonymity.release.release import Release
 from discreet.anonymity.risk.disclosure import interval_disclosure, record_linkage
 from discreet.anonymity.risk.report import RiskReport, risk
@@ -30,8 +30,6 @@ __all__ = [
     "DensityTree",
     "Generalization",
     "Hierarchy",
-    "History",
-    "House",
     "KCurve",
     "KPoint",
     "Microaggregation",
@@ -40,6 +38,8 @@ __all__ = [
     "NoiseAddition",
     "RankSwapping",
     "Release",
+    "ReleaseHistory",
+    "ReleaseRecord",
     "RiskReport",
     "Rules",
     "SampledGeneralization",

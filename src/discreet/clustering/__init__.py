@@ -13,7 +13,7 @@ from discreet.clustering.central.of_synopsis import ClusterResult, cluster_synop
 from discreet.clustering.central.private_kmeans import PrivateKMeans
 from discreet.clustering.kmeans import WeightedClusters, weighted_kmeans
 from discreet.clustering.noisy.clusters import NoisyClusters, cluster_after_noise
-from discreet.clustering.noisy.kmeans import NoisyKMeans
+from discreet.clustering.noisy.kmeans import DenoisingKMeans
 from discreet.clustering.shapes.density import DensityClusters
 from discreet.clustering.shapes.gaussians import GaussianClusters
 from discreet.clustering.shapes.spectral import SpectralClusters
@@ -23,12 +23,12 @@ __all__ = [
     "Choice",
     "ClusterResult",
     "DPLloyd",
+    "DenoisingKMeans",
     "DensityClusters",
     "GaussianClusters",
     "KSuggestion",
     "MixtureFit",
     "NoisyClusters",
-    "NoisyKMeans",
     "PrivateKMeans",
     "SpectralClusters",
     "WardClusters",

@@ -259,7 +259,7 @@ SIZE_SHARE = option(
 #: What every kind that releases something central has at its end: whose privacy, who is charged, how it is drawn.
 CENTRAL = (UNIT, ACCOUNT, FRESH, OVERWRITE, PERSON, PERSON_ROWS, YES_REALLY, SEED)
 ORDER = option(
-    "order", "text", "of the rows; input is for a table that stays in the house", "shuffled", default="shuffled",
+    "order", "text", "of the rows; input is for a table that stays inside the organisation", "shuffled", default="shuffled",
     choices=("shuffled", "input"),
 )  # fmt: skip
 ESCAPE_FORMULAS = option(

@@ -145,7 +145,7 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
         table
             Of the kind of ``X`` (an Arrow table for a path), with the declared columns and as many rows, in the same
             order: row i of the result is row i of ``X``, as scikit-learn expects. The guarantee says so, because where
-            a row stands may tell whose it is; shuffle rows that leave the house, or write them with `transform_file`.
+            a row stands may tell whose it is; shuffle rows that leave the organisation, or write them with `transform_file`.
             Of a data frame no index is taken over.
         """
         assumed = self._about_rows(X, ledger)
@@ -191,7 +191,7 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
         users, ledger, period
             As in `transform`. To charge the ledger first, rows are counted in a pass of their own.
         order : {"shuffled", "input"}
-            A random order; or that of the input, row for row as `transform`, for a table that stays in the house: then
+            A random order; or that of the input, row for row as `transform`, for a table that stays inside the organisation: then
             the guarantee says so. To shuffle more rows than fit into memory, every row gets a random number when it
             comes and goes, perturbed, to one of 64 files by the first bits of it; these lie beside the target
             meanwhile, only their owner can read them, and they are deleted. Then one file after the other is sorted by

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from discreet.anonymity.release.house import META as HOUSE
+from discreet.anonymity.release.record import META as RECORD
 from discreet.core.domain import Categorical, Domain
 from discreet.core.output import PROMISE_ENDING, promise_place
 from discreet.engines.tables.escapes import file_is_escaped, unescaped
@@ -26,7 +26,7 @@ def kind_of(path: Path) -> str:
     -------
     str
         "released table" (its promise lies beside it), "promise of a table" (which lies beside it), "promise",
-        "reports", "counts", "bitmap", "synopsis" (also one that is damaged), "house", "table" (Parquet that nothing of
+        "reports", "counts", "bitmap", "synopsis" (also one that is damaged), "record", "table" (Parquet that nothing of
         ours wrote), "job"; empty for anything else, such as a CSV file.
 
     Examples
@@ -61,7 +61,7 @@ def _of_parquet(path: Path) -> str:
         named = pq.read_metadata(path).metadata or {}
     except (pa.ArrowException, OSError):
         return "synopsis"  # its reader says what is damaged
-    return "house" if HOUSE in named else "synopsis" if SYNOPSIS in named else "table"
+    return "record" if RECORD in named else "synopsis" if SYNOPSIS in named else "table"
 
 
 def read_released(path: Path, domain: Domain | None) -> pa.Table:

@@ -140,7 +140,7 @@ def _warnings(release: dict[str, Any], thing: Any) -> list[str]:
 def _open(path: Path, found: Findings, candidates: Sequence[Any] | None) -> tuple[str, Guarantee, dict[str, Any], Any]:
     """Describe what was released, once it was examined."""
     kind = kind_of(path)
-    if kind not in ("released table", "counts", "synopsis", "table", "house"):
+    if kind not in ("released table", "counts", "synopsis", "table", "record"):
         raise FormatError(
             f"{path.name} is neither a synopsis nor counts of reports, and there is no {promise_place(path).name} "
             "beside it; a table is reported together with its promise"

@@ -129,7 +129,7 @@ def _examine(path: Path, data: bytes, found: Findings) -> None:
         _local(data, found)
     elif kind == "bitmap":
         _bitmap(data, found)
-    elif kind in ("synopsis", "table", "house"):
+    elif kind in ("synopsis", "table", "record"):
         _synopsis(path, found)
     elif kind == "promise":
         found.kind = "guarantee"

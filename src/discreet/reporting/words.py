@@ -201,9 +201,9 @@ def _metric(guarantee: Guarantee, factor: str) -> list[str]:
         f"times better than the other. {things.capitalize()} farther apart can be told apart more easily, in "
         "proportion."
     )
-    if "crowd" in facts:
+    if "min_people" in facts:
         alike = (
-            f"The places of at least {as_it_is(facts['crowd'])} people, by the public density, explain what was "
+            f"The places of at least {as_it_is(facts['min_people'])} people, by the public density, explain what was "
             f"published of a row{other} at most {factor} times better or worse than its own place. Other places can be "
             "told from it more easily, the farther they are in the stated elastic metric."
         )
@@ -369,7 +369,7 @@ def _loss(guarantee: Guarantee) -> str:
     facts = guarantee.parameters
     if "rounding" not in facts:  # a release of before rounding was part of the noise
         return "rate · d(x, x′)"
-    if "crowd" in facts:
+    if "min_people" in facts:
         return "D(x, x′)" + (" + Σ category_epsilon" if "category_epsilon" in facts else "")
     if "rate" not in facts:  # a trajectory: several roundings, the largest of which holds below the radius
         return "ε · max((d(x, x′) + rounding)/(radius + rounding), d(x, x′)/radius)"

@@ -123,7 +123,7 @@ def handed(project: Project, job: Job, link: str = "") -> Handed:
     """Return the file of a job as it leaves the studio.
 
     Whatever lies in the studio's own folder, which nobody else can read, is called by a bare name: an uploaded table,
-    house files of earlier releases, an account. It is put beside the file. Everything else keeps its path.
+    release records of earlier releases, an account. It is put beside the file. Everything else keeps its path.
     """
     home = os.path.realpath(project.folder.parent)
     beside: dict[str, str] = {}
@@ -148,13 +148,13 @@ def handed(project: Project, job: Job, link: str = "") -> Handed:
         beside[data] = ""  # where the studio keeps it is nobody's business
     parameters, outputs = dict(job.parameters), dict(job.outputs)
     if "history" in parameters:
-        from discreet.anonymity import History
+        from discreet.anonymity import ReleaseHistory
 
         # It stays here: elsewhere the job is checked with all that is in it now.
-        houses = map(str, History(parameters.pop("history")).files())
-        if listed := [*parameters.get("previous", ()), *houses]:
+        records = map(str, ReleaseHistory(parameters.pop("history")).files())
+        if listed := [*parameters.get("previous", ()), *records]:
             parameters["previous"] = listed
-        outputs["house"] = "people.house"
+        outputs["record"] = "people.record"
     for each in job.declared.parameters:
         if each.reads and each.name in parameters and each.name != "account" and _files(each, parameters[each.name]):
             parameters[each.name] = bare(parameters[each.name], "earlier" if each.name == "previous" else "")
@@ -195,7 +195,7 @@ def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
     if "history" in job.parameters:  # two histories of a table would not know of each other's releases
         raise SchemaError(
             "job: it names a release history, and the studio keeps its own of every table; run it with discreet run, "
-            "or leave history out and name the house files in that folder as previous"
+            "or leave history out and name the release records in that folder as previous"
         )
     columns = Domain.from_toml(job.place(job.schema)) if isinstance(job.schema, str) else job.schema
     data = table or (job.data if is_address(job.data) else _absolute(job, job.data))

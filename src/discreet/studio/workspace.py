@@ -5,7 +5,7 @@
   <project>/schema.toml       the declared columns, complete or a draft
   <project>/upload/           an uploaded file, removed with the project
   <project>/runs/<n>/         one folder per release: job.toml, status.json, what came out
-  histories/<table>/          all anonymous releases about a table, in whichever project (`discreet.anonymity.History`)
+  histories/<table>/          all anonymous releases about a table, in whichever project (`discreet.anonymity.ReleaseHistory`)
 
 Of a forgotten project with finished releases stay project.json (the table and its account) and, of each such release,
 status.json.

@@ -151,7 +151,7 @@ def _shapes(results: Results) -> Chart | None:
 
 
 def _attacks(results: Results) -> Chart | None:
-    own = {"part": "attack", "set": "crowd"}
+    own = {"part": "attack", "set": "min_people"}
     counts = (2, 3, 5, 9)
     lines: list[Line] = []
     for by, size in (("rate", 9.0), ("rate", 27.0), ("total", 40.0), ("total", 160.0)):
@@ -191,7 +191,7 @@ def _remap(results: Results) -> Chart | None:
         "grid": "grid of 12 × 12",
         "bayes": "Bayes, public prior",
         "resample": "drawn again (half the rate)",
-        "noise-aware": "as drawn, NoisyKMeans",
+        "noise-aware": "as drawn, DenoisingKMeans",
     }
     budgets = (1.0, 3.0, 5.0, 9.0)
     found = {text: _marks(results, "cost", "epsilon", budgets, **own, remap=m) for m, text in names.items()}

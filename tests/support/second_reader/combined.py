@@ -69,7 +69,7 @@ def _marks(made: Any, shown: list[str]) -> Objections:
     texts.append(repr(made.extra.get("rows")) + repr(made.extra.get("labels")))
     for mark in made.secrets:
         if any(mark in text or mark in text.replace(",", "").replace(".", "") for text in texts):
-            yield f"{mark!r} of the input left the house"
+            yield f"{mark!r} of the input left the record"
 
 
 def _records(name: str, payload: bytes) -> Iterator[dict[str, Any]]:

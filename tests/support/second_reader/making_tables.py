@@ -78,10 +78,10 @@ def again(draw: Draw) -> Made:
     rules = {"k": draw.one(2, 3, 5), "l_diversity": draw.one(None, None, 2), "suppress": draw.one(0.0, 0.3)}
     kinds = dc.anonymity.DensityTree, dc.anonymity.Mondrian
     first = draw.one(*kinds)(**rules, domain=domain).fit_transform(table.slice(0, n))
-    house = draw.file("first.house")
-    first.save_house(house)
+    record = draw.file("first.record")
+    first.save_record(record)
     model = draw.one(*kinds)(**rules, domain=domain)
-    second = model.fit_transform(table, previous=draw.one([str(house)], [first]), random_state=draw.state)
+    second = model.fit_transform(table, previous=draw.one([str(record)], [first]), random_state=draw.state)
     path = draw.file(draw.one("again.csv", "again.parquet"))
     second.save(path)
     before: list[Any] = ["suppressed"] * n + ["absent"] * more

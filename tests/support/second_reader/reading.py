@@ -67,7 +67,7 @@ def _frame(case: Case) -> Objections:
     everything = " ".join((made.promise, made.text, said, together)).encode() + made.payload
     for secret in made.secrets:
         if len(secret) > 4 and secret.encode() in everything:
-            yield f"{secret!r} of the input, or the seed, left the house"
+            yield f"{secret!r} of the input, or the seed, left the record"
     if re.search(r'"(random_state|seed|rng)"', made.promise):
         yield "a seed is written down"
     model, unit = promise["model"], promise["unit"]

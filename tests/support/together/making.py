@@ -96,7 +96,7 @@ def run(given: dict[str, str], folder: Path) -> Done:
         place = folder / f"{number}"
         place.mkdir()
         data = SOURCES[given["source"]](dirty, folder / f"in-{number}")
-        previous = [folder / "0" / "house.parquet"] if number and given["method"] in (*TABLES, "sampled") else []
+        previous = [folder / "0" / "record.parquet"] if number and given["method"] in (*TABLES, "sampled") else []
         try:
             done.releases.append(_release(given, data, dirty, ledger, place, previous))
         except dc.errors.InvalidArgument as error:
@@ -316,7 +316,7 @@ def _anonymous(
     release = model.fit_transform(data, **hashed, **earlier)
     release.save(path, **escaped)
     if given["second"] != "none" and given["method"] in CELLS:
-        release.save_house(path.with_name("house.parquet"))
+        release.save_record(path.with_name("record.parquet"))
     return {"kind": "table", "promise": _promise(path)}, path
 
 
@@ -356,7 +356,7 @@ def _by_job(
             sampled = {"method": "generalization", "sample": 0.5, "k": 20, "level": _LEVELS}
             parameters |= {**sampled, **({"delta": 1e-5} if option == "delta" else {})}
         elif given["second"] != "none" and method in CELLS:
-            outputs["house"] = "house.parquet"
+            outputs["record"] = "record.parquet"
         if method == "generalization":
             parameters.setdefault("suppress", 0.0)
         if previous:

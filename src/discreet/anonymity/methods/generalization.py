@@ -25,7 +25,7 @@ from discreet.anonymity.methods.partitioner import BuildRecords, RulePartitioner
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.framed import FramedTable, framed
-from discreet.anonymity.release.house import refuse_previous
+from discreet.anonymity.release.record import refuse_previous
 from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.spilled import SpilledTable, is_large, spilled
 from discreet.anonymity.release.streamed import FrozenPartition, PublishedCells, ToFile

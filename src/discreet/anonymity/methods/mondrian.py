@@ -13,7 +13,7 @@ from discreet.anonymity.growth.grow import GrownTree, make_space
 from discreet.anonymity.methods.partitioner import BuildRecords, RulePartitioner, grow_records
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery
-from discreet.anonymity.release.house import refuse_previous
+from discreet.anonymity.release.record import refuse_previous
 from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.streamed import FrozenPartition, ToFile
 from discreet.anonymity.release.table import Table, TablePlan

@@ -21,7 +21,7 @@ from discreet.anonymity.masking.masked import refuse_coded
 from discreet.anonymity.methods.blind import check_blind, check_settings, growth_rules
 from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.framed import FramedTable, framed
-from discreet.anonymity.release.house import following_column, read_previous
+from discreet.anonymity.release.record import following_column, read_previous
 from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.spilled import MEMORY, SpilledTable, is_large, spilled
 from discreet.anonymity.release.table import Table, TablePlan, read_table, without_values
@@ -132,9 +132,9 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
             What stands for the quasi-identifiers; see `discreet.anonymity.Release`.
         random_state : None, int or Generator
             For drawing and shuffling; None is secure.
-        previous : Release, House, History, path, or list of these, optional
-            All earlier releases about some of the same people, by any partition: their `History`, or the house files
-            that they wrote (`Release.save_house`). Then whatever can be told apart by intersecting and subtracting the
+        previous : Release, ReleaseRecord, ReleaseHistory, path, or list of these, optional
+            All earlier releases about some of the same people, by any partition: their `ReleaseHistory`, or the release records
+            that they wrote (`Release.save_record`). Then whatever can be told apart by intersecting and subtracting the
             tables keeps the rules too: cells are merged for that, and people who were never published may be
             suppressed. The schema must name an identifier or a person. See "Releasing again" in docs/anonymity.md.
         order, identifiers, key
@@ -288,15 +288,15 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
             )
 
     def _release(self, table: Table, leaf: IntArray, previous: Any, delivery: Delivery) -> Release:
-        houses = [] if previous is None else read_previous(previous)
+        records = [] if previous is None else read_previous(previous)
         settings, notes, suppress = self._facts(), self._notes(), float(self.suppress)
-        if houses:
+        if records:
             if self.blind:
                 raise InvalidArgument("previous", "given", "left out where blind=True", "previous=None")
             following_column(self.plan_)
-            past = read_past(houses, table, leaf)
+            past = read_past(records, table, leaf)
             found, together = enforce_together(self.tree_, leaf, self.rules_, table, past, suppress=suppress)
-            settings |= {"earlier_releases": len(houses), "reached_together": together}
+            settings |= {"earlier_releases": len(records), "reached_together": together}
             notes.append(TOGETHER)
         else:
             rules = growth_rules(self.rules_, self.blind)
@@ -313,7 +313,7 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
             method=type(self).__name__,
             settings={**settings, "leaves_merged": found.merged, "suppression_allowed": suppress},
             notes=notes,
-            earlier=[house.seal for house in houses],
+            earlier=[record.seal for record in records],
         )
 
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.growth.regrow import grow_on
 from discreet.anonymity.growth.tree import Tree
-from discreet.anonymity.release.house import as_text
+from discreet.anonymity.release.record import as_text
 from discreet.anonymity.release.table import Bins, CodedColumn, Table, TablePlan, code_column
 from discreet.anonymity.risk.distances import Limits
 from discreet.anonymity.risk.rules import Rules, stacked

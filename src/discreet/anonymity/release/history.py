@@ -6,8 +6,8 @@ and dies with it.
 
 <folder>/            0700
   lock               held from the check to the written release
-  000001.json        where the table went, the seal of its house file, and those that it was checked with
-  000001.house       who was published in which cell (`discreet.anonymity.House`)
+  000001.json        where the table went, the seal of its release record, and those that it was checked with
+  000001.record       who was published in which cell (`discreet.anonymity.ReleaseRecord`)
   000001.withdrawn   empty: the table was deleted before anybody had it
 
 An entry is written before its table gets its name, and notes under which name the table waits. A process that is killed
@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.anonymity.release.house import House
+from discreet.anonymity.release.record import ReleaseRecord
 from discreet.core.output import NewFile, cannot_write, promise_place, sync_folder, write_sealed, write_whole
 from discreet.engines.writer import check_target
 from discreet.errors import DataSourceError, FormatError, InvalidArgument
@@ -53,9 +53,9 @@ class Entry:
     table : str
         Where the table was written; "" for one that was made without this history.
     seal : str
-        Of its house file.
+        Of its release record.
     earlier : tuple of str
-        Seals of the house files that it was checked with.
+        Seals of the release records that it was checked with.
     waits : str
         Where the table lies until it gets its name; "" once it has.
     """
@@ -67,7 +67,7 @@ class Entry:
     waits: str = ""
 
 
-class History:
+class ReleaseHistory:
     """All releases about some people, in a folder for their keeper alone.
 
     Inside a ``with`` block the history is locked from the moment it is first read, as ``previous=``, to the end of the
@@ -88,7 +88,7 @@ class History:
     >>> people = pa.table({"age": [31, 33, 61, 64], "name": ["ann", "bob", "cid", "dee"]})
     >>> with tempfile.TemporaryDirectory() as place:
     ...     for month in ("january", "february"):
-    ...         with dc.anonymity.History(f"{place}/people.history") as history:
+    ...         with dc.anonymity.ReleaseHistory(f"{place}/people.history") as history:
     ...             release = dc.anonymity.DensityTree(k=2, domain=domain).fit_transform(people, previous=history)
     ...             release.save(f"{place}/{month}.csv", history=history)
     ...     len(history.entries), release.guarantee.parameters["earlier_releases"]
@@ -102,7 +102,7 @@ class History:
         self._guard = threading.RLock()  # for threads that share this object
         self._inside = False
 
-    def __enter__(self) -> History:
+    def __enter__(self) -> ReleaseHistory:
         self._guard.acquire()
         self._inside = True
         return self
@@ -126,32 +126,32 @@ class History:
             chosen |= {seal: known[seal] for seal in more}
         return sorted(chosen.values(), key=lambda entry: entry.number)
 
-    def houses(self) -> list[House]:
+    def records(self) -> list[ReleaseRecord]:
         """Read who was published where in all releases so far."""
         if not self.folder.exists() and not self._inside:
             return []
         with self._locked():
-            return [self._house(entry) for entry in self.entries]
+            return [self._record(entry) for entry in self.entries]
 
     def files(self) -> list[Path]:
-        """Return the house files of `entries`."""
-        return [self._place(entry, "house") for entry in self.entries]
+        """Return the release records of `entries`."""
+        return [self._place(entry, "record") for entry in self.entries]
 
-    def adopt(self, house: House | str | Path, table: str | Path = "") -> None:
+    def adopt(self, record: ReleaseRecord | str | Path, table: str | Path = "") -> None:
         """Add a release that was made without this history; nothing happens if it is here already.
 
         Parameters
         ----------
-        house : House or path
-            Its house file.
+        record : ReleaseRecord or path
+            Its release record.
         table : str or Path
             Where its table lies.
         """
-        house = house if isinstance(house, House) else House.load(house)
+        record = record if isinstance(record, ReleaseRecord) else ReleaseRecord.load(record)
         with self._locked():
-            if house.seal not in {entry.seal for entry in self.entries}:
-                entry = Entry(self._next(), str(table), house.seal, house.earlier)
-                house.save(self._place(entry, "house"))
+            if record.seal not in {entry.seal for entry in self.entries}:
+                entry = Entry(self._next(), str(table), record.seal, record.earlier)
+                record.save(self._place(entry, "record"))
                 self._write(entry)
 
     def add(self, release: Release, path: str | Path, form: str = "text") -> None:
@@ -171,20 +171,20 @@ class History:
         """
         target = Path(path).expanduser().absolute()
         check_target(target, promised=True)
-        house, payload = release.house, release._payload(target.suffix, form)
+        record, payload = release.record, release._payload(target.suffix, form)
         sealed = release.guarantee.seal(payload)
         with self._locked():
-            if house.seal in {entry.seal for entry in self.entries}:  # the same table in another form
+            if record.seal in {entry.seal for entry in self.entries}:  # the same table in another form
                 write_sealed(target, payload, sealed)
                 return
-            self._check(house)
+            self._check(record)
             try:
                 with NewFile(target) as out:
-                    entry = Entry(self._next(), str(target), house.seal, house.earlier, str(out.temporary))
+                    entry = Entry(self._next(), str(target), record.seal, record.earlier, str(out.temporary))
                     try:
                         self._write(entry)
                         out.file.write(payload)
-                        house.save(self._place(entry, "house"))
+                        record.save(self._place(entry, "record"))
                         sync_folder(self.folder)
                         out.keep(sealed)
                     finally:
@@ -199,23 +199,23 @@ class History:
             if entry.table.startswith(inside):
                 self._mark(entry).touch(mode=0o600)
 
-    def _check(self, house: House) -> None:
+    def _check(self, record: ReleaseRecord) -> None:
         """Refuse a release that was not checked with all others, or with one that is not here."""
         here = {entry.seal for entry in self.entries}
-        if missing := here - set(house.earlier):
+        if missing := here - set(record.earlier):
             raise InvalidArgument(
                 "history",
                 str(self.folder),
                 f"checked with: it holds {len(missing)} releases about these people that this one was not checked with",
-                "previous=history, inside 'with History(...) as history:'",
+                "previous=history, inside 'with ReleaseHistory(...) as history:'",
             )
         known = {entry.seal for entry in self._all()}
-        if absent := set(house.earlier) - known:
+        if absent := set(record.earlier) - known:
             raise InvalidArgument(
                 "history",
                 str(self.folder),
                 f"complete: {len(absent)} releases that this one was checked with are not in it",
-                'history.adopt("january.house") for each of them',
+                'history.adopt("january.record") for each of them',
             )
 
     def _settle(self) -> None:
@@ -223,14 +223,14 @@ class History:
         for entry in self._all():
             if not entry.waits:
                 continue
-            waits, house, mark = Path(entry.waits), self._place(entry, "house"), self._mark(entry)
-            if not waits.exists() and house.exists() and not mark.exists():  # it has its name: the release is whole
+            waits, record, mark = Path(entry.waits), self._place(entry, "record"), self._mark(entry)
+            if not waits.exists() and record.exists() and not mark.exists():  # it has its name: the release is whole
                 self._write(replace(entry, waits=""))
                 continue
             if not Path(entry.table).exists():
                 promise_place(entry.table).unlink(missing_ok=True)
-            # The house file first and the entry last: killed in between, this is seen to be unfinished, and done again.
-            for place in (house, waits, mark, self._place(entry, "json")):
+            # The release record first and the entry last: killed in between, this is seen to be unfinished, and done again.
+            for place in (record, waits, mark, self._place(entry, "json")):
                 place.unlink(missing_ok=True)
 
     @contextmanager
@@ -282,11 +282,13 @@ class History:
     def _next(self) -> int:
         return 1 + max((entry.number for entry in self._all()), default=0)
 
-    def _house(self, entry: Entry) -> House:
-        house = House.load(self._place(entry, "house"))
-        if house.seal != entry.seal:
-            raise FormatError(f"history: {str(self._place(entry, 'house'))!r} is the house file of another release")
-        return house
+    def _record(self, entry: Entry) -> ReleaseRecord:
+        record = ReleaseRecord.load(self._place(entry, "record"))
+        if record.seal != entry.seal:
+            raise FormatError(
+                f"history: {str(self._place(entry, 'record'))!r} is the release record of another release"
+            )
+        return record
 
     def _write(self, entry: Entry) -> None:
         told = {"format": _FORMAT, "format_version": _FORMAT_VERSION, **asdict(entry)}
@@ -302,9 +304,9 @@ class History:
         return f"<history of {len(self.entries)} releases in {str(self.folder)!r}; not to be handed out>"
 
 
-def as_history(given: Any) -> History:
+def as_history(given: Any) -> ReleaseHistory:
     """Return a history, also if its folder is named."""
-    return given if isinstance(given, History) else History(given)
+    return given if isinstance(given, ReleaseHistory) else ReleaseHistory(given)
 
 
 def _read(place: Path) -> Entry | None:

@@ -16,9 +16,9 @@ from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.history import as_history
-from discreet.anonymity.release.house import House, Origin
 from discreet.anonymity.release.kept import KeptCounter, nearly_unique, own_sensitive
 from discreet.anonymity.release.printed import PROMISE_KEY, with_legend
+from discreet.anonymity.release.record import Origin, ReleaseRecord
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import checks
@@ -72,7 +72,7 @@ class Release:
         Rows left out: to reach the promise, and for a missing quasi-identifier.
     bounds : pyarrow.Table
         The quasi-identifiers for programs: ``age_lower``, ``age_upper`` or, for categories, the list ``job_set``.
-    house : House
+    record : ReleaseRecord
         Who was published in which cell, for later releases to be checked against. For the keeper; never handed out.
 
     Examples
@@ -108,7 +108,7 @@ class Release:
         return pa.table(_bounds(self.cells, self.cells.of[self.rows]))
 
     @cached_property
-    def house(self) -> House:
+    def record(self) -> ReleaseRecord:
         """Who was published in which cell. It undoes the release: keep it as you keep the raw table.
 
         Raises
@@ -118,21 +118,21 @@ class Release:
         """
         if self._kept is None:
             raise InvalidArgument(
-                "house",
+                "record",
                 type(self).__name__,
                 "asked of a release by cells, where it was made: copies that were stored and changed values have none",
                 "DensityTree, Mondrian or Generalization",
             )
-        return House.of(self._kept.table, self.cells, self._kept.required, self._kept.earlier)
+        return ReleaseRecord.of(self._kept.table, self.cells, self._kept.required, self._kept.earlier)
 
-    def save_house(self, path: str | Path) -> None:
-        """Write the house file: what ``previous=`` of later releases takes. Only its owner may read it (mode 600)."""
-        self.house.save(path)
+    def save_record(self, path: str | Path) -> None:
+        """Write the release record: what ``previous=`` of later releases takes. Only its owner may read it (mode 600)."""
+        self.record.save(path)
 
     def __getstate__(self) -> dict[str, Any]:
         # What is pickled travels: nobody's identifiers go with it, nor where a row stood in the table it came from, nor
         # which rows of that were left out.
-        state = {name: value for name, value in self.__dict__.items() if name not in ("_kept", "house")}
+        state = {name: value for name, value in self.__dict__.items() if name not in ("_kept", "record")}
         of = self.cells.of[self.rows] if len(self.rows) else np.sort(self.cells.of[self.cells.of >= 0])
         return {**state, "cells": replace(self.cells, of=of), "rows": np.arange(len(self.rows))}
 
@@ -162,7 +162,7 @@ class Release:
             CSV: put an apostrophe before texts that a spreadsheet would run (`discreet.engines.tables.escapes`).
         history : History or path, optional
             The history of all releases about these people, to which this one is added. Refused if it was not checked
-            with every release there: see `History`.
+            with every release there: see `ReleaseHistory`.
         """
         target = Path(path).expanduser()
         check_target(target, promised=True)  # both or none
@@ -220,7 +220,7 @@ def publish(
     delivery : Delivery
         How it is handed out.
     earlier : sequence of str
-        Seals of the house files of the releases that the cells were checked against.
+        Seals of the release records of the releases that the cells were checked against.
     """
     stream = noise.generator(delivery.random_state)
     rows = np.flatnonzero(cells.of >= 0)

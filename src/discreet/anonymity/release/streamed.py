@@ -23,8 +23,8 @@ from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.blind import check_blind, growth_rules
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery, check_key, hashed_columns
-from discreet.anonymity.release.house import refuse_previous
 from discreet.anonymity.release.kept import KeptCounter, nearly_unique, own_sensitive
+from discreet.anonymity.release.record import refuse_previous
 from discreet.anonymity.release.release import _bounds, _centers, _flat, _intervals, promise
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCounts
@@ -390,7 +390,7 @@ class ToFile:
             As in `Release.save`, and so ``escape_formulas``.
         previous : None
             Refused: following everybody through all releases needs the table in memory, and a file written here leaves
-            no house file. People of whom more is to be released are released with `transform`.
+            no release record. People of whom more is to be released are released with `transform`.
         random_state, order, identifiers, key
             As in `transform`, in the same order for the same seed. To shuffle more rows than fit into memory, every
             row gets a random number when it comes and goes, as it is released, to one of 64 files by the first bits

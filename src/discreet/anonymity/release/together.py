@@ -35,7 +35,7 @@ import pyarrow.compute as pc
 
 from discreet.anonymity.growth.frontier import EnforcedCells, refuse_root
 from discreet.anonymity.growth.tree import Tree
-from discreet.anonymity.release.house import House, as_text, following_declaration, identities, where
+from discreet.anonymity.release.record import ReleaseRecord, as_text, following_declaration, identities, where
 from discreet.anonymity.release.table import CodedColumn, Table, code_column
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.rules import Rules
@@ -94,22 +94,22 @@ class EarlierReleases:
         return state, join([(self.known, _levels(self.known)), (state, n_nodes + _SHOWN)], len(state))
 
 
-def read_past(houses: Sequence[House], table: Table, leaf: IntArray) -> EarlierReleases:
+def read_past(records: Sequence[ReleaseRecord], table: Table, leaf: IntArray) -> EarlierReleases:
     """Follow the records of a table through earlier releases; ``leaf`` orders several rows of one person."""
     plan = table.plan
     own = identities(table)
     declared = following_declaration(plan)
-    for house in houses:
-        _check_same(house, declared, plan.sensitive, plan.person is not None)
-    sizes = [house.n for house in houses] + [table.n]
+    for record in records:
+        _check_same(record, declared, plan.sensitive, plan.person is not None)
+    sizes = [record.n for record in records] + [table.n]
     release = np.repeat(np.arange(len(sizes)), sizes)
     total = len(release)
-    key = _numbers([*(h.identifier(declared["name"]) for h in houses), own])
-    texts = {n: pa.chunked_array([*(h.values(n) for h in houses), as_text(table.others[n])]) for n in plan.sensitive}
+    key = _numbers([*(h.identifier(declared["name"]) for h in records), own])
+    texts = {n: pa.chunked_array([*(h.values(n) for h in records), as_text(table.others[n])]) for n in plan.sensitive}
     coded = [code_column(plan.domain, n, column) for n, column in texts.items()]
     value = join([(c.codes.astype(np.int64), len(c.labels) + 1) for c in coded], total)
-    place = np.concatenate([*(h.cell for h in houses), leaf])
-    grid = _numbers([*(house.where for house in houses), where(table)])
+    place = np.concatenate([*(h.cell for h in records), leaf])
+    grid = _numbers([*(record.where for record in records), where(table)])
     record = _records(key, value, release, place, grid)
     starts = np.cumsum([0, *sizes])
     split, split_value = np.split(record, starts[1:-1]), np.split(value, starts[1:-1])
@@ -118,12 +118,12 @@ def read_past(houses: Sequence[House], table: Table, leaf: IntArray) -> EarlierR
     states: list[tuple[IntArray, int]] = []
     seen: list[IntArray] = []
     earlier = []
-    for j, house in enumerate(houses):
-        out = house.cell >= 0
+    for j, record in enumerate(records):
+        out = record.cell >= 0
         mine, there = split[j], np.flatnonzero(out)
         rows = starts[j] + there
         state = np.full(n, _ABSENT, np.int64)
-        state[mine] = np.where(out, house.cell + _SHOWN, _SUPPRESSED)
+        state[mine] = np.where(out, record.cell + _SHOWN, _SUPPRESSED)
         shown[mine[out]], hidden[mine[~out]] = True, True
         seen.append(np.full(n, -1, np.int64))
         seen[j][mine[out]] = split_value[j][out]
@@ -132,8 +132,8 @@ def read_past(houses: Sequence[House], table: Table, leaf: IntArray) -> EarlierR
             PublishedRows(
                 mine[there],
                 tuple(column.take(rows).compact() for column in coded),
-                key[rows] if house.counts_persons else None,
-                house.rules,
+                key[rows] if record.counts_persons else None,
+                record.rules,
             )
         )
     before = join(states, n)
@@ -246,11 +246,11 @@ def _refuse(past: EarlierReleases, found: dict[str, int]) -> None:
     )
 
 
-def _check_same(house: House, declared: dict[str, Any], sensitive: tuple[str, ...], persons: bool) -> None:
-    """Refuse a house file whose columns play other parts, or whose people were declared otherwise."""
+def _check_same(record: ReleaseRecord, declared: dict[str, Any], sensitive: tuple[str, ...], persons: bool) -> None:
+    """Refuse a release record whose columns play other parts, or whose people were declared otherwise."""
     for what, theirs, ours in (
-        ("identifiers", house.identifiers, (declared["name"],)),
-        ("sensitive columns", house.sensitive, sensitive),
+        ("identifiers", record.identifiers, (declared["name"],)),
+        ("sensitive columns", record.sensitive, sensitive),
     ):
         if set(theirs) != set(ours):
             raise InvalidArgument(
@@ -259,25 +259,25 @@ def _check_same(house: House, declared: dict[str, Any], sensitive: tuple[str, ..
                 f"releases with the same {what} as this one, {list(ours)}",
                 "the same schema for all releases about these people",
             )
-    if house.counts_persons != persons:
+    if record.counts_persons != persons:
         raise InvalidArgument(
             "previous",
-            "a release in which k counts " + ("persons" if house.counts_persons else "rows"),
+            "a release in which k counts " + ("persons" if record.counts_persons else "rows"),
             "releases that count as this one does",
             "the same schema for all releases about these people",
         )
-    unknown = set(house.sensitive) - set(house.rules.hierarchies)
-    if house.rules.t_on and house.rules.t_kind == "hierarchical" and unknown:
+    unknown = set(record.sensitive) - set(record.rules.hierarchies)
+    if record.rules.t_on and record.rules.t_kind == "hierarchical" and unknown:
         raise InvalidArgument(
             "previous",
-            f"a release whose t follows a hierarchy of {sorted(unknown)} that its house file does not hold",
-            "house files that hold it, as they do since: nobody can check whether that table still keeps its t",
-            "release.save_house(path) of that release once more; where it is gone, nothing more about these people",
+            f"a release whose t follows a hierarchy of {sorted(unknown)} that its release record does not hold",
+            "release records that hold it, as they do since: nobody can check whether that table still keeps its t",
+            "release.save_record(path) of that release once more; where it is gone, nothing more about these people",
         )
-    if dict(house.declared) != declared:
+    if dict(record.declared) != declared:
         raise InvalidArgument(
             "previous",
-            f"one with {_said(house.declared)}",
+            f"one with {_said(record.declared)}",
             f"releases that declare column {declared['name']!r} as this one does, with {_said(declared)}: declared "
             "differently, the same people may have other keys, and nobody would be followed",
             "the same schema for all releases about these people",

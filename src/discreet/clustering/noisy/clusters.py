@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
-from discreet.clustering.noisy.kmeans import NoisyKMeans, read_law
+from discreet.clustering.noisy.kmeans import DenoisingKMeans, read_law
 from discreet.core import checks
 from discreet.core.arrays import FloatArray, IntArray
 from discreet.errors import InvalidArgument, InvalidType
@@ -77,14 +77,14 @@ def cluster_after_noise(
     Z : array or data frame of shape (records, columns)
         Noisy records, of n columns.
     algorithm : {"k-means", "noise-aware", "affinity", "dbscan", "optics", "hierarchical"}
-        "k-means": k-means++ starts, the best of 10. "noise-aware": `NoisyKMeans`, which needs ``law`` and should get
+        "k-means": k-means++ starts, the best of 10. "noise-aware": `DenoisingKMeans`, which needs ``law`` and should get
         ``domain``. "affinity": affinity propagation with ``preference``, damping 0.5, raised while it oscillates.
         "dbscan" and "optics": ``min_points`` neighbours; for DBSCAN ``radius``, for OPTICS clusters of at least a tenth
         of the records. "hierarchical": Ward's linkage.
     n_clusters : int
         For k-means, noise-aware and hierarchical clustering; the others find their own number.
     law, domain, scale
-        Of the noise; see `NoisyKMeans`. DBSCAN with ``radius="noise"`` needs the law, too.
+        Of the noise; see `DenoisingKMeans`. DBSCAN with ``radius="noise"`` needs the law, too.
     standardize : bool, default True
         Give all columns of Z variance 1 before, as is usual *after* noise. "noise-aware" and ``radius="noise"`` work
         in the units of the law and do not.
@@ -132,7 +132,7 @@ def cluster_after_noise(
     if algorithm == "noise-aware":
         if law is None:
             raise InvalidArgument("law", None, "the law of the noise for noise-aware", "law=mechanism.law")
-        aware = NoisyKMeans(n_clusters or 1, law, domain=domain, scale=scale, random_state=seed).fit(Z)
+        aware = DenoisingKMeans(n_clusters or 1, law, domain=domain, scale=scale, random_state=seed).fit(Z)
         return NoisyClusters(algorithm, aware.labels_, aware.cluster_centers_, {"method": aware.method_})
     rows = _rows(Z)
     by_noise = algorithm == "dbscan" and isinstance(radius, str) and radius == "noise"
@@ -163,7 +163,7 @@ def _unit(rows: FloatArray, domain: Any, scale: str, *, standardize: bool) -> Fl
     if standardize:
         deviation = rows.std(axis=0)
         return np.where(deviation > 0, deviation, 1.0)
-    return NoisyKMeans(domain=domain, scale=scale).units(rows.shape[1])
+    return DenoisingKMeans(domain=domain, scale=scale).units(rows.shape[1])
 
 
 def _kmeans(points: FloatArray, n_clusters: int | None, seed: int) -> tuple[IntArray, dict[str, Any]]:

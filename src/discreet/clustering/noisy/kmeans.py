@@ -44,7 +44,7 @@ _GRID_COLUMNS, _CANDIDATES = 3, 1000
 _LABEL_POINTS = 400
 
 
-class NoisyKMeans(EstimatorHtml, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class DenoisingKMeans(EstimatorHtml, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """k-means of noisy records whose noise has a known law, such as those that `discreet.metric.NDLaplace` returns.
 
     Parameters
@@ -96,7 +96,7 @@ class NoisyKMeans(EstimatorHtml, ClusterMixin, BaseEstimator):  # type: ignore[m
     >>> rows = dc.datasets.mixture(1000, 2, 3, random_state=0)
     >>> mechanism = dc.metric.NDLaplace(epsilon=1, radius=0.1, domain=rows.domain, random_state=0)
     >>> noisy = mechanism.transform(rows.X)
-    >>> km = NoisyKMeans(3, mechanism.law, domain=rows.domain, scale="domain").fit(noisy)
+    >>> km = DenoisingKMeans(3, mechanism.law, domain=rows.domain, scale="domain").fit(noisy)
     >>> km.cluster_centers_.shape, km.labels_.shape, float(km.weights_.sum().round(6))
     ((3, 2), (1000,), 1.0)
     """
@@ -120,7 +120,7 @@ class NoisyKMeans(EstimatorHtml, ClusterMixin, BaseEstimator):  # type: ignore[m
         self.n_init = n_init
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> NoisyKMeans:
+    def fit(self, X: Any, y: Any = None) -> DenoisingKMeans:
         """Estimate the centres of the true records.
 
         Parameters

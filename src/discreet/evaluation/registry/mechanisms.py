@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EXEMPT: dict[str, str] = {
     "noise.bernoulli": "a building block: it is given no data",
     "noise.geometric": "a building block: it is given no data",
-    "clustering.NoisyKMeans": "works on what was already released",
+    "clustering.DenoisingKMeans": "works on what was already released",
     "clustering.cluster_after_noise": "works on what was already released",
     "clustering.suggest_k": "works on what was already released",
     "clustering.DensityClusters": "works on what was already released",
@@ -40,7 +40,7 @@ EXEMPT: dict[str, str] = {
     "anonymity.Hierarchy": "public groups of categories, part of a method's settings",
     "anonymity.Rules": "what a table must satisfy, part of a method's settings",
     "anonymity.MultiplicativeNoise": "promises no figure that could be refuted; its attacks are in the guarantee",
-    "anonymity.suggest_k": "a curve for the house; the table that is released with such a k is audited by itself",
+    "anonymity.suggest_k": "a curve for internal use; the table that is released with such a k is audited by itself",
     "anonymity.NoiseAddition": "promises no figure that could be refuted; its attacks are in the guarantee",
     "anonymity.RankSwapping": "its k is a chance over swaps that no table shows; a law test enumerates it",
     "anonymity.TopBottomCoding": "promises no figure that could be refuted; its attacks are in the guarantee",

@@ -41,7 +41,7 @@ def _together(job: Any) -> None:
 
         raise KIND.wrong("bounds", True, ways, ("form", "interval"))
     asked = {**job.outputs, **given}
-    for name in ("house", "previous", "history"):
+    for name in ("record", "previous", "history"):
         if name in asked and means:
             expected = "used with a method that publishes cells"
             raise KIND.wrong(name, asked[name], expected, ("method", "density-tree"))
@@ -68,7 +68,7 @@ _PAID = ("account", "fresh")
 
 def _drawn(job: Any) -> None:
     """Refuse what would break the argument of rows that are drawn first."""
-    given, files = job.parameters, [name for name in ("house",) if name in job.outputs]
+    given, files = job.parameters, [name for name in ("record",) if name in job.outputs]
     if "sample" not in given:
         if "delta" in given:
             raise KIND.wrong("delta", given["delta"], lambda say: f"used with {say('sample', 0.1)}", ("sample", 0.1))
@@ -165,14 +165,14 @@ KIND = Kind(
         ESCAPE_FORMULAS,
         option("hash_key", "file", "file with a secret: identifiers are hashed with it instead of dropped",
             "secret.txt",            arguments=()),
-        option("previous", "files", "house file of an earlier release about these people; give all of them",
-            ["january.house"]),
+        option("previous", "files", "release record of an earlier release about these people; give all of them",
+            ["january.record"]),
         option("history", "folder", "all releases about these people: this one is checked with them and added",
             "people.history"),
     ),
     outputs=(
         release("the table: what may be published; CSV or Parquet"),
-        output("house", "who was published where: for later releases, never to be handed out", "february.house"),
+        output("record", "who was published where: for later releases, never to be handed out", "february.record"),
         REPORT,
         PROMISE,
     ),

@@ -62,7 +62,7 @@ KIND = Kind(
         option("scaling", ("text", "numbers"), "box (columns by their width), none, or units: the metric", "box",
             default="box", choices=("box", "none"), above=0, methods=("nd-laplace", "column-laplace", *_ELASTIC),
             expected="box, none, or units, all positive"),
-        option("crowd", "number", "people among whom every place is hidden, at level epsilon", 1000, default=1000,
+        option("min_people", "number", "people among whom every place is hidden, at level epsilon", 1000, default=1000,
             above=0, methods=_ELASTIC),
         option("density", "file", "where people live, publicly: places with a column 'weight', or a saved synopsis",
             "people.csv", methods=_ELASTIC),

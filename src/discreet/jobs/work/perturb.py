@@ -87,9 +87,9 @@ def warnings(noisy: WrittenTable) -> list[str]:
 def distances(guarantee: Guarantee) -> str:
     """Say what ε means at the distances that matter."""
     facts = guarantee.parameters
-    if "crowd" in facts and "epsilon_at_diameter" in facts:
+    if "min_people" in facts and "epsilon_at_diameter" in facts:
         return (
-            f"By the density, there are {facts['crowd']:g} people or more who give any result of a row with chances "
+            f"By the density, there are {facts['min_people']:g} people or more who give any result of a row with chances "
             f"within a factor {math.exp(min(guarantee.epsilon or 0.0, 700)):.3g} of that row's; the two farthest "
             f"points of the box are told apart by at most epsilon {facts['epsilon_at_diameter']:.4g}."
         )

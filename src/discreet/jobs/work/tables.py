@@ -46,9 +46,9 @@ def check(job: Job) -> None:
         _check_model(job, checkable(job, _model(job)))
         _key(job)
         for path in job.parameters.get("previous", ()):
-            anonymity.House.load(job.place(path))
+            anonymity.ReleaseRecord.load(job.place(path))
         if "history" in job.parameters:
-            _ = anonymity.History(job.place(job.parameters["history"])).entries
+            _ = anonymity.ReleaseHistory(job.place(job.parameters["history"])).entries
 
 
 def _model(job: Job) -> Any:
@@ -105,7 +105,7 @@ def _check_model(job: Job, model: Any) -> None:
     """Check an estimator against the declared columns, and that there is somebody to follow."""
     model.check()
     named = {**job.outputs, **job.parameters}
-    followed = next((name for name in ("house", "history", "previous") if name in named), None)
+    followed = next((name for name in ("record", "history", "previous") if name in named), None)
     follows = "person" in job.parameters or any(c.role in ("person", "identifier") for c in model.domain)
     if followed and not follows:
         raise job.declared.refused(
@@ -133,7 +133,7 @@ def _key(job: Job) -> bytes | None:
 
 def _anonymize(job: Job) -> JobResult:
     given, places = job.parameters, job.places()
-    target, house = places["release"], places.get("house")
+    target, record = places["release"], places.get("record")
     if "sample" in given:
         return _draw(job, target)
     check_target(target, promised=True)  # before a row is read
@@ -147,18 +147,18 @@ def _anonymize(job: Job) -> JobResult:
     if given.get("method") != "microaggregation":
         settings["output"] = given.get("form", "interval")
     named = [job.place(path) for path in given.get("previous", ())]
-    history = anonymity.History(job.place(given["history"])) if "history" in given else None
+    history = anonymity.ReleaseHistory(job.place(given["history"])) if "history" in given else None
     if named or history is not None:
         settings["previous"] = [*named, *([] if history is None else [history])]
     stage("groups")
-    held = house is not None or "previous" in settings or given.get("form") == "sample"
+    held = record is not None or "previous" in settings or given.get("form") == "sample"
     if not held and model.is_large(job.read_table()):
         return _anonymize_large(job, model, target, settings)
     with history or nullcontext():  # from when earlier releases are read until this one is among them
         release = model.fit_transform(job.read_table(), **settings)
-        with nullcontext() if house is None else _written_with(house):
-            if house is not None:
-                release.save_house(house)  # first: a table that was handed out without it could not be followed
+        with nullcontext() if record is None else _written_with(record):
+            if record is not None:
+                release.save_record(record)  # first: a table that was handed out without it could not be followed
             if history is not None:
                 for path in named:
                     history.adopt(path)
@@ -169,22 +169,22 @@ def _anonymize(job: Job) -> JobResult:
     figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
     quasi = release.guarantee.parameters["quasi_identifiers"]
     figures |= {"given_away": _given_away(release, release.table, quasi)}
-    files = {"release": target, "promise": promise_place(target), **({} if house is None else {"house": house})}
+    files = {"release": target, "promise": promise_place(target), **({} if record is None else {"record": record})}
     return replace(finish(job, sealed, files, figures, release), printed=release.guarantee.to_dict())
 
 
 @contextmanager
-def _written_with(house: Path) -> Iterator[None]:
-    """Put a house file back as it was if what it belongs to cannot be written: it must not tell of no release."""
-    before, done = house.read_bytes() if house.is_file() else None, False
+def _written_with(record: Path) -> Iterator[None]:
+    """Put a release record back as it was if what it belongs to cannot be written: it must not tell of no release."""
+    before, done = record.read_bytes() if record.is_file() else None, False
     try:
         yield
         done = True
     finally:
         if not done and before is None:
-            house.unlink(missing_ok=True)
+            record.unlink(missing_ok=True)
         elif not done and before is not None:
-            write_whole(house, before, private=True)
+            write_whole(record, before, private=True)
 
 
 def _draw(job: Job, target: Path) -> JobResult:

@@ -32,7 +32,7 @@ _LARGEST_LEVEL = 64
 
 @dataclass(eq=False, repr=False)
 class ElasticLaplace(Perturber):
-    """Perturb points so that each looks like the places of at least ``crowd`` people, at level ``epsilon``.
+    """Perturb points so that each looks like the places of at least `min_people` people, at level ``epsilon``.
 
     In a city those people are round the corner, and little noise hides a person among them; in the country they are
     miles away. `NDLaplace` has one radius for both: either the country is not protected, or the city is drowned.
@@ -41,7 +41,7 @@ class ElasticLaplace(Perturber):
     ----------
     epsilon : float
         Level of indistinguishability within the crowd. ``math.inf`` adds no noise.
-    crowd : float
+    min_people : float
         How many people make a crowd: of every point so many, by ``density``, are within elastic distance ``epsilon``.
     domain : Domain, mapping or (low, high)
         The declared columns, one to three of them numeric; categorical ones need ``category_epsilon``.
@@ -69,7 +69,7 @@ class ElasticLaplace(Perturber):
     Neighbours: two values of one row. Each is put into the box and into its cell of a public map, a function of that
     point alone. Cells have an elastic distance D, a metric that is exact in doubles, and P(z|x) <= e^D(x, x') P(z|x')
     for every report z and all points x, x' (`discreet.metric.elastic.law` has the proof). The table of chances is of
-    whole numbers over 2^62 and is drawn from exactly. D is fitted to the requirement that at least ``crowd`` people, by
+    whole numbers over 2^62 and is drawn from exactly. D is fitted to the requirement that at least `min_people` people, by
     the density, are within distance epsilon of every point, and is checked against it before anything is drawn. Cost:
     epsilon within the crowd, D(x, x') in general; each category its own ε. Who the crowd is, is as true as the density;
     the guarantee in D holds whatever the density is.
@@ -84,7 +84,7 @@ class ElasticLaplace(Perturber):
     >>> import discreet as dc
     >>> people = np.ones((8, 8))  # public: how many live in each square
     >>> people[2:4, 2:4] = 1000
-    >>> noise = dc.metric.ElasticLaplace(2, crowd=500, domain=dc.Domain.box([0, 0], [8, 8]), density=people, cells=200,
+    >>> noise = dc.metric.ElasticLaplace(2, min_people=500, domain=dc.Domain.box([0, 0], [8, 8]), density=people, cells=200,
     ...                                  scaling="none", random_state=1)
     >>> noise.transform(np.array([[3.0, 3.0], [7.0, 7.0]])).round(1).tolist()
     [[3.4, 3.1], [3.0, 1.0]]
@@ -93,7 +93,7 @@ class ElasticLaplace(Perturber):
     """
 
     epsilon: float = 1.0
-    crowd: float = 1000.0
+    min_people: float = 1000.0
     domain: Any = None
     _: KW_ONLY
     density: Any = None
@@ -127,7 +127,7 @@ class ElasticLaplace(Perturber):
 
     def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> ElasticNoise:
         level = checks.budget("epsilon", self.epsilon)
-        people = checks.positive("crowd", self.crowd, fix="crowd=1000")
+        people = checks.positive("min_people", self.min_people, fix="min_people=1000")
         if len(box.lower) not in FINENESS:
             expected = "with one to three numeric columns: a map of more would have too many cells"
             raise InvalidArgument("domain", f"{len(box.lower)} numeric columns", expected, '{"x": (0, 1), "y": (0, 1)}')
@@ -137,12 +137,14 @@ class ElasticLaplace(Perturber):
         known = read_density(self.density, scaling)
         if float(people) > known.counts.sum():
             expected = f"at most the number of people in the density, {float(known.counts.sum()):,.6g}"
-            raise InvalidArgument("crowd", self.crowd, expected, f"crowd={math.floor(known.counts.sum() / 10) or 1}")
+            raise InvalidArgument(
+                "min_people", self.min_people, expected, f"min_people={math.floor(known.counts.sum() / 10) or 1}"
+            )
         return ElasticNoise(
             level=level,
             people=float(people),
             scaling=scaling,
-            crowd=known,
+            known=known,
             cells=checks.whole("cells", self.cells, low=2, high=MOST_CELLS),
             dates=tuple(dates),
         )
@@ -155,7 +157,7 @@ class ElasticNoise:
     level: Exact
     people: float
     scaling: Scaling
-    crowd: Crowd
+    known: Crowd
     cells: int
     dates: tuple[bool, ...] = ()
 
@@ -167,9 +169,9 @@ class ElasticNoise:
         source = ElasticMap(
             box=(tuple(self.scaling.box.lower.tolist()), tuple(self.scaling.box.upper.tolist())),
             units=tuple(np.asarray(self.scaling.units).tolist()),
-            counts=self.crowd.counts.tobytes(),
-            shape=self.crowd.counts.shape,
-            side=self.crowd.side,
+            counts=self.known.counts.tobytes(),
+            shape=self.known.counts.shape,
+            side=self.known.side,
             level=float(min(self.level, _LARGEST_LEVEL)),
             people=self.people,
             cells=self.cells,
@@ -189,11 +191,11 @@ class ElasticNoise:
     @property
     def spending(self) -> Spending:
         """What it costs within the crowd's radius."""
-        known = self.crowd.describe()
+        known = self.known.describe()
         parameters: dict[str, Any] = {
             "dimension": self.scaling.dimension,
             "scaling": self.scaling.to_dict(),
-            "crowd": self.people,
+            "min_people": self.people,
             "density": known,
         }
         assumptions = ["the density is public, or was released with a budget of its own; the crowd is of its people"]

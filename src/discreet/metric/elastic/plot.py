@@ -57,7 +57,7 @@ def draw(mechanism: ElasticLaplace, point: Any = None) -> Any:
     )  # fmt: skip
     figure.update_layout(
         title={"text": f"Elastic noise, level {float(mechanism.epsilon):.3g} in a crowd of "
-               f"{float(mechanism.crowd):,.6g} ({len(law.lower):,} cells)", "font": {"size": 15}},
+               f"{float(mechanism.min_people):,.6g} ({len(law.lower):,} cells)", "font": {"size": 15}},
         template="plotly_white", width=760, height=720, xaxis_title=numeric.names[0], yaxis_title=numeric.names[1],
         legend={"orientation": "h", "y": -0.14, "x": 0},
     )  # fmt: skip

@@ -19,7 +19,7 @@ from discreet.studio.runs.run import Run, has_price, runs_of
 from discreet.studio.workspace import HISTORIES, Project, Workspace
 
 if TYPE_CHECKING:
-    from discreet.anonymity import History
+    from discreet.anonymity import ReleaseHistory
 
 #: Outputs that are tables, and so are CSV or Parquet as the steward likes.
 _TABLES = {"synthesize": "table", "anonymize": "release", "perturb": "release", "cluster": "centers",
@@ -150,16 +150,16 @@ def renewed(project: Project, job: Job) -> Job:
     schema = with_looks(project, job.schema) if isinstance(job.schema, Domain) else job.schema
     if job.kind != "anonymize" or not _followed(job):
         return replace(job, schema=schema)
-    outputs = {name: path for name, path in job.outputs.items() if name != "house"}  # the history keeps it
+    outputs = {name: path for name, path in job.outputs.items() if name != "record"}  # the history keeps it
     parameters = {**job.parameters, "history": str(history_of(project).folder)}
     return replace(job, schema=schema, outputs=outputs, parameters=parameters)
 
 
-def history_of(project: Project) -> History:
+def history_of(project: Project) -> ReleaseHistory:
     """Return the history of all releases about the table of a project, also those of other projects that opened it."""
-    from discreet.anonymity import History
+    from discreet.anonymity import ReleaseHistory
 
-    return History(project.folder.parent / HISTORIES / project.mark)
+    return ReleaseHistory(project.folder.parent / HISTORIES / project.mark)
 
 
 def _followed(job: Job) -> bool:
@@ -178,15 +178,15 @@ def of_table(workspace: Workspace, project: Project) -> Iterator[tuple[Project, 
 
 
 def take_houses(workspace: Workspace) -> None:
-    """Put the house files of releases that lie with their runs, as older versions kept them, into the histories."""
+    """Put the release records of releases that lie with their runs, as older versions kept them, into the histories."""
     for project in workspace.projects(forgotten=True):
         for run in reversed(runs_of(project)):
-            file = run.status["files"].get("house")
+            file = run.status["files"].get("record")
             if run.state == "done" and file and Path(file).name == file:
                 history = history_of(project)
                 history.adopt(run.folder / file, run.folder / run.status["files"].get("release", "table"))
                 if run.status["never"]:
                     history.withdraw(run.folder)
-                stay = {name: path for name, path in run.status["files"].items() if name != "house"}
+                stay = {name: path for name, path in run.status["files"].items() if name != "record"}
                 run.write(files=stay, asked={**run.asked, "history": str(history.folder)})
                 (run.folder / file).unlink()

@@ -145,9 +145,9 @@ class Run:
             else:
                 place.unlink(missing_ok=True)
         if self.asked.get("history"):
-            from discreet.anonymity import History
+            from discreet.anonymity import ReleaseHistory
 
-            History(self.asked["history"]).withdraw(self.folder)
+            ReleaseHistory(self.asked["history"]).withdraw(self.folder)
 
 
 def _fits(name: str, value: Any, usual: dict[str, Any]) -> bool:

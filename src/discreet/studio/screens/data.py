@@ -56,7 +56,7 @@ def _told(project: Project) -> dict[str, Any]:
     done = [run for run in runs if run.state == "done"]
     return {
         "project": project, "place": place, "there": there, "done": done, "runs": runs,
-        "houses": sum(bool(run.asked.get("history")) for run in done), "histories": project.folder.parent / HISTORIES,
+        "records": sum(bool(run.asked.get("history")) for run in done), "histories": project.folder.parent / HISTORIES,
         "said": project.said,
     }  # fmt: skip
 

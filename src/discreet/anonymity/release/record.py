@@ -1,12 +1,12 @@
-"""The house file: what a release leaves to its keeper, and to nobody else, so that later releases can be checked.
+"""The release record: what a release leaves to its keeper, and to nobody else, so that later releases can be checked.
 
 For every record that was handed in: who it is, its sensitive values, and in which cell it was published or that it was
-suppressed. Whoever has this file undoes the release; it stays in the house, beside the raw table.
+suppressed. Whoever has this file undoes the release; it stays inside the organisation, beside the raw table.
 
 The file is Parquet, readable by its owner alone (mode 600). Its columns are ``identifier:NAME`` and ``sensitive:NAME``
 (text, null where missing), ``cell`` (a number, null for a suppressed record), ``published`` (the cell in words) and
-``suppressed``. The metadata key ``discreet.house`` holds JSON: format, format_version, the columns, what the release
-was required to keep, how the column by which records are followed was declared, the seals of the house files it was
+``suppressed``. The metadata key ``discreet.record`` holds JSON: format, format_version, the columns, what the release
+was required to keep, how the column by which records are followed was declared, the seals of the release records it was
 made with, and its own seal, a SHA-256 digest over all of it.
 
 Records are followed by *one* column: the person, or else the only identifier. By several at once somebody whose case
@@ -42,15 +42,15 @@ from discreet.core.output import check_place, write_whole
 from discreet.engines.tables.same import same_key
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType, SchemaError
 
-_FORMAT, _FORMAT_VERSION = "discreet.house", 2
-META = b"discreet.house"
+_FORMAT, _FORMAT_VERSION = "discreet.record", 2
+META = b"discreet.record"
 _IDENTIFIER, _SENSITIVE = "identifier:", "sensitive:"
 #: The quasi-identifiers of a record on the public grids, where somebody may have several: which of them is which.
 _WHERE = "where"
 
 
 @dataclass(frozen=True, eq=False)
-class House:
+class ReleaseRecord:
     """What the keeper of a release knows of its records. Not to be handed out.
 
     Attributes
@@ -64,7 +64,7 @@ class House:
     declared : dict
         How the column by which records are followed was declared: its name, kind, and bounds or categories.
     earlier : tuple of str
-        Seals of the house files of the earlier releases that it was checked against.
+        Seals of the release records of the earlier releases that it was checked against.
 
     Examples
     --------
@@ -72,8 +72,8 @@ class House:
     >>> domain = dc.Domain({"age": {"bounds": [0, 120], "role": "quasi-identifier"},
     ...                     "name": {"categories": ["a"], "role": "identifier"}})
     >>> people = pa.table({"age": [31, 33, 61, 64], "name": ["ann", "bob", "cid", "dee"]})
-    >>> house = dc.anonymity.DensityTree(k=2, domain=domain).fit_transform(people).house
-    >>> house.records["identifier:name"].to_pylist(), house.records["published"][0].as_py()
+    >>> record = dc.anonymity.DensityTree(k=2, domain=domain).fit_transform(people).record
+    >>> record.records["identifier:name"].to_pylist(), record.records["published"][0].as_py()
     (['ann', 'bob', 'cid', 'dee'], 'age [0, 47)')
     """
 
@@ -84,7 +84,7 @@ class House:
     earlier: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, table: Table, cells: Cells, required: Mapping[str, Any], earlier: Sequence[str] = ()) -> House:
+    def of(cls, table: Table, cells: Cells, required: Mapping[str, Any], earlier: Sequence[str] = ()) -> ReleaseRecord:
         """Write down a release.
 
         Parameters
@@ -96,7 +96,7 @@ class House:
         required : mapping
             What is promised.
         earlier : sequence of str
-            Seals of the house files that it was checked against.
+            Seals of the release records that it was checked against.
         """
         followed = following_column(table.plan)
         who = identities(table)
@@ -163,7 +163,7 @@ class House:
 
     @cached_property
     def seal(self) -> str:
-        """A digest over everything in the file, by which later house files name this one."""
+        """A digest over everything in the file, by which later release records name this one."""
         digest = hashlib.sha256(json.dumps(self._facts(), sort_keys=True).encode())
         for name in self.records.column_names:
             digest.update(_digest(self.records[name].combine_chunks()))
@@ -179,7 +179,7 @@ class House:
         write_whole(target, sink.getvalue().to_pybytes(), private=True)
 
     @classmethod
-    def load(cls, path: str | Path) -> House:
+    def load(cls, path: str | Path) -> ReleaseRecord:
         """Read what `save` wrote; a file that was changed is refused."""
         try:
             table = pq.read_table(Path(path).expanduser())
@@ -187,33 +187,33 @@ class House:
             reason = f" ({error.strerror})" if error.strerror else ""
             raise DataSourceError(f"previous: cannot read {str(path)!r}{reason}; check the path") from None
         except pa.ArrowException:
-            raise FormatError(f"previous: {str(path)!r} is not a house file") from None
+            raise FormatError(f"previous: {str(path)!r} is not a release record") from None
         found = (table.schema.metadata or {}).get(META)
         if found is None:
             raise FormatError(
-                f"previous: {str(path)!r} is not a house file; a release writes one with release.save_house(path), "
-                "a job as its output 'house'"
+                f"previous: {str(path)!r} is not a release record; a release writes one with release.save_record(path), "
+                "a job as its output 'record'"
             )
         try:
             facts = json.loads(found)
             version = facts["format_version"]
             if facts["format"] != _FORMAT or version != _FORMAT_VERSION:
-                raise FormatError(f"a house file this version can read has format_version {_FORMAT_VERSION}")
-            house = cls(
+                raise FormatError(f"a release record this version can read has format_version {_FORMAT_VERSION}")
+            record = cls(
                 table.replace_schema_metadata(None), facts["required"], facts["counts_persons"], facts["declared"],
                 tuple(facts["earlier"]),
             )  # fmt: skip
-            if house.identifier(house.declared["name"]).null_count:
+            if record.identifier(record.declared["name"]).null_count:
                 raise FormatError("it holds records of nobody")
-            good = house.seal == facts["seal"] and house._facts() == {k: v for k, v in facts.items() if k != "seal"}
-            house.rules  # noqa: B018 - what cannot be checked later is refused now
+            good = record.seal == facts["seal"] and record._facts() == {k: v for k, v in facts.items() if k != "seal"}
+            record.rules  # noqa: B018 - what cannot be checked later is refused now
         except (KeyError, TypeError, ValueError, AttributeError, pa.ArrowException, DiscreetError) as error:
             # What is not ours may quote a record: text where a number should be, say.
             said = str(error) if isinstance(error, DiscreetError) else type(error).__name__
-            raise FormatError(f"previous: the house file {str(path)!r} is damaged: {said}") from None
+            raise FormatError(f"previous: the release record {str(path)!r} is damaged: {said}") from None
         if not good:
-            raise FormatError(f"previous: the house file {str(path)!r} was changed: its seal does not fit")
-        return house
+            raise FormatError(f"previous: the release record {str(path)!r} was changed: its seal does not fit")
+        return record
 
     def _facts(self) -> dict[str, Any]:
         return {
@@ -231,12 +231,12 @@ class House:
         return tuple(n.removeprefix(start) for n in self.records.column_names if n.startswith(start))
 
     def __repr__(self) -> str:
-        return f"<house file of {self.n} records, {int((self.cell < 0).sum())} suppressed; not to be handed out>"
+        return f"<release record of {self.n} records, {int((self.cell < 0).sum())} suppressed; not to be handed out>"
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What the house file of a release is made of: its records, what it promised, and the seals of those before it."""
+    """What the release record of a release is made of: its records, what it promised, and the seals of those before it."""
 
     table: Table
     required: dict[str, Any]
@@ -316,33 +316,33 @@ def as_text(column: Any) -> pa.Array:
     return joined.cast(pa.large_string())
 
 
-def read_previous(given: Any) -> list[House]:
-    """Return the house files of earlier releases: of releases, of files, of histories, or one of these; each once.
+def read_previous(given: Any) -> list[ReleaseRecord]:
+    """Return the release records of earlier releases: of releases, of files, of histories, or one of these; each once.
 
     A release that was itself checked against others is only taken together with them.
     """
     listed = list(given) if isinstance(given, (list, tuple)) else [given]
-    houses: dict[str, House] = {}
-    for item in chain.from_iterable(item.houses() if hasattr(item, "houses") else [item] for item in listed):
-        house: Any
+    records: dict[str, ReleaseRecord] = {}
+    for item in chain.from_iterable(item.records() if hasattr(item, "adopt") else [item] for item in listed):
+        record: Any
         if isinstance(item, (str, os.PathLike)):
-            house = House.load(Path(item))
+            record = ReleaseRecord.load(Path(item))
         else:
-            house = item if isinstance(item, House) else getattr(item, "house", None)
-        if not isinstance(house, House):
+            record = item if isinstance(item, ReleaseRecord) else getattr(item, "record", None)
+        if not isinstance(record, ReleaseRecord):
             raise InvalidType(
-                "previous", type(item), "earlier releases, or the house files that they wrote", "previous=[release]"
+                "previous", type(item), "earlier releases, or the release records that they wrote", "previous=[release]"
             )
-        houses[house.seal] = house
-    absent = {seal for house in houses.values() for seal in house.earlier} - set(houses)
+        records[record.seal] = record
+    absent = {seal for record in records.values() for seal in record.earlier} - set(records)
     if absent:
         raise InvalidArgument(
             "previous",
-            f"{len(houses)} house files",
+            f"{len(records)} release records",
             f"all earlier releases: {len(absent)} of those that the ones given were made with are not among them",
-            "adding the house files of all releases about these people",
+            "adding the release records of all releases about these people",
         )
-    return list(houses.values())
+    return list(records.values())
 
 
 def refuse_previous(given: Any, why: str) -> None:
