@@ -51,6 +51,14 @@ _TAKES = {
     "Sequence[float]": "numbers",
     "Mapping[str, float]": "figures",
 }
+#: Types that name files to read, and types that are mappings of names to values.
+FILES = ("file", "table", "files", "file pairs")
+PAIRS = ("pairs", "whole pairs", "file pairs", "list pairs", "figures")
+_WORDS = {
+    "flag": "True or False", "names": "a list of names", "list": "a list of names", "numbers": "a list of numbers",
+    "file": "a path", "table": "a path", "output": "a path", "folder": "a path", "files": "a list of paths",
+    **dict.fromkeys(PAIRS, "a mapping of names to values"), "figures": "a mapping of names to numbers",
+}  # fmt: skip
 _NAMES = {
     "number": "float", "budget": "float", "whole": "int", "text": "str", "flag": "bool", "names": "list of str",
     "numbers": "list of float", "figures": "mapping of names to numbers",
@@ -67,6 +75,8 @@ class Option:
         Its name in Python; filled in from the class that declares it.
     help : str
         One line of plain English.
+    label : str
+        A short title in forms, if its name does not say it well.
     details : str
         More text for the docstring.
     default : object
@@ -104,6 +114,7 @@ class Option:
 
     help: str
     name: str = ""
+    label: str = ""
     details: str = ""
     default: Any = None
     takes: tuple[str, ...] = ()
@@ -126,6 +137,34 @@ class Option:
     section: str = "parameters"
     positional: bool = False
     streams: bool = False
+
+    @property
+    def key(self) -> str:
+        """Return its key in its section of a job file."""
+        return "path" if self.section in ("data", "schema") else self.name
+
+    @property
+    def flag(self) -> str:
+        """Return its name on a command line."""
+        return f"--{(self.shell or self.name).replace('_', '-')}"
+
+    @property
+    def title(self) -> str:
+        """Return a short title for forms."""
+        words = self.name.replace("_", " ")
+        return self.label or words[:1].upper() + words[1:]
+
+    @property
+    def meaning(self) -> str:
+        """Return the help with the methods to which the option belongs."""
+        *others, last = self.methods or ("",)
+        owners = f"{', '.join(others)} or {last}" if others else last
+        return f"{self.help.rstrip('.')} (with method {owners})." if last else self.help
+
+    @property
+    def reads(self) -> bool:
+        """Return whether it names files to read."""
+        return bool(set(self.takes) & set(FILES))
 
     def within(self, number: float) -> bool:
         """Return whether a number lies inside the bounds."""
@@ -154,9 +193,13 @@ class Option:
             return f"{thing} strictly between {self.above:g} and {self.below:g}"
         if self.low is not None and self.high is not None:
             return f"{thing} from {self.low:g} to {self.high:g}"
+        if self.low is not None and self.below is not None:
+            return f"{thing} from {self.low:g} to below {self.below:g}"
         if self.high is not None:
             return f"{thing} above {self.above or 0:g} and up to {self.high:g}"
-        return "a finite number" if self.low is None else f"{thing} of at least {self.low:g}"
+        if self.low is not None:
+            return f"{thing} of at least {self.low:g}"
+        return thing if "whole" in thing else "a finite number"
 
     def accepted(self, infinity: str = "math.inf") -> str:
         """Describe the accepted values."""
@@ -169,11 +212,9 @@ class Option:
         )
         if {"number", "budget", "whole"} & set(self.takes):
             parts.append(self.bounds(infinity))
-        words = {"flag": "True or False", "names": "a list of names", "numbers": "a list of numbers",
-                 "figures": "a mapping of names to numbers"}  # fmt: skip
-        parts += [words[kind] for kind in self.takes if kind in words]
+        parts += [_WORDS[kind] for kind in self.takes if kind in _WORDS]
         parts += ["a text"] if "text" in self.takes and not self.choices else []
-        return " or ".join(parts)
+        return " or ".join(dict.fromkeys(parts))
 
     def nearest(self, value: object) -> Any:
         """Return an accepted value close to a wrong one, for suggestions."""

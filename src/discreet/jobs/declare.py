@@ -1,47 +1,51 @@
-"""How a job says what it takes: options declared once, read by files, shells, pages and error messages alike.
+"""Kinds of job: what a job takes, and how values are checked.
 
-An `Option` has a type, bounds, a default, words and an example that does. A `Kind` of job is a list of them. Plain
-classes and not a library for models: an error has to name the option as it was typed, on a command line or in a file,
-and has to suggest something that is accepted there. Nothing here imports the numerical libraries.
+A `Kind` reads its options from the estimators that it runs (`discreet.core.options`) and adds those that belong to the
+job: files, accounts, units. Errors name an option as it was typed, on a command line or in a file, and suggest a value
+that works there. Nothing here imports the numerical libraries.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
+from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 from discreet.core.figures import SURE_DELTA
+from discreet.core.options import FILES, PAIRS, Declared, Option
 from discreet.core.output import unfit
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, SchemaError
-from discreet.jobs.options import FILE, FILES, LARGEST, NEEDED_SCHEMA, PAGE, PAIRS, SCHEMA, SURE, WORDS, Door, Option
+from discreet.jobs.options import FILE, NEEDED_SCHEMA, PAGE, SCHEMA, SURE, Door
 
-#: Words for an error: a text, or what makes it from a way to spell options.
+#: A text, or a function that writes it for a spelling of options.
 Words = str | Callable[["Speech"], str]
-#: What to do instead: likewise, or an option and a value that does.
+#: A suggestion: the same, or an option and a value that works.
 Fix = Words | tuple[str, Any]
 
 
 @dataclass(frozen=True)
 class Speech:
-    """The options of a kind of job, spelt for one door: ``say("method", "tree")`` is ``--method tree`` in a shell."""
+    """Spells the options of a kind: ``say("method", "tree")`` is ``--method tree`` on a command line."""
 
     kind: Kind
     door: Door
 
     def __call__(self, name: str, *value: Any) -> str:
-        """Return an option's name, or what is written to give it a value."""
+        """Return the name of an option, or what to write to give it a value."""
         option = self.kind.option(name)
         return self.door.given(option, value[0]) if value else self.door.name(option)
 
 
 class WrongOption(InvalidArgument):
-    """An option of a job has a value that cannot be used; said in the words of a job file, or of a command line.
+    """A value of an option of a job cannot be used.
 
     Parameters
     ----------
@@ -50,11 +54,11 @@ class WrongOption(InvalidArgument):
     name : str
         The option.
     value : object
-        What was given.
+        The value that was given.
     expected, fix : Words
-        As in `InvalidArgument`; without a fix the example of the option is one, or leaving it out if that is expected.
+        As in `InvalidArgument`. Without a fix, the example of the option is suggested, or to leave it out.
     part : str
-        Of an option for several columns, what follows its name: " of column 'age'".
+        Text after the name, such as " of column 'age'".
     """
 
     def __init__(
@@ -77,12 +81,12 @@ class WrongOption(InvalidArgument):
         return door.name(self.option) + self.part, self.value, said[0], said[1]
 
     def said(self, door: Door) -> str:
-        """Return the message for a door."""
+        """Return the message in one spelling."""
         return str(InvalidArgument(*self._said(door)))
 
 
 def spoken(error: DiscreetError, door: Door) -> DiscreetError:
-    """Return an error in the words of a door, if it names options."""
+    """Return an error in one spelling, if it names options."""
     if isinstance(error, WrongOption):
         InvalidArgument.__init__(error, *error._said(door))
     elif (speak := getattr(error, "speak", None)) is not None:
@@ -92,16 +96,21 @@ def spoken(error: DiscreetError, door: Door) -> DiscreetError:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of job: what it is for and everything that it takes.
+    """A kind of job.
 
     Attributes
     ----------
     name, verb : str
-        Its name in a file, and the words of the command line.
+        Its name in a job file, and on the command line if that differs.
     summary, help : str
-        What it does, in a line; and for the help page.
-    parameters, outputs : tuple of Option
-        What it takes and what it writes.
+        What it does, in a few words and in sentences.
+    own : tuple of Option
+        Options of the job. One with the name of a declared option changes what it states and nothing else.
+    estimators : mapping
+        Classes that declare the other options, by value of the option `method`; as "module:Class", so that they are
+        imported when their options are needed. A single class has the key "".
+    outputs : tuple of Option
+        Files that it writes.
     data : Option or None
         What it works on.
     schema : {"needed", "optional", ""}
@@ -109,21 +118,20 @@ class Kind:
     examples : tuple of str
         Command lines.
     failed : str
-        What exit code 1 means, if it has one.
+        Meaning of exit code 1, if it has one.
     together : callable or None
-        Refuses options that do not go together; given a job.
+        Refuses options that do not go together; called with a job.
     shortcuts : mapping
         Flags that stand for a value of an option: ``{"sphere": ("method", "sphere", "help")}``.
-    classes : mapping
-        From the classes of Python that errors may suggest to the values of the option `method`.
     priced_by : str
-        The option without which nothing is spent, so that no account can be charged.
+        The option without which nothing is spent.
     """
 
     name: str
     summary: str
     help: str
-    parameters: tuple[Option, ...]
+    own: tuple[Option, ...] = ()
+    estimators: Mapping[str, Any] = field(default_factory=dict)
     outputs: tuple[Option, ...] = ()
     data: Option | None = None
     schema: str = ""
@@ -132,23 +140,71 @@ class Kind:
     failed: str = ""
     together: Callable[[Any], None] | None = None
     shortcuts: Mapping[str, tuple[str, Any, str]] = field(default_factory=dict)
-    classes: Mapping[str, str] = field(default_factory=dict)
     priced_by: str = ""
 
-    def __post_init__(self) -> None:
-        if any(o.name == "report" for o in self.outputs) and self.name != "report":
-            object.__setattr__(self, "parameters", (*self.parameters, *PAGE))
+    @cached_property
+    def parameters(self) -> tuple[Option, ...]:
+        """Return all options but data, schema and outputs."""
+        pages = any(o.name == "report" for o in self.outputs) and self.name != "report"
+        return (*self._declared(), *(PAGE if pages else ()))
+
+    def estimator(self, method: str | None = None) -> Any:
+        """Return the class that does the work, for a value of the option `method`."""
+        found = self.estimators[method or next(iter(self.estimators))]
+        if not isinstance(found, str):
+            return found
+        module, _, name = found.partition(":")
+        return getattr(import_module(module), name)
+
+    def _declared(self) -> list[Option]:
+        """Return own options and those of the estimators: budgets first, then required ones, shared ones, others."""
+        own, methods = {each.name: each for each in self.own}, list(self.estimators)
+        found: dict[str, Option] = {}
+        owners: dict[str, list[str]] = {}
+        for method in methods:
+            cls = self.estimator(method)
+            declared = cls.declared if issubclass(cls, Declared) else {}
+            for name in declared or inspect.signature(cls).parameters:
+                owners.setdefault(name, []).append(method)
+            for each in declared.values():
+                if each.job != "-" and (each.takes or (each.job or each.name) in own):
+                    found.setdefault(each.job or each.name, each)
+        made = {}
+        for name in {**found, **own}:
+            each = _for_jobs(found[name], name, own.get(name)) if name in found else own[name]
+            belongs = owners.get(each.arguments[0], methods) if each.arguments else methods
+            made[name] = replace(each, methods=tuple(belongs)) if len(belongs) < len(methods) else each
+        if "method" in made and "" not in self.estimators and methods:
+            fixed: dict[str, Any] = {"choices": tuple(methods), "default": methods[0], "example": methods[0]}
+            made["method"] = replace(made["method"], takes=("text",), shown=True, arguments=(), **fixed)
+
+        def place(name: str) -> tuple[int, int]:
+            mine = list(own).index(name) if name in own else 0
+            if name in _BUDGETS:
+                return 0, _BUDGETS.index(name)
+            if name == "method" or made[name].required:
+                return 1, mine
+            if name in found and found[name].takes:
+                return (2, 0) if not made[name].methods else (3, methods.index(made[name].methods[0]))
+            return 4, mine
+
+        return [made[name] for name in sorted(made, key=place)]
 
     @property
     def words(self) -> str:
-        """The words of the command line."""
+        """Return the words of the command line."""
         return self.verb or self.name
 
     def options(self) -> Iterator[Option]:
-        """Go through everything that can be given."""
+        """Yield everything that can be given."""
         yield from (() if self.data is None else (self.data,))
         yield from ((NEEDED_SCHEMA if self.schema == "needed" else SCHEMA,) if self.schema else ())
         yield from (*self.parameters, *self.outputs)
+
+    def light(self) -> list[Option]:
+        """Return the options that are known without importing an estimator."""
+        schema = [SCHEMA] if self.schema else []
+        return [*([] if self.data is None else [self.data]), *schema, *self.own, *self.outputs]
 
     def option(self, name: str) -> Option:
         """Return an option by its name."""
@@ -156,18 +212,18 @@ class Kind:
 
     def has_price(self, given: Mapping[str, Any]) -> bool:
         """Return whether a job with these parameters spends a budget that adds up over releases."""
-        return any(o.name == "account" for o in self.parameters) and self.priced_by in ("", *given)
+        return any(o.name == "account" for o in self.own) and self.priced_by in ("", *given)
 
     def wrong(self, name: str, value: object, expected: Words, fix: Fix | None = None) -> WrongOption:
         """Return an error about an option."""
         return WrongOption(self, name, value, expected, fix)
 
     def check(self, section: str, given: Mapping[str, Any], options: Sequence[Option]) -> dict[str, Any]:
-        """Check a section of a job: names, types, bounds, choices, methods, and that nothing needed is absent."""
+        """Check a section of a job: names, types, bounds, choices, methods, and that nothing required is absent."""
         known(f"[{section}]", given, [o.name for o in options])
         for each in options:
             if each.required and each.name not in given:
-                raise self.wrong(each.name, None, f"given: {each.help}")
+                raise self.wrong(each.name, None, must_give(each))
         clean = {o.name: check(self, o, given[o.name]) for o in options if o.name in given}
         method = clean.get("method") or next((o.default for o in options if o.name == "method"), None)
         for each in options:
@@ -181,17 +237,17 @@ class Kind:
         return clean
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what was given, under the names of Python."""
+        """Return the values by their names in Python."""
         return {o.arguments[0]: given[o.name] for o in self.parameters if o.name in given and o.arguments}
 
     def refused(self, words: Callable[[Speech], str], error: type[DiscreetError] = SchemaError) -> DiscreetError:
-        """Return an error in a sentence of its own, which names options as its door does."""
+        """Return an error with a sentence of its own, which spells options as they were typed."""
         made: Any = error(words(Speech(self, FILE)))
         made.speak = lambda door: words(Speech(self, door))
         return made  # type: ignore[no-any-return]
 
     def translated(self, error: DiscreetError) -> DiscreetError:
-        """Return an error of the library as one about the options behind its arguments, if there are any."""
+        """Return an error of the library as one about the options of the job, if it names any."""
         by_argument = {o.arguments[0]: o.name for o in self.parameters if o.arguments}
         if isinstance(error, SchemaError) and error.fix and set(error.fix) <= set(by_argument):
             fix = {by_argument[name]: value for name, value in error.fix.items()}
@@ -205,18 +261,19 @@ class Kind:
             return error
         return WrongOption(self, found.name, error.value, error.expected, self._fix(found, error), of + column)
 
-    def _method(self, word: str, say: Speech) -> str:
-        """Return the name of a class as the method that it does."""
-        return say("method", self.classes[word]) if word in self.classes else word
+    def _class(self, word: str, say: Speech) -> str:
+        """Return the name of a class as a value of the option `method`."""
+        method = next((m for m, place in self.estimators.items() if str(place).endswith(f":{word}")), "")
+        return say("method", method) if method else word
 
     def _fix(self, about: Option, error: InvalidArgument) -> Fix:
-        """Return what the library suggests, spelt as options; or the example of the option if that is not a value."""
+        """Return the suggestion of the library in terms of options, or the example of the option."""
         try:
             call = ast.parse(f"f({error.fix})", mode="eval").body
             assert isinstance(call, ast.Call)
             values = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
         except (SyntaxError, ValueError):
-            return lambda say: re.sub(r"[A-Z]\w+", lambda found: self._method(found[0], say), error.fix)
+            return lambda say: re.sub(r"[A-Z]\w+", lambda found: self._class(found[0], say), error.fix)
         options = {o.arguments[0]: o for o in self.parameters if o.arguments}
         options.update(dict.fromkeys(about.arguments or (about.name,), about))
         if not values or not set(values) <= set(options):
@@ -228,8 +285,31 @@ class Kind:
         return lambda say: ", ".join(say(name, value) for name, value in chosen.items())
 
 
+_BUDGETS = ("epsilon", "delta", "rho")
+
+
+def _for_jobs(each: Option, name: str, own: Option | None) -> Option:
+    """Return a declared option as a job offers it: with its name there, without a default budget, and with changes."""
+    made: dict[str, Any] = {"name": name, "arguments": (each.name,), "objects": False}
+    if each.takes == ("budget",) and each.default is not None:
+        made |= {"default": None, "example": each.default, "required": True}
+    elif each.example is None:
+        made["example"] = True if isinstance(each.default, bool) else each.default
+    if own is not None:
+        plain = Option("")
+        stated = {part.name: getattr(own, part.name) for part in fields(Option) if part.name != "name"}
+        made |= {part: value for part, value in stated.items() if value != getattr(plain, part)}
+    return replace(each, **made)
+
+
+def must_give(option: Option) -> str:
+    """Return the words of an error about a required option."""
+    text = option.help.rstrip(".")
+    return f"given: {text[:1].lower() if text[1:2].islower() or text[1:2] == ' ' else text[:1]}{text[1:]}"
+
+
 def known(where: str, given: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse a name that is not among those known, and say which is nearest."""
+    """Refuse an unknown name and suggest the nearest."""
     listed = list(names)
     for name in given:
         if name not in listed:
@@ -239,89 +319,68 @@ def known(where: str, given: Iterable[str], names: Iterable[str]) -> None:
 
 
 def check(kind: Kind, option: Option, value: Any) -> Any:
-    """Return a value that an option takes, or raise.
-
-    Types: number, budget (positive, or inf), whole, text, flag, file and table (read), output (written), names and
-    numbers (a list; with commas on a command line), list and files (a list; repeated there), pairs, whole pairs, file
-    pairs and figures (a table).
-    """
+    """Return a value that an option takes, or raise; see `Option` for the types."""
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if isinstance(value, tuple):
         value = list(value)
+    fits = [form for form in option.takes if _fits(value, form)]
+    paths = bool(fits) and fits[0] in (*FILES, "output")
     for text in _flat(value):
-        if isinstance(text, str) and (expected := unfit(text)):
+        if isinstance(text, str) and (expected := unfit(text, path=paths)):
             raise kind.wrong(option.name, text, expected, (option.name, option.example))
-    fitting = [t for t in option.takes if _fits(value, t)]
-    if not fitting:
-        words = " or ".join(WORDS[t] for t in option.takes)
-        table = bool(set(option.takes) & set(PAIRS)) and not isinstance(value, dict)
-        meant = _number(value.replace(",", "."), "number") if isinstance(value, str) else None
-        fix = (option.name, meant) if _numeric(option) and meant is not None and _within(option, meant) else None
-        raise kind.wrong(option.name, value, words if table else option.expected or words, fix)
-    if option.choices and {"text", "names"} & set(fitting):
-        for text in [value] if isinstance(value, str) else value:
-            if isinstance(text, str) and text not in option.choices:
-                near = (get_close_matches(text, option.choices, 1, 0.6) or option.choices)[0]
-                raise kind.wrong(option.name, text, _one_of(option), (option.name, near))
-    for number in _flat(value):
-        if isinstance(number, (int, float)) and not isinstance(number, bool) and not _within(option, number):
-            near = _nearest(option, number) if number is value else option.example
-            raise kind.wrong(option.name, value, _bounds(option), (option.name, near))
-    if fitting[0] in (*FILES, "output"):
-        for text in _flat(value):
-            if isinstance(text, str) and (expected := unfit(text, path=True)):
-                raise kind.wrong(option.name, text, expected)
-    if fitting[0] in FILES and isinstance(value, str) and "files" in option.takes:
-        value = [value]
-    return value
+    listed = option.choices if {"text", "names"} & set(fits) else ()
+    for part in _flat(value):
+        bad = isinstance(part, str) and listed and part not in listed
+        number = isinstance(part, (int, float)) and not isinstance(part, bool)
+        if not fits or bad or (number and not option.within(part)):
+            wrong = part if bad else value
+            raise kind.wrong(option.name, wrong, option.accepted("inf"), (option.name, option.nearest(wrong)))
+    return [value] if isinstance(value, str) and "files" in fits else value
 
 
-def one_budget(kind: Kind, given: Mapping[str, Any]) -> None:
-    """Refuse all but one budget: epsilon, with a delta or without, or rho with a delta."""
-    if ("epsilon" in given) == ("rho" in given):
-        expected = "left out with rho" if "rho" in given else "given: " + kind.option("epsilon").help
-        raise kind.wrong("epsilon", given.get("epsilon"), expected, ("rho", given["rho"]) if "rho" in given else None)
-    if "rho" in given and "delta" not in given:
-        raise kind.wrong("delta", None, "given with rho: where its epsilon is stated")
-    rho, delta = given.get("rho", 0.0), given.get("delta", 0.5)
-    # What rho amounts to, from above (Bun and Steinke 2016, proposition 1.3).
-    said_twice(kind, {**given, "rho": rho + 2 * math.sqrt(-rho * math.log(delta))}, "rho")
-    said_twice(kind, given)
+def one_budget(kind: Kind, values: Mapping[str, Any]) -> None:
+    """Check that exactly one budget is stated: epsilon, with or without delta, or rho with delta."""
+    if ("epsilon" in values) == ("rho" in values):
+        expected = "left out with rho" if "rho" in values else must_give(kind.option("epsilon"))
+        fix = ("rho", values["rho"]) if "rho" in values else None
+        raise kind.wrong("epsilon", values.get("epsilon"), expected, fix)
+    if "rho" in values and "delta" not in values:
+        raise kind.wrong("delta", None, "given with rho: its epsilon is stated at this delta")
+    rho, delta = values.get("rho", 0.0), values.get("delta", 0.5)
+    # An upper bound on the epsilon of rho (Bun and Steinke 2016, proposition 1.3).
+    confirmed(kind, {**values, "rho": rho + 2 * math.sqrt(-rho * math.log(delta))}, "rho")
+    confirmed(kind, values)
 
 
-def said_twice(kind: Kind, given: Mapping[str, Any], name: str = "epsilon") -> None:
-    """Refuse a budget that promises next to nothing, unless it is said twice.
+def confirmed(kind: Kind, values: Mapping[str, Any], name: str = "epsilon") -> None:
+    """Refuse a budget that hardly protects anyone, unless it is confirmed.
 
-    For budgets that compare any two rows or values; one that holds at a distance is large or small by that distance.
+    For budgets that compare any two rows or values. A budget that holds at a distance may be large.
     """
-    budget, delta = given.get(name, 0.0), given.get("delta", 0.0)
-    if given.get("yes_really"):
+    budget, delta = values.get(name, 0.0), values.get("delta", 0.0)
+    if values.get("yes_really"):
         return
     if delta > SURE_DELTA:
-        means = f"with chance {delta:g} anything may come out about anybody; a delta is below one in the number of rows"
-        expected = f"at most {SURE_DELTA:g} unless it is said twice ({means})"
+        means = "with this probability, the release may reveal anything about anyone"
+        expected = f"at most {SURE_DELTA:g} unless it is confirmed ({means})"
         raise kind.wrong("delta", delta, expected, lambda say: f"{say('delta', 1e-6)}, or {say('yes_really', True)}")
     if budget <= SURE:
         return
     means = (
-        "there is no noise at all, and what is counted of a person can be read"
+        "there is no noise"
         if budget == math.inf
-        else f"a release may be e^{budget:g} times as likely with somebody's row as without it, which hides nobody"
+        else f"a release may be e^{budget:g} times as likely with someone's row as without it"
     )
-    expected = f"at most {SURE} unless it is said twice (above {SURE} it promises next to nothing: {means})"
+    expected = f"at most {SURE} unless it is confirmed (a larger budget hardly protects anyone: {means})"
     raise kind.wrong(name, budget, expected, ("yes_really", True))
 
 
-def one_unit(kind: Kind, given: Mapping[str, Any]) -> None:
-    """Refuse two units."""
-    if "unit" in given and ("person" in given or "person_rows" in given):
-        named = "person" if "person" in given else "person_rows"
-        raise kind.wrong(named, given[named], "left out where the unit is a row", "leaving it, or the unit, out")
-
-
-def _numeric(option: Option) -> bool:
-    return bool({"number", "budget"} & set(option.takes))
+def one_unit(kind: Kind, values: Mapping[str, Any]) -> None:
+    """Refuse two units of privacy."""
+    if "unit" in values and ("person" in values or "person_rows" in values):
+        named = "person" if "person" in values else "person_rows"
+        raise kind.wrong(named, values[named], "left out if single rows are protected", "leaving it or the unit out")
 
 
 def _flat(value: Any) -> Iterator[Any]:
@@ -356,54 +415,8 @@ def _fits(value: Any, kind: str) -> bool:
     return filled and all(isinstance(v, allowed) and not isinstance(v, bool) for v in value)
 
 
-def _within(option: Option, number: float) -> bool:
-    if "budget" in option.takes:
-        return 0 < number <= LARGEST or number == math.inf
-    bounded = "number" in option.takes or any(b is not None for b in (option.low, option.above))
-    if bounded and not abs(number) <= 1e308:  # also of a whole number that no float can hold
-        return False
-    return (
-        (option.low is None or number >= option.low)
-        and (option.high is None or number <= option.high)
-        and (option.above is None or number > option.above)
-        and (option.below is None or number < option.below)
-    )
-
-
-def _bounds(option: Option) -> str:
-    """Say in words what numbers are taken."""
-    if option.expected:
-        return option.expected
-    if "budget" in option.takes:
-        return "a positive finite number (or inf for a run without privacy)"
-    thing = "a whole number" if {"whole", "whole pairs"} & set(option.takes) else "a number"
-    if option.above == 0 and option.high is None and option.below is None:
-        return "a positive finite number"
-    if option.above is not None and option.below is not None:
-        return f"{thing} strictly between {option.above:g} and {option.below:g}"
-    if option.high is not None:
-        start = f"from {option.low:g}" if option.low is not None else f"above {option.above:g} and up"
-        return f"{thing} {start} to {option.high:g}"
-    return "a finite number" if option.low is None else f"{thing} of at least {option.low:g}"
-
-
-def _nearest(option: Option, number: float) -> Any:
-    if "whole" in option.takes and option.low is not None and number < option.low:
-        return max(int(option.low), 1)
-    if "whole" in option.takes and option.high is not None and number > option.high:
-        return int(option.high)
-    return option.example if not isinstance(option.example, str) else 1
-
-
-def _one_of(option: Option) -> str:
-    if option.expected:
-        return option.expected
-    others = [WORDS[t] for t in option.takes if t != "text"]
-    return ", or ".join([f"one of {', '.join(map(repr, option.choices))}", *others])
-
-
 def read(kind: Kind, option: Option, texts: Sequence[str]) -> Any:
-    """Return what words of a command line give as the value of an option."""
+    """Return words of a command line as the value of an option."""
     text = texts[-1] if texts else ""
     for form in option.takes:
         if form in PAIRS:

@@ -204,7 +204,7 @@ def said(error: InvalidArgument, t: T) -> str:
         return str(error)
     if error.expected.startswith("given"):
         return t("forms.needed")
-    if "unless it is said twice" in error.expected:
+    if "unless it is confirmed" in error.expected:
         return t("forms.twice_delta" if error.option.name == "delta" else "forms.twice_epsilon")
     return error.said(Page(t))
 

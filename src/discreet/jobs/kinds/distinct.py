@@ -3,13 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
-from discreet.jobs.declare import Kind, said_twice
+from discreet.jobs.declare import Kind, confirmed
 from discreet.jobs.options import ACCOUNT, EPSILON, PROMISE, SEED, YES_REALLY, option, output, release
 
 
 def _together(job: Any) -> None:
     given = job.parameters
-    said_twice(KIND, given)
+    confirmed(KIND, given)
     if ("items" in given) != ("persons" in given):
         missing, there = ("items", "persons") if "persons" in given else ("persons", "items")
         raise KIND.wrong(missing, None, f"given together with {there!r}")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from discreet.jobs.declare import Kind, said_twice
+from discreet.jobs.declare import Kind, confirmed
 from discreet.jobs.options import (
     EPSILON,
     ESCAPE_FORMULAS,
@@ -34,9 +34,9 @@ def _together(job: Any) -> None:
     if method == "elastic" and "density" not in given:
         expected = "a public file of where people live: places with a column 'weight', or a saved synopsis"
         raise KIND.wrong("density", None, expected, ("density", "people.csv"))
-    said_twice(KIND, given, "category_epsilon")
+    confirmed(KIND, given, "category_epsilon")
     if method not in (*_POINTS, *_ELASTIC):  # there epsilon is large or small by the distance at which it holds
-        said_twice(KIND, given)
+        confirmed(KIND, given)
 
 
 KIND = Kind(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from discreet.jobs.declare import Kind, said_twice
+from discreet.jobs.declare import Kind, confirmed
 from discreet.jobs.options import EPSILON, PROMISE, REPORT, SEED, YES_REALLY, option, output, release
 
 _VALUES = option(
@@ -28,7 +28,7 @@ _REPORTS = option("reports", "whole", "reports expected, for the automatic choic
 
 def _together(job: Any) -> None:
     given = job.parameters
-    said_twice(KIND, given)
+    confirmed(KIND, given)
     for name in ("report", "estimates"):
         if name in job.outputs and "counts" not in job.outputs:
             raise KIND.wrong("counts", None, f"given: {name!r} is made from it")

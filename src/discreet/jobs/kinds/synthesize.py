@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from discreet.jobs.declare import Kind, one_unit, said_twice
+from discreet.jobs.declare import Kind, one_unit, confirmed
 from discreet.jobs.options import (
     CENTRAL,
     DELTA,
@@ -19,7 +19,7 @@ from discreet.jobs.options import (
 
 
 def _together(job: Any) -> None:
-    said_twice(KIND, job.parameters)
+    confirmed(KIND, job.parameters)
     one_unit(KIND, job.parameters)
 
 
