@@ -21,11 +21,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discreet.core.arrays import IntArray
-from discreet.core.budget.prices import Epsilon, Rho
-from discreet.core.domain import Domain
-from discreet.core.html import EstimatorHtml
-from discreet.engines.passes.trees import RowCells
+from discreet.core import Domain, EstimatorHtml, IntArray
+from discreet.core.budget import Epsilon, Rho
+from discreet.engines.passes import RowCells
 from discreet.mechanisms import Gate
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.memory import MOST_MEMORY
