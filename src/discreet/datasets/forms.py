@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 from discreet.datasets.origins import Origin
 
 #: No set is nearly as large, packed or not: more is not what it was.
