@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from discreet.noise import generator
 from discreet.noise.reports import _coin_kernels
-from discreet.noise.reports.coin_bytes import Tables, below, coin_bytes, tables
+from discreet.noise.reports.coin_bytes import below, coin_bytes, tables
 from discreet.noise.stream import draw, kernels
 from discreet.noise.stream.thresholds import Chance, enclose_exp, logistic
 
@@ -106,7 +106,7 @@ def test_a_tie_to_the_last_digit_asks_for_more_digits_and_reads_the_same_bytes_a
     asked: list[int] = []
     real = _coin_bytes.tables
 
-    def spy(c: Chance, precision: int) -> Tables:
+    def spy(c: Chance, precision: int) -> object:
         asked.append(precision)
         return real(c, precision)
 
