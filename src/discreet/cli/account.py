@@ -1,108 +1,89 @@
-"""The verbs of `account`: budgets that outlive programs."""
+"""The verbs of `account`: privacy budgets that last longer than a program."""
 
-import json
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.markup import escape
 
-from discreet.cli.common import Json, console, epilog
-from discreet.core.figures import SURE_DELTA, counted
+from discreet.cli.common import console, echo, group, show_table
+from discreet.cli.verbs import verb
+from discreet.core import DELTA, RHO, SURE_DELTA, counted
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
+from discreet.jobs import YES_REALLY, declared, option
 
-account = typer.Typer(
-    name="account",
-    help="Budgets that outlive programs: one file per data set, charged by every release before a row is read.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
+account = group("account", "Manage privacy budgets: one file per data set, charged before a release reads any row.")
+FILE = option("file", "file", "File of the account.", "patients.account", required=True, positional=True)
+
+
+@verb(
+    account,
+    FILE,
+    option("dataset", "text", "Name of the data set, which every release will state.", "patients 2026", required=True),
+    option("epsilon", "budget", "Most epsilon that all releases together may spend.", 3),
+    declared("delta", DELTA, help="Most delta of all releases; without it, releases with a delta are refused."),
+    declared("rho", RHO, help="Most rho (zCDP) of all releases, instead of epsilon; needs --delta."),
+    option("person", "text", "Protect persons, who are identified by this column, instead of rows.", "patient"),
+    YES_REALLY,
+    examples=('account create patients.account --dataset "patients 2026" --epsilon 3',),
 )
-File = Annotated[Path, typer.Argument(metavar="ACCOUNT", help="The file of the account.", show_default=False)]
-#: What was reserved and never booked: whether its program still runs nobody can know from the file.
-_OPEN = "not booked"
-
-
-@account.command(epilog=epilog('account create patients.account --dataset "patients 2026" --epsilon 3'))
 def create(
-    file: File,
-    dataset: Annotated[str, typer.Option(help="What the budget is for; every artifact will name it (required).")] = "",
-    epsilon: Annotated[float | None, typer.Option(help="The limit of everything together, in epsilon.")] = None,
-    delta: Annotated[
-        float, typer.Option(help="The limit of delta; without it, releases with a delta are refused.")
-    ] = 0.0,
-    rho: Annotated[float | None, typer.Option(help="Instead of epsilon: the limit in zCDP, stated at --delta.")] = None,
-    person: Annotated[
-        str, typer.Option(metavar="COLUMN", help="Privacy is promised to persons, who are named by this column.")
-    ] = "",
-    yes_really: Annotated[bool, typer.Option("--yes-really", help="A delta above 0.001 is meant.")] = False,
-    as_json: Json = False,
+    *, file: Path, dataset: str, epsilon: Any, delta: Any, rho: Any, person: str, yes_really: bool, as_json: bool
 ) -> None:
-    """Make an account: what a data set may cost in all, and whom that protects."""
-    if not dataset:
-        raise InvalidArgument("--dataset", None, "given: what the budget is for", '--dataset "patients 2026"')
+    """Create an account: the total privacy budget of a data set."""
     if (epsilon is None) == (rho is None):
         raise InvalidArgument("--epsilon", epsilon, "given, or --rho with --delta, but not both", "--epsilon 3")
-    if delta > SURE_DELTA and not yes_really:
-        expected = (
-            f"at most {SURE_DELTA:g} unless it is said twice (with that chance anything may come out about anybody)"
-        )
+    if (delta or 0) > SURE_DELTA and not yes_really:
+        means = "with this probability, releases may reveal anything about anyone"
+        expected = f"at most {SURE_DELTA:g} unless it is confirmed ({means})"
         raise InvalidArgument("--delta", delta, expected, "--delta 1e-6, or --yes-really")
     from discreet.accounts import Account
 
     unit: Any = {"person": person} if person else "row"
-    given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "yes_really": yes_really}
-    made = Account.create(file, dataset=dataset, unit=unit, **given)
+    more: dict[str, Any] = {"epsilon": epsilon, "delta": delta or 0.0, "rho": rho, "yes_really": bool(yes_really)}
+    made = Account.create(file, dataset=dataset, unit=unit, **more)
     if as_json:
-        typer.echo(json.dumps(made.to_dict()))
+        echo(made.to_dict())
         return
     console.print(
-        f"[bold]The account.[/] [cyan]{escape(str(file))}[/]: {escape(dataset)} may cost {made.currency} "
-        f"{made.total:g} in all{f', delta {made.delta:g}' if made.delta else ''}, for {escape(made.unit)}."
+        f"[bold]Account[/] [cyan]{escape(str(file))}[/]: all releases of {escape(dataset)} together may spend "
+        f"{made.currency} {made.total:g}{f', delta {made.delta:g}' if made.delta else ''}, per {escape(made.unit)}."
     )
     console.print(f"Name it in every release:  [cyan]--account {escape(str(file))}[/]", soft_wrap=True)
 
 
-@account.command(epilog=epilog("account show patients.account", "account show patients.account --json"))
-def show(
-    file: File,
-    delta: Annotated[
-        float | None, typer.Option(help="The delta of the sum of privacy losses; by default the account's, or 1e-6.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Show what was released, when, by whom and at what price, and what is left."""
-    from discreet.accounts import Account
-    from discreet.accounts.composition import CONDITION, in_words
+@verb(
+    account,
+    FILE,
+    declared("delta", DELTA, help="Delta of the total privacy loss; by default that of the account, or 1e-6."),
+    examples=("account show patients.account", "account show patients.account --json"),
+)
+def show(*, file: Path, delta: float | None, as_json: bool) -> None:
+    """Show all releases with time, user and price, and the remaining budget."""
+    from discreet.accounts import CONDITION, Account, in_words
 
     found = Account(file)
     share = found.stated_delta if delta is None else delta
     if as_json:
         epsilon = found.together(share)
         together = {"epsilon": epsilon if math.isfinite(epsilon) else None, "delta": share, "condition": CONDITION}
-        typer.echo(json.dumps({**found.to_dict(), "together": together}, ensure_ascii=False))
+        echo({**found.to_dict(), "together": together})
         return
-    from rich.table import Table
-
-    shown = Table(title=escape(f"{found.dataset}, for {found.unit}"), title_justify="left", width=80)
-    for name in ("", "when", "who", "what", found.currency, "state"):
-        right = name in ("", found.currency)
-        shown.add_column(name, justify="right" if right else "left", no_wrap=right or name in ("when", "state"))
-    entries = found.entries
-    for e in entries:
-        state = f"[yellow]{_OPEN}[/]" if e.state == "reserved" else e.state
-        state += " [red]seeded[/]" if e.seeded else ""
-        when = e.when[:16].replace("T", " ")
-        shown.add_row(str(e.number), when, escape(e.who), escape(e.what), f"{float(e.price):.6g}", state)
-    console.print(shown)
-    for e in entries:
+    rows = []
+    for e in found.entries:
+        state = ("not booked" if e.state == "reserved" else e.state) + (" seeded" if e.seeded else "")
+        rows.append([str(e.number), e.when[:16].replace("T", " "), e.who, e.what, f"{float(e.price):.6g}", state])
+    names = ("entry", "when", "who", "what", found.currency, "state")
+    show_table(f"{found.dataset}, per {found.unit}", names, rows, right=(names[0], found.currency), prose=names[2:4])
+    for e in found.entries:
         for note in e.notes:
             console.print(f"[dim]{e.number}:[/] {escape(note)}")
-    _tell_sums(found, in_words(found.prices, share) if entries else "")
+    _show_sums(found, in_words(found.prices, share) if rows else "")
 
 
-def _tell_sums(found: Any, together: str = "") -> None:
-    """Say what all entries amount to."""
+def _show_sums(found: Any, together: str = "") -> None:
+    """Show the sums of all entries."""
     spent = f"{found.currency} {found.spent:.6g} of {found.total:.6g}"
     if found.currency == "epsilon" and found.delta:
         spent += f", delta {found.delta_spent:.3g} of {found.delta:.3g}"
@@ -113,103 +94,106 @@ def _tell_sums(found: Any, together: str = "") -> None:
     if lost:
         one = len(lost) == 1
         console.print(
-            f"[yellow]{'Entry' if one else 'Entries'} {', '.join(lost)} {'was' if one else 'were'} reserved and not "
-            "booked:[/] the program still runs, or was lost; then it stays spent. 'discreet account annotate' says why."
+            f"[yellow]{'Entry' if one else 'Entries'} {', '.join(lost)} {'is' if one else 'are'} not booked:[/] the "
+            "program is still running, or it was lost. Lost budget stays spent; explain it with "
+            "'discreet account annotate'."
         )
     if found.closed:
         console.print(f"[bold]Closed[/] on {found.closed[:10]}: nothing more can be spent.")
     console.print(f"[dim]head {found.head}[/]", soft_wrap=True)
 
 
-@account.command(epilog=epilog("account add patients.account old-synopsis.parquet"))
-def add(
-    file: File,
-    artifact: Annotated[Path, typer.Argument(help="A release, or its promise as JSON.", show_default=False)],
-    as_json: Json = False,
-) -> None:
-    """Book an artifact that was released before the account existed."""
+@verb(
+    account,
+    FILE,
+    option("artifact", "file", "A release, or its guarantee as JSON.", "s.parquet", required=True, positional=True),
+    examples=("account add patients.account old-synopsis.parquet",),
+)
+def add(*, file: Path, artifact: Path, as_json: bool) -> None:
+    """Book a release that was made before the account existed."""
     from discreet.accounts import Account
-    from discreet.core.guarantee import Guarantee
-    from discreet.reporting.artifacts import kind_of
+    from discreet.core import Guarantee
+    from discreet.reporting import kind_of
     from discreet.synopses import Synopsis
 
     if not artifact.is_file():
         raise DataSourceError(f"artifact: cannot read {str(artifact)!r} (no such file); check the path")
     kind = kind_of(artifact)
     if kind not in ("synopsis", "promise"):
-        raise InvalidArgument("ARTIFACT", str(artifact), "a synopsis, or a promise as JSON", "synopsis.parquet")
+        raise InvalidArgument("ARTIFACT", str(artifact), "a synopsis, or a guarantee as JSON", "synopsis.parquet")
     found = Account(file)
     promise = Synopsis.load(artifact) if kind == "synopsis" else Guarantee.from_json(artifact.read_bytes())
     entry = found.add(promise)
     if as_json:
-        typer.echo(json.dumps(entry.to_dict()))
+        echo(entry.to_dict())
         return
     console.print(
-        f"[bold]Added[/] as entry {entry.number}: {found.currency} {float(entry.price):.6g}, sealed {entry.digest}",
+        f"[bold]Added[/] as entry {entry.number}: {found.currency} {float(entry.price):.6g}, digest {entry.digest}",
         soft_wrap=True,
     )
-    _tell_sums(found)
+    _show_sums(found)
 
 
-@account.command(epilog=epilog("account verify patients.account --head sha256:...", failed="the file does not hold"))
-def verify(
-    file: File,
-    head: Annotated[
-        str, typer.Option(metavar="DIGEST", help="A head that an artifact names; it must be in the file.")
-    ] = "",
-    as_json: Json = False,
-) -> None:
-    """Read every line afresh; with a head that was seen before, also find out a file that was cut or is an old copy."""
+@verb(
+    account,
+    FILE,
+    option("head", "text", "A head that a release names; the file must contain it.", "sha256:..."),
+    examples=("account verify patients.account --head sha256:...",),
+    failed="the file was changed",
+)
+def verify(*, file: Path, head: str | None, as_json: bool) -> None:
+    """Check that nobody changed the file. With a head from a release, also detect a shortened or old copy."""
     from discreet.accounts import Account
 
     if not file.is_file():
         raise DataSourceError(f"account: cannot read {str(file)!r} (no such file); check the path")
     try:
-        facts = Account(file).verify(head or None)
+        facts = Account(file).verify(head)
     except DiscreetError as error:
         if as_json:
-            typer.echo(json.dumps({"holds": False, "why": str(error)}))
+            echo({"holds": False, "why": str(error)})
         else:
-            console.print(f"[bold red]It does not hold.[/] {escape(str(error))}.", soft_wrap=True)
+            console.print(f"[bold red]The file was changed.[/] {escape(str(error))}.", soft_wrap=True)
         raise typer.Exit(1) from None
     if as_json:
-        typer.echo(json.dumps({"holds": True, **{k: v for k, v in facts.items() if k != "entries"}}))
+        echo({"holds": True, **{k: v for k, v in facts.items() if k != "entries"}})
         return
     console.print(
-        f"[green]It holds:[/] {counted(facts['lines'], 'line')} in one chain, "
+        f"[green]The file is intact:[/] {counted(facts['lines'], 'line')} in one chain, "
         f"{counted(len(facts['entries']), 'release')}, nothing overspent."
     )
     if not head:
-        console.print("A file that was cut, or an old copy, is found out by --head: every artifact names one.")
+        console.print("To detect a shortened or old copy, give --head with a head that a release names.")
 
 
-@account.command(epilog=epilog('account annotate patients.account 3 "the machine was switched off"'))
-def annotate(
-    file: File,
-    entry: Annotated[int, typer.Argument(help="The number of the entry.", show_default=False)],
-    text: Annotated[str, typer.Argument(help="What became of it.", show_default=False)],
-    as_json: Json = False,
-) -> None:
-    """Write something about an entry, such as what became of a reservation that was lost; its price stays."""
+@verb(
+    account,
+    FILE,
+    option("entry", "whole", "Number of the entry.", 3, low=1, required=True, positional=True),
+    option("text", "text", "The note.", "machine was switched off", required=True, positional=True),
+    examples=('account annotate patients.account 3 "the machine was switched off"',),
+)
+def annotate(*, file: Path, entry: int, text: str, as_json: bool) -> None:
+    """Add a note to an entry, such as why it was never booked. Its price stays."""
     from discreet.accounts import Account
 
     found = Account(file)
     found.annotate(entry, text)
-    told = found.entries[entry - 1]
+    noted = found.entries[entry - 1]
     if as_json:
-        typer.echo(json.dumps(told.to_dict(), ensure_ascii=False))
+        echo(noted.to_dict())
     else:
-        console.print(f"[bold]Entry {entry}:[/] {escape(told.notes[-1])}")
+        console.print(f"[bold]Entry {entry}:[/] {escape(noted.notes[-1])}")
 
 
-@account.command(epilog=epilog("account close patients.account"))
-def close(file: File, as_json: Json = False) -> None:
-    """End an account: what was reserved can still be booked, nothing more can be spent."""
+@verb(account, FILE, examples=("account close patients.account",))
+def close(*, file: Path, as_json: bool) -> None:
+    """Close an account. Reserved budget can still be booked, but nothing more can be spent."""
     from discreet.accounts import Account
 
     found = Account(file)
     found.close()
     if as_json:
-        typer.echo(json.dumps(found.to_dict()))
+        echo(found.to_dict())
     else:
-        _tell_sums(found)
+        _show_sums(found)

@@ -1,9 +1,8 @@
-"""The command line: one verb per job. Thin: each verb calls the same public functions that a program would.
+"""The command line: one verb per job.
 
 Heavy modules are imported inside the verbs, so that ``discreet --help`` answers at once.
 """
 
-import json
 import sys
 import warnings
 from collections.abc import Sequence
@@ -19,24 +18,21 @@ from discreet._version import __version__
 from discreet.cli import ask, audit, plan, sketch, synopsis, tables
 from discreet.cli.account import account
 from discreet.cli.collect import collect
-from discreet.cli.common import Json, console, epilog, warn, warn_if_seeded, working
+from discreet.cli.common import console, echo, group, warn, warn_if_seeded, working
 from discreet.cli.data import data
 from discreet.cli.run import register as register_run
 from discreet.cli.schema import register as register_schema
 from discreet.cli.studio import register as register_studio
 from discreet.cli.study import study
-from discreet.cli.verbs import add
-from discreet.core.output import unfit
+from discreet.cli.verbs import add, verb
+from discreet.core import unfit
 from discreet.errors import DiscreetError, DiscreetWarning, InvalidArgument
-from discreet.jobs.declare import Kind, check, spoken
+from discreet.jobs import EPSILON, SEED, declared, option
 from discreet.jobs.kinds import KINDS
-from discreet.jobs.options import EPSILON, SEED, SHELL
 
-app = typer.Typer(
-    name="discreet",
-    help="Turn a table of sensitive records into something that may be published, with its privacy guarantee attached.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
+app = group(
+    "discreet",
+    "Turn a table of sensitive records into a release that may be published, with its privacy guarantee attached.",
     pretty_exceptions_enable=False,
 )
 app.add_typer(account)
@@ -44,7 +40,7 @@ app.add_typer(collect)
 app.add_typer(data)
 app.add_typer(sketch.sketch)
 app.add_typer(study)
-#: What shows the result of a job, by its kind.
+#: Functions that show results, by kind of job.
 SHOWN = {
     "synopsis": synopsis.show, "synthesize": synopsis.show_rows, "cluster": synopsis.show_clusters,
     "anonymize": tables.show_anonymous, "perturb": tables.show_perturbed, "sketch": sketch.show,
@@ -70,63 +66,52 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Hold the options that come before any verb."""
+    """Take the options before a verb."""
 
 
-# Not jobs: what they are for comes before any job. `demo` invents its table, `schema` drafts the file that jobs read.
-_DEMO = Kind("demo", "run the main job in miniature", "", (EPSILON, SEED))
+@verb(
+    app,
+    declared("epsilon", EPSILON, required=False, default=1.0),
+    option("output", "folder", "Folder for the files.", "try-it", default="discreet-demo"),
+    SEED,
+    examples=("demo --epsilon 0.5 --output ./try-it",),
+)
+def demo(*, epsilon: float, output: Path, seed: int | None, as_json: bool) -> None:
+    """Try the main job on a synthetic table of patients. No file is needed.
 
-
-@app.command(epilog=epilog("demo --epsilon 0.5 --output ./try-it"))
-def demo(
-    epsilon: Annotated[float, typer.Option(help="Privacy budget: smaller is more private, and coarser.")] = 1.0,
-    output: Annotated[Path, typer.Option(help="Folder for the files it writes.")] = Path("discreet-demo"),
-    seed: Annotated[int | None, typer.Option(help="Repeat a run. Its result must not be published.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Run the main job in miniature on an invented table of patients: no file needed.
-
-    A synopsis of the table is released, clusters are found in it, and both are set against what an analyst
-    with the raw rows would have got.
+    It releases a synopsis of the table, finds clusters in it, and compares them with those of the raw rows.
     """
-    try:
-        for option, value in ((EPSILON, epsilon), (SEED, seed)):
-            if value is not None:
-                check(_DEMO, option, value)
-    except DiscreetError as error:
-        raise spoken(error, SHELL) from None
-    with working("Working on 10,000 invented patients ...", as_json=as_json):
+    with working("Working on 10,000 synthetic patients ...", as_json=as_json):
         from discreet.demo import run
 
         result = run(output, epsilon=epsilon, seed=seed)
     if as_json:
-        typer.echo(json.dumps(result.to_dict()))
+        echo(result.to_dict())
         return
     _tell(result)
 
 
 def _tell(result: Any) -> None:
-    """Say in plain words what happened."""
-    from discreet.jobs.work.synopsis import ledger_rows
+    """Explain what happened."""
+    from discreet.jobs.work import ledger_rows
 
     console.print(
-        f"\n[bold]The table.[/] {result.rows:,} invented patients, two columns (age, yearly cost), "
-        f"{result.clusters} groups of people. Pretend it may not leave the building."
+        f"\n[bold]The table.[/] {result.rows:,} synthetic patients with two columns (age, yearly cost), in "
+        f"{result.clusters} clusters. Assume that it must stay confidential."
     )
     console.print(
-        f"[bold]The release.[/] The declared range of the columns was cut into {result.synopsis.n_leaves:,} cells, "
-        "the patients in each were counted, and every count, also of the empty cells, got random noise.\n"
+        f"[bold]The release.[/] A histogram: the declared ranges were divided into {result.synopsis.n_leaves:,} cells, "
+        "the patients in each were counted, and every count got random noise, including those of empty cells.\n"
     )
     synopsis.show_ledger(result.guarantee, ledger_rows(result.guarantee))
     console.print(
         f"[bold]The clusters.[/] {result.clusters} centres were found in the release alone. On the raw rows, their "
-        f"squared error is [bold]{result.ratio:.3f}[/] times that of plain k-means, which sees every patient "
+        f"squared error is [bold]{result.ratio:.3f}[/] times that of k-means without privacy "
         f"({result.nicv_private:,.2f} against {result.nicv_plain:,.2f}, mean squared distance to the centre).\n"
-        "[dim](This comparison looks at the raw rows. It is shown because they are invented; it is not part of the "
-        "release.)[/]\n"
+        "[dim](This comparison reads the raw rows. It is not part of the release.)[/]\n"
     )
     console.print(f"[bold]The files.[/] In [cyan]{result.folder}[/]:")
     for name, meaning in result.files.items():
@@ -136,7 +121,7 @@ def _tell(result: Any) -> None:
 
 #: The verbs in the order in which a newcomer needs them.
 _PANELS = {
-    "Start here": ("demo", "data", "plan", "schema", "account", "run"),
+    "Start here": ("demo", "data", "plan", "schema", "account", "run", "studio"),
     "Release": ("synopsis", "synthesize", "cluster", "anonymize", "perturb", "sketch", "collect"),
     "Check and show": ("ask", "risk", "attack", "audit", "report", "study"),
 }
@@ -152,8 +137,8 @@ def _arrange() -> None:
     app.registered_commands.sort(
         key=lambda c: order.get(str(c.name or getattr(c.callback, "__name__", "")), (99, ""))[0]
     )
-    for group in app.registered_groups:
-        group.rich_help_panel = order[str(group.typer_instance.info.name)][1] if group.typer_instance else None
+    for each in app.registered_groups:
+        each.rich_help_panel = order[str(each.typer_instance.info.name)][1] if each.typer_instance else None
 
 
 _arrange()
@@ -165,7 +150,7 @@ def _command() -> Any:
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run the command line; an error that names its fix is shown without a traceback."""
+    """Run the command line. Errors that name a fix are shown without a traceback."""
     command = _command()
     try:
         typed = sys.argv[1:] if args is None else list(args)
@@ -178,14 +163,14 @@ def main(args: Sequence[str] | None = None) -> None:
     except DiscreetError as error:
         _refuse(str(error))
     except MemoryError:
-        _refuse("there is not enough memory for this; ask for fewer cells, a smaller depth, or a machine with more")
+        _refuse("not enough memory; try fewer cells, a smaller depth, or a larger machine")
     except OSError as error:
-        # What the checks before could not foresee: a full disk, a file that went away.
+        # Such as a full disk, or a file that was removed.
         _refuse(f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}; check file and disk")
 
 
 class _Warned:
-    """Shows a warning of this package as one sentence, once and in the words of the shell; others as Python does."""
+    """Shows each warning of this package once, as one sentence, in the spelling of the command line."""
 
     def __init__(self, delta: str) -> None:
         self._delta = delta
@@ -203,7 +188,7 @@ class _Warned:
 
 
 def _refuse(why: str) -> None:
-    # Escaped: a fix such as discreet[plot] is not a colour.
+    # Escaped, because discreet[plot] is not a colour.
     Console(stderr=True).print(f"[bold red]Error:[/] {escape(why)}", highlight=False, soft_wrap=True)
     sys.exit(2)
 

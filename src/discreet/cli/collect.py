@@ -1,76 +1,66 @@
-"""The verbs of `collect`: a service for the reports of many devices, its tasks, and what they add up to."""
+"""The verbs of `collect`: a service that collects randomised reports from many devices."""
 
-import json
 import os
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.markup import escape
 
-from discreet.cli.common import Json, console, epilog, show_files, show_table, warn
-from discreet.core.schema.address import without_password
+from discreet.cli.common import console, echo, group, show_files, show_table, warn
+from discreet.cli.verbs import verb
+from discreet.core.schema import without_password
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
+from discreet.jobs import EPSILON, declared, option
+from discreet.jobs.kinds import KINDS
 
-collect = typer.Typer(
-    name="collect",
-    help="Local privacy as a service: ask devices, take their noisy reports in, read what they add up to.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-)
-task = typer.Typer(
-    name="task", help="What devices are asked: immutable, public, known by a digest.", no_args_is_help=True,
-    rich_markup_mode="rich",
-)  # fmt: skip
+collect = group("collect", "Collect randomised reports from devices, and estimate frequencies from them.")
+task = group("task", "Manage tasks: what devices are asked. A task is public and never changes.")
 collect.add_typer(task)
 
-Data = Annotated[Path, typer.Option(help="The folder of the collector.")]
-_STORE = "DISCREET_STORE"
+_STORE, _FOLDER = "DISCREET_STORE", "collected"
+DATA = option("data", "folder", "Folder of the collector.", _FOLDER, default=_FOLDER)
+STORE = option(
+    "store", "text", f"Keep reports in PostgreSQL at postgresql://user@host/base; by default taken from {_STORE}. The "
+    "password comes from PGPASSWORD or .pgpass.", "postgresql://user@host/base",
+)  # fmt: skip
+TASK = option("task", "text", "Digest of the task, or its first eight characters or more.", "3f2a91c0", required=True,
+    positional=True)  # fmt: skip
+PORT = option("port", "whole", "Port.", 8765, default=8765, low=1, high=65535)
 
 
-def _no_password(context: typer.Context, store: str | None) -> str | None:
-    """Refuse a password on the command line: every user of the machine can read it in the list of processes."""
-    source = context.get_parameter_source("store")
+def _address(store: str | None) -> str | None:
+    """Return the address of the store; refuse a password on the command line, which every user can read."""
     bare = None if store is None else without_password(store)
-    if bare is not None and bare != store and (source is None or source.name == "COMMANDLINE"):
+    if bare is not None and bare != store:
         raise DataSourceError(
             "--store: every user of this machine can read a password on a command line; type --store "
             f"{shlex.quote(bare)} and set PGPASSWORD or write a .pgpass file, or put the whole address into {_STORE}"
         )
-    return store
-
-
-Kept = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS", envvar=_STORE, callback=_no_password,
-        help="Keep reports in PostgreSQL: postgresql://user@host/base; the password comes from PGPASSWORD or .pgpass.",
-    ),
-]  # fmt: skip
-Digest = Annotated[str, typer.Argument(metavar="TASK", help="A digest, or its first characters (at least eight).")]
-_FOLDER = Path("collected")
+    return store or os.environ.get(_STORE)
 
 
 def _store(data: Path, store: str | None) -> Any:
     from discreet.collector import open_store
 
-    if store is None and not data.is_dir():
+    address = _address(store)
+    if address is None and not data.is_dir():
         raise DataSourceError(
             f"data: there is no folder {str(data)!r}; discreet collect task create{_at(data, store)} makes one"
         )
-    return open_store(store or data)
+    return open_store(address or data)
 
 
 def _at(data: Path, store: str | None) -> str:
-    """Return the options that lead to the same store again, for a line to be typed back; never a password."""
-    if store is not None:
-        return "" if store == os.environ.get(_STORE) else f" --store {shlex.quote(store)}"
-    return "" if data == _FOLDER else f" --data {shlex.quote(str(data))}"
+    """Return the options that lead to the same store again; never a password."""
+    if _address(store) is not None:
+        return "" if store is None else f" --store {shlex.quote(store)}"
+    return "" if data == Path(_FOLDER) else f" --data {shlex.quote(str(data))}"
 
 
 def _found(kept: Any, digest: str, data: Path, store: str | None) -> Any:
-    """Return the task that is meant, or say how the tasks of this store are listed."""
+    """Return a task, or say how to list the tasks of this store."""
     from discreet.collector import find_task
 
     try:
@@ -81,44 +71,45 @@ def _found(kept: Any, digest: str, data: Path, store: str | None) -> Any:
         raise DataSourceError(str(error).replace(line, line + _at(data, store))) from None
 
 
-@collect.command(epilog=epilog("collect serve --data ./collected", "collect serve --data ./collected --port 9000"))
+@verb(
+    collect,
+    DATA,
+    STORE,
+    option("host", "text", "Address to listen on; by default, only this machine can reach it.", "0.0.0.0",
+        default="127.0.0.1"),
+    PORT,
+    option("segments", "folder", "Write reports as Parquet to this folder instead of counting them.", "segments"),
+    option("rate", "number", "Most reports per task and second.", 1000, low=1),
+    option("most_body", "whole", "Most bytes per request.", 1 << 22, default=1 << 22, low=64),
+    option("most_waiting", "whole", "Most bytes that wait to be written.", 1 << 26, default=1 << 26, low=1024),
+    examples=("collect serve --data ./collected", "collect serve --data ./collected --port 9000"),
+)  # fmt: skip
 def serve(
-    data: Data = _FOLDER,
-    store: Kept = None,
-    host: Annotated[
-        str, typer.Option(help="The address to listen on; by default this machine alone can reach it.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port.", min=1, max=65535)] = 8765,
-    segments: Annotated[
-        Path | None,
-        typer.Option(help="Write reports as Parquet to this folder, for Spark to count, instead of counting."),
-    ] = None,
-    rate: Annotated[float | None, typer.Option(help="The most reports of one task per second.", min=1)] = None,
-    most_body: Annotated[int, typer.Option(help="The most bytes of one request.", min=64)] = 1 << 22,
-    most_waiting: Annotated[int, typer.Option(help="The most bytes that wait to be written.", min=1024)] = 1 << 26,
-    as_json: Json = False,
-) -> None:
-    """Take reports in until a signal ends it. An answer in the 200s means that a report is on the disk.
+    *, data: Path, store: str | None, host: str, port: int, segments: Path | None, rate: float | None, most_body: int,
+    most_waiting: int, as_json: bool,
+) -> None:  # fmt: skip
+    """Run the collector until it is interrupted. It acknowledges a report after writing it to disk.
 
-    Nothing is kept but noisy reports, their keys for the window that the task states, and counters.
+    It keeps noisy reports, counters, and for a limited time keys that detect repeated reports. Nothing else is kept.
     """
     from discreet.collector import Settings, serve
 
+    place = _address(store)
     settings = Settings(
-        data=str(data), store=store, segments=None if segments is None else str(segments), host=host, port=port,
+        data=str(data), store=place, segments=None if segments is None else str(segments), host=host, port=port,
         rate=rate, most_body=most_body, most_waiting=most_waiting,
     )  # fmt: skip
     address = f"http://{host}:{port}"
 
     def told() -> None:
         if as_json:
-            typer.echo(json.dumps({"address": address, "data": str(data), "token": str(data / "operator.token")}))
+            echo({"address": address, "data": str(data), "token": str(data / "operator.token")})
             return
-        place = str(data) if store is None else without_password(store)
-        console.print(f"[bold]Collecting[/] at [cyan]{address}[/], into [cyan]{escape(place)}[/].")
+        shown = str(data) if place is None else without_password(place)
+        console.print(f"[bold]Collecting[/] at [cyan]{address}[/], into [cyan]{escape(shown)}[/].")
         console.print(
-            "Open it in a browser for the dashboard; the password is in "
-            f"[cyan]{escape(str(data / 'operator.token'))}[/]. Ctrl-C ends it.",
+            "Open the address in a browser for the dashboard. The password is in "
+            f"[cyan]{escape(str(data / 'operator.token'))}[/]. Ctrl-C stops the collector.",
             soft_wrap=True,
         )
         if host not in ("127.0.0.1", "::1", "localhost"):
@@ -127,16 +118,16 @@ def serve(
     serve(settings, told=told)
 
 
-@collect.command(epilog=epilog("collect demo", "collect demo --data ./try-it --port 9000"))
-def demo(
-    data: Annotated[Path, typer.Option(help="Folder for what it collects.")] = Path("collector-demo"),
-    epsilon: Annotated[float, typer.Option(help="Budget of one report.", min=0.01, max=20)] = 2.0,
-    port: Annotated[int, typer.Option(help="The port.", min=1, max=65535)] = 8765,
-    as_json: Json = False,
-) -> None:
-    """Watch a collector at work: a page plays 10,000 devices in your browser, and draws what is learnt from them."""
-    from discreet.collector import Settings, open_store, serve
-    from discreet.collector.simulation import simulated_task
+@verb(
+    collect,
+    option("data", "folder", "Folder for the reports.", "try-it", default="collector-demo"),
+    option("epsilon", "number", "Privacy budget of one report.", 2.0, default=2.0, low=0.01, high=20),
+    PORT,
+    examples=("collect demo", "collect demo --data ./try-it --port 9000"),
+)
+def demo(*, data: Path, epsilon: float, port: int, as_json: bool) -> None:
+    """Watch a collector at work: a page simulates 10,000 devices in your browser and shows the estimates."""
+    from discreet.collector import Settings, open_store, serve, simulated_task
 
     asked = simulated_task(epsilon)
     store = open_store(data)
@@ -144,62 +135,52 @@ def demo(
     store.shut()
     settings = Settings(data=str(data), port=port, simulated=asked.digest)
     address = f"http://127.0.0.1:{port}"
-    # What stands behind the # is not sent to anybody: the page reads it in the browser.
+    # Browsers do not send the part after #; the page reads it.
     page = f"{address}/demo#{settings.token()}"
 
     def told() -> None:
         if as_json:
-            typer.echo(json.dumps({"page": page, "task": asked.digest, "data": str(data)}))
+            echo({"page": page, "task": asked.digest, "data": str(data)})
             return
-        console.print("[bold]Open this in a browser:[/]")
+        console.print("[bold]Open this page in a browser:[/]")
         console.print(f"  {page}", soft_wrap=True, highlight=False)
-        console.print(f"The dashboard is at [cyan]{address}[/] (password: what stands behind the #). Ctrl-C ends it.")
+        console.print(f"The dashboard is at [cyan]{address}[/]; its password is the part after the #. Ctrl-C stops it.")
 
     serve(settings, told=told)
 
 
-@task.command(
-    epilog=epilog(
+_SKETCH = {name: KINDS["sketch"].option(name) for name in ("mechanism", "domain", "domain_size", "set")}
+
+
+@verb(
+    task,
+    option("name", "text", "The question, in a few words.", "favourite colour"),
+    declared("epsilon", EPSILON, help="Privacy budget of one report.", required=False),
+    declared("mechanism", _SKETCH["mechanism"], help="Name of a mechanism; auto chooses the most accurate."),
+    declared("domain", _SKETCH["domain"], takes=("file",), example="colours.txt",
+        help="The declared values: a file with one per line."),
+    _SKETCH["domain_size"],
+    option("candidates", "file", "For sketches: the values to estimate, a file with one per line.", "words.txt"),
+    option("public_file", "flag", "Store the digest of the file of candidates, instead of the candidates.", True),
+    _SKETCH["set"],
+    option("per_day", "number", "Most budget per device and day; by default one report.", 2, above=0),
+    option("wanted", "whole", "Number of reports wanted.", 100_000, default=100_000, low=1),
+    option("minimum", "whole", "Fewest reports before anything is read; by default 1 % of those wanted.", 1000, low=1),
+    option("opens", "text", "Time of the first report, in UTC; by default today.", "2026-11-16T00:00:00Z"),
+    option("closes", "text", "Time of the last report; by default 30 days later.", "2026-12-16T00:00:00Z"),
+    option("period", "whole", "Length of a batch in seconds. No finer time is kept.", 86_400, default=86_400, low=60),
+    option("key_window", "whole", "Seconds during which repeated reports are detected.", 604_800, default=604_800,
+        low=60),
+    option("file", "file", "Take the task from a file instead.", "task.json"),
+    DATA,
+    STORE,
+    examples=(
         'collect task create --name "favourite colour" --epsilon 1 --domain colours.txt --wanted 100000',
         'collect task create --name "words" --epsilon 4 -m hadamard-sketch --candidates words.txt --wanted 1000000',
-    )
-)
-def create(
-    name: Annotated[str, typer.Option(help="What is asked, in a few words (required).")] = "",
-    epsilon: Annotated[float | None, typer.Option(help="Budget of one report (required).")] = None,
-    mechanism: Annotated[
-        str, typer.Option("--mechanism", "-m", help="A name, or auto for the planner's choice.")
-    ] = "auto",
-    domain: Annotated[Path | None, typer.Option(help="The declared values: a file with one per line.")] = None,
-    domain_size: Annotated[int | None, typer.Option(help="Number of values, if they are 0, 1, 2, ...", min=2)] = None,
-    candidates: Annotated[
-        Path | None, typer.Option(help="For sketches: the values that will be asked for, a file with one per line.")
-    ] = None,
-    public_file: Annotated[
-        bool, typer.Option("--public-file", help="Name the file of candidates by its digest instead of listing them.")
-    ] = False,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Further parameters of the mechanism.")
-    ] = None,
-    per_day: Annotated[
-        float | None, typer.Option(help="What a device may spend on this in a day; by default one report.")
-    ] = None,
-    wanted: Annotated[int, typer.Option(help="How many reports are needed.", min=1)] = 100_000,
-    minimum: Annotated[
-        int | None, typer.Option(help="Reports before anything is read; by default a hundredth of those wanted.", min=1)
-    ] = None,
-    opens: Annotated[str | None, typer.Option(help="When reports are taken from, in UTC; by default today.")] = None,
-    closes: Annotated[str | None, typer.Option(help="When they end; by default 30 days after.")] = None,
-    period: Annotated[int, typer.Option(help="Seconds of a batch: no finer time is kept.", min=60)] = 86_400,
-    key_window: Annotated[
-        int, typer.Option(help="Seconds for which repeated reports are recognised.", min=60)
-    ] = 604_800,
-    file: Annotated[Path | None, typer.Option(help="Take a task from a file instead.")] = None,
-    data: Data = _FOLDER,
-    store: Kept = None,
-    as_json: Json = False,
-) -> None:
-    """Make a task. It can never be changed: another question, budget or time is another task."""
+    ),
+)  # fmt: skip
+def create(*, file: Path | None, data: Path, store: str | None, as_json: bool, **given: Any) -> None:
+    """Create a task. It cannot be changed: another question, budget or time needs another task."""
     from discreet.collector import open_store
     from discreet.local import Task
 
@@ -209,30 +190,26 @@ def create(
         except OSError as error:
             raise DataSourceError(f"file: cannot read {str(file)!r} ({error.strerror}); check the path") from None
     else:
-        made = _task(
-            name=name, epsilon=epsilon, mechanism=mechanism, domain=domain, domain_size=domain_size,
-            candidates=candidates, public_file=public_file, settings=settings or [], per_day=per_day, wanted=wanted,
-            minimum=minimum, opens=opens, closes=closes, period=period, key_window=key_window,
-        )  # fmt: skip
-    kept = open_store(store or data)
+        made = _task(**given)
+    kept = open_store(_address(store) or data)
     others = [held for digest, held in kept.tasks().items() if digest != made.digest and held.task.name == made.name]
     new = kept.create(made)
     kept.shut()
     if as_json:
-        typer.echo(json.dumps({"task": made.digest, "new": new, "description": made.to_dict()}, ensure_ascii=False))
+        echo({"task": made.digest, "new": new, "description": made.to_dict()})
         return
-    console.print(f"[bold]The task.[/] {escape(made.name)}{'' if new else ' (it was there already)'}", soft_wrap=True)
+    console.print(f"[bold]Task[/] {escape(made.name)}{'' if new else ' (already there)'}", soft_wrap=True)
     console.print(f"[cyan]{made.digest}[/]", soft_wrap=True)
     console.print(
         f"{made.mechanism.NAME}, epsilon {float(made.epsilon):g} per report and {float(made.per_day):g} per device and "
         f"day; open from {made.opens} to {made.closes}."
     )
-    console.print("Pin this digest in your application: its clients then answer this task and no other.")
+    console.print("Put this digest into your application. Its clients then answer this task and no other.")
     if others:
         last = others[-1].task.digest
         warn([
             f"task {last[:12]} has the same name: a device that answered it refuses this one, unless the application "
-            f"pins both as a list, the new one first and then {last}"
+            f"lists both, the new one first and then {last}"
         ])  # fmt: skip
     console.print(
         f"A page that answers it: discreet collect client {made.digest[:8]}{_at(data, store)}", style="dim",
@@ -240,29 +217,21 @@ def create(
     )  # fmt: skip
 
 
-def _task(*, name: str, epsilon: Any, **given: Any) -> Any:
-    """Make a task from options; times by default from today on."""
+def _task(*, name: str | None, epsilon: Any, **given: Any) -> Any:
+    """Make a task from options; by default it opens today."""
     from datetime import UTC, datetime, timedelta
 
-    from discreet.jobs.declare import spoken
-    from discreet.jobs.job import Job
-    from discreet.jobs.options import SHELL
-    from discreet.jobs.work.sketch import build, read_lines
+    from discreet.jobs import Job
+    from discreet.jobs.work import build, read_lines
     from discreet.local import PublicFile, Task
 
-    for option, value, fix in (("name", name, '"favourite colour"'), ("epsilon", epsilon, "1")):
+    for asked, value, fix in (("name", name, '"favourite colour"'), ("epsilon", epsilon, "1")):
         if not value:
-            raise InvalidArgument(f"--{option}", value, "given", f"--{option} {fix}")
-    parameters: dict[str, Any] = {"epsilon": epsilon, "mechanism": given["mechanism"], "reports": given["wanted"]}
-    if given["domain"] is not None:
-        parameters["domain"] = str(given["domain"])
-    if given["domain_size"] is not None:
-        parameters["domain_size"] = given["domain_size"]
-    if given["settings"]:
-        pairs = [pair.partition("=") for pair in given["settings"]]
-        if any(not equals for _, equals, _ in pairs):
-            raise InvalidArgument("--set", given["settings"][0], "NAME=VALUE", "--set width=1024")
-        parameters["set"] = {key: value for key, _, value in pairs}
+            raise InvalidArgument(f"--{asked}", value, "given", f"--{asked} {fix}")
+    parameters: dict[str, Any] = {"epsilon": epsilon, "reports": given["wanted"]}
+    for each in _SKETCH:
+        if given[each] is not None:
+            parameters[each] = str(given[each]) if isinstance(given[each], Path) else given[each]
     if given["mechanism"] == "auto" and not {"domain", "domain_size"} & set(parameters):
         raise InvalidArgument("--domain", None, "given for an automatic choice", "--domain colours.txt")
     listed: Any = None
@@ -274,7 +243,7 @@ def _task(*, name: str, epsilon: Any, **given: Any) -> Any:
     try:
         start = today if given["opens"] is None else given["opens"]
         later = today if given["opens"] is None else datetime.fromisoformat(given["opens"])
-        # The mechanism is chosen as a job of `sketch` would; its table is not read.
+        # The mechanism is chosen as in a `sketch` job, whose table is not read.
         return Task(
             build(Job("sketch", data="values.txt", parameters=parameters, outputs={"release": "reports.bin"})),
             name=name,
@@ -287,22 +256,22 @@ def _task(*, name: str, epsilon: Any, **given: Any) -> Any:
             key_window=given["key_window"],
             candidates=listed,
         )
-    except DiscreetError as error:
-        raise spoken(error, SHELL) from None
+    except DiscreetError:
+        raise
     except ValueError:
         raise InvalidArgument("--opens", given["opens"], "a time in UTC", "--opens 2026-11-16T00:00:00Z") from None
 
 
-@task.command("list", epilog=epilog("collect task list", "collect task list --json"))
-def listed(data: Data = _FOLDER, store: Kept = None, as_json: Json = False) -> None:
-    """List the tasks, and how many reports of each have come."""
+@verb(task, DATA, STORE, name="list", examples=("collect task list", "collect task list --json"))
+def listed(*, data: Path, store: str | None, as_json: bool) -> None:
+    """List the tasks with their numbers of reports."""
     from discreet.collector import standing
 
     kept = _store(data, store)
     found = [standing(kept, digest) for digest in kept.tasks()]
     kept.shut()
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False))
+        echo(found)
         return
     heads = ("task", "name", "mechanism", "epsilon", "reports", "closes")
     rows = [
@@ -313,11 +282,13 @@ def listed(data: Data = _FOLDER, store: Kept = None, as_json: Json = False) -> N
     show_table("Tasks", heads, rows, right=("epsilon", "reports"))
 
 
-@task.command(epilog=epilog("collect task show 3f2a91c0", "collect task show 3f2a91c0 --json > task.json"))
-def show(digest: Digest, data: Data = _FOLDER, store: Kept = None, as_json: Json = False) -> None:
-    """Show what devices are asked, word for word. With --json, the text whose SHA-256 is the digest."""
+@verb(task, TASK, DATA, STORE, examples=("collect task show 3f2a91c0", "collect task show 3f2a91c0 --json > task.json"))
+def show(*, task: str, data: Path, store: str | None, as_json: bool) -> None:
+    """Show what devices are asked. With --json, prints the exact text whose SHA-256 is the digest."""
+    import json
+
     kept = _store(data, store)
-    found = _found(kept, digest, data, store)
+    found = _found(kept, task, data, store)
     kept.shut()
     if as_json:
         typer.echo(found.task.to_json())
@@ -329,48 +300,47 @@ def show(digest: Digest, data: Data = _FOLDER, store: Kept = None, as_json: Json
     show_table(f"Task {found.task.digest}", ("field", "value"), rows, prose=("value",))
 
 
-@task.command(epilog=epilog("collect task close 3f2a91c0"))
-def close(digest: Digest, data: Data = _FOLDER, store: Kept = None, as_json: Json = False) -> None:
-    """Take no more reports of a task. What came can still be read; a task cannot be opened again."""
+@verb(task, TASK, DATA, STORE, examples=("collect task close 3f2a91c0",))
+def close(*, task: str, data: Path, store: str | None, as_json: bool) -> None:
+    """Take no more reports for a task. Its reports can still be read. It cannot be opened again."""
     kept = _store(data, store)
-    found = _found(kept, digest, data, store)
+    found = _found(kept, task, data, store)
     kept.close_task(found.task.digest)
     kept.shut()
     if as_json:
-        typer.echo(json.dumps({"task": found.task.digest, "closed": True}))
+        echo({"task": found.task.digest, "closed": True})
         return
-    console.print(f"[bold]Closed:[/] {escape(found.task.name)}. A collector that runs knows it within a second.")
+    console.print(f"[bold]Closed:[/] {escape(found.task.name)}. A running collector notices within a second.")
 
 
-@collect.command(epilog=epilog("collect estimate 3f2a91c0", "collect estimate 3f2a91c0 --top 5 --json"))
+@verb(
+    collect,
+    TASK,
+    option("candidates", "file", "Values to estimate, a file with one per line.", "words.txt"),
+    option("segments", "folder", "Count the segments in this folder instead.", "segments"),
+    option("counts", "output", "Write the counts to a file, for 'discreet report' and 'discreet audit'.", "counts.bin"),
+    option("top", "whole", "Number of values to show, largest first; by default 20, and all with --json.", 5, low=1),
+    DATA,
+    STORE,
+    examples=("collect estimate 3f2a91c0", "collect estimate 3f2a91c0 --top 5 --json"),
+)
 def estimate(
-    digest: Digest,
-    candidates: Annotated[Path | None, typer.Option(help="Values to ask for, a file with one per line.")] = None,
-    segments: Annotated[Path | None, typer.Option(help="Count the segments in this folder instead.")] = None,
-    counts_file: Annotated[
-        Path | None,
-        typer.Option("--counts", help="Write the counts to a file, for discreet report and audit."),
-    ] = None,
-    top: Annotated[
-        int | None, typer.Option(help="How many to show, largest first; by default 20, and all with --json.", min=1)
-    ] = None,
-    data: Data = _FOLDER,
-    store: Kept = None,
-    as_json: Json = False,
-) -> None:
-    """Estimate how many devices hold each value, with intervals. This costs no privacy; the collector may run on."""
+    *, task: str, candidates: Path | None, segments: Path | None, counts: Path | None, top: int | None, data: Path,
+    store: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Estimate how many devices hold each value, with intervals. Costs no privacy; the collector may keep running."""
     from discreet.collector import read
-    from discreet.collector.stores.segments import count
-    from discreet.jobs.work.sketch import read_lines
+    from discreet.collector.stores import count
+    from discreet.jobs.work import read_lines
 
     kept = _store(data, store)
-    found = _found(kept, digest, data, store)
-    counts = None if segments is None else count(found.task, segments)
+    found = _found(kept, task, data, store)
+    counted = None if segments is None else count(found.task, segments)
     asked = None if candidates is None else read_lines(candidates)
-    facts = read(kept, found.task.digest, candidates=asked, counts=counts)
-    if counts_file is not None:
-        whole = list((kept.counts(found.task.digest) if counts is None else counts).values())
-        sum(whole[1:], whole[0]).save(counts_file)
+    facts = read(kept, found.task.digest, candidates=asked, counts=counted)
+    if counts is not None:
+        whole = list((kept.counts(found.task.digest) if counted is None else counted).values())
+        sum(whole[1:], whole[0]).save(counts)
     kept.shut()
     rows = sorted(facts["estimates"], key=lambda one: -one["count"])[: top or 20]
     if as_json:
@@ -380,7 +350,7 @@ def estimate(
             for day in facts["periods"]:
                 if "estimates" in day:
                     day["estimates"] = [one for one in day["estimates"] if one["candidate"] in names]
-        typer.echo(json.dumps(facts, ensure_ascii=False))
+        echo(facts)
         return
     shown = [
         [str(r["candidate"]), f"{r['count']:,.0f}", f"{r['lower']:,.0f} to {r['upper']:,.0f}",
@@ -389,43 +359,42 @@ def estimate(
     ]  # fmt: skip
     show_table(f"{facts['name']}, {facts['reports']:,} reports", ("value", "devices", "95 % interval", ""), shown,
                right=("devices", "95 % interval"))  # fmt: skip
-    days = [[one["from"], f"{one['reports']:,}", "" if one["enough"] else "not read alone"] for one in facts["periods"]]
+    days = [[one["from"], f"{one['reports']:,}", "" if one["enough"] else "too few"] for one in facts["periods"]]
     show_table("Reports over time", ("from", "reports", ""), days, right=("reports",))
     if facts["refused"]:
         told = ", ".join(f"{n:,} ({reason})" for reason, n in facts["refused"].items())
         console.print(f"[bold]Refused:[/] {told}.", soft_wrap=True)
     for line in facts["caveats"]:
         console.print(f"[dim]{escape(line)}[/]")
-    show_files(counts_file)
+    show_files(counts)
 
 
-@collect.command(
-    epilog=epilog("collect client 3f2a91c0", "collect client 3f2a91c0 -o page --url https://collector.example")
-)
-def client(
-    digest: Digest,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the page.")] = Path("page"),
-    url: Annotated[str, typer.Option(help="Where devices find the collector.")] = "http://127.0.0.1:8765",
-    data: Data = _FOLDER,
-    store: Kept = None,
-    as_json: Json = False,
-) -> None:
-    """Write a small web page that answers a task, with its digest pinned: the JavaScript client, ready to be changed.
+@verb(
+    collect,
+    TASK,
+    option("output", "folder", "Folder for the page.", "page", default="page", short="-o"),
+    option("url", "text", "Address at which devices reach the collector.", "https://collector.example",
+        default="http://127.0.0.1:8765"),
+    DATA,
+    STORE,
+    examples=("collect client 3f2a91c0", "collect client 3f2a91c0 -o page --url https://collector.example"),
+)  # fmt: skip
+def client(*, task: str, output: Path, url: str, data: Path, store: str | None, as_json: bool) -> None:
+    """Write a small web page that answers a task: the JavaScript client, with the digest of the task inside.
 
-    The collector does not serve it: an application brings its own client, because to a device the collector is the
-    adversary.
+    The collector does not serve the page. Devices must not trust the collector, so the application brings the client.
     """
-    from discreet.collector.starter import starter
-    from discreet.core.output import write_whole
+    from discreet.collector import starter
+    from discreet.core import write_whole
 
     kept = _store(data, store)
-    asked = _found(kept, digest, data, store).task
+    asked = _found(kept, task, data, store).task
     kept.shut()
     made = starter(asked, url)
     taken = [name for name in made if (output / name).exists()]
     if taken:
         raise DataSourceError(
-            f"output: {str(output / taken[0])!r} is there already; name another folder, such as -o {output.name}-2"
+            f"output: {str(output / taken[0])!r} already exists; name another folder, such as -o {output.name}-2"
         )
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -434,33 +403,33 @@ def client(
     for name, content in made.items():
         write_whole(output / name, content)
     if as_json:
-        typer.echo(json.dumps({"folder": str(output), "files": sorted(made), "task": asked.digest}))
+        echo({"folder": str(output), "files": sorted(made), "task": asked.digest})
         return
     show_files(*(output / name for name in made))
     line = f"python -m http.server -b 127.0.0.1 -d {shlex.quote(str(output))} 8000"
-    console.print(f"Try it, while the collector runs: [cyan]{escape(line)}[/]", soft_wrap=True, highlight=False)
+    console.print(f"To try it while the collector runs: [cyan]{escape(line)}[/]", soft_wrap=True, highlight=False)
     console.print("Then open [cyan]http://127.0.0.1:8000[/] in a browser.")
 
 
-@collect.command(epilog=epilog("collect backup saturday.sqlite", "collect backup saturday.sqlite --data ./collected"))
-def backup(
-    target: Annotated[Path, typer.Argument(help="A file that is not there yet.", show_default=False)],
-    data: Data = _FOLDER,
-    as_json: Json = False,
-) -> None:
-    """Copy the store of a collector while it runs: all that was acknowledged before, and nothing half.
+@verb(
+    collect,
+    option("target", "output", "The copy, a new file.", "saturday.sqlite", required=True, positional=True),
+    DATA,
+    examples=("collect backup saturday.sqlite", "collect backup saturday.sqlite --data ./collected"),
+)
+def backup(*, target: Path, data: Path, as_json: bool) -> None:
+    """Copy the store of a running collector, with every report that was acknowledged before.
 
-    To restore, stop the collector, put the file in the place of collected.sqlite, and remove collected.sqlite-wal and
-    collected.sqlite-shm beside it.
-    A store in PostgreSQL is copied with pg_dump.
+    To restore it, stop the collector, replace collected.sqlite by the copy, and remove collected.sqlite-wal and
+    collected.sqlite-shm next to it. For a store in PostgreSQL, use pg_dump.
     """
-    from discreet.core.output import check_place
+    from discreet.core import check_place
 
     check_place(target)
     kept = _store(data, None)
     kept.backup(target)
     kept.shut()
     if as_json:
-        typer.echo(json.dumps({"file": str(target), "bytes": target.stat().st_size}))
+        echo({"file": str(target), "bytes": target.stat().st_size})
         return
     show_files(target)

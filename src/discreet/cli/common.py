@@ -1,4 +1,4 @@
-"""What all verbs share: how they speak, wait, complete, warn, and which exit codes they have."""
+"""Printing shared by all verbs: tables, files, guarantees, warnings, progress, JSON."""
 
 import json
 import logging
@@ -12,32 +12,42 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 
-from discreet.core.output import open_number
+from discreet.core import open_number
 
 console = Console()
 #: The flag that every verb has.
-Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON instead.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 _CODES = "Exit codes: 0 done, 2 bad usage or input."
 _CODES_CHECKED = "Exit codes: 0 done, 1 {failed}, 2 bad usage or input."
 
 
+def group(name: str, help: str, **more: Any) -> typer.Typer:
+    """Return a group of verbs."""
+    return typer.Typer(name=name, help=help, no_args_is_help=True, rich_markup_mode="rich", **more)
+
+
+def echo(facts: Any) -> None:
+    """Print plain data as JSON."""
+    typer.echo(json.dumps(facts, ensure_ascii=False, default=str))
+
+
 def epilog(*examples: str, failed: str = "") -> str:
-    """Return the foot of a help page: examples, then exit codes.
+    """Return the end of a help text: examples, then exit codes.
 
     Parameters
     ----------
     *examples : str
         Command lines without the leading ``discreet``.
     failed : str
-        What exit code 1 means; empty if there is none.
+        Meaning of exit code 1; empty if there is none.
     """
     lines = [_broken(f"Example:  discreet {escape(example)}") for example in examples]
     return "\n\n".join([*lines, _CODES_CHECKED.format(failed=failed) if failed else _CODES])
 
 
 def _broken(command: str, width: int = 74) -> str:
-    """Break a command between its options, as a shell takes it when it is copied."""
+    """Break a command between its options, so that it can be copied."""
     lines = [""]
     for part in re.split(r" (?=-)", command):
         if len(lines[-1]) + len(part) > width:
@@ -48,7 +58,7 @@ def _broken(command: str, width: int = 74) -> str:
 
 
 class _Line(logging.Handler):
-    """Shows a message as a line of its own."""
+    """Prints log messages as lines."""
 
     def __init__(self, shown: Console) -> None:
         super().__init__()
@@ -60,9 +70,9 @@ class _Line(logging.Handler):
 
 @contextmanager
 def working(what: str, *, as_json: bool = False) -> Iterator[None]:
-    """Show that something is going on: on the error stream, and on a terminal only, so that pipes stay clean.
+    """Show progress on the error stream of a terminal.
 
-    The first run on a machine compiles kernels; if that takes long, a line says so, but not beside JSON or in a pipe.
+    The first run on a machine compiles kernels. If that takes long, a line says so, unless JSON or a pipe is written.
     """
     errors = Console(stderr=True)
     log = logging.getLogger("discreet.kernels")
@@ -81,58 +91,58 @@ def working(what: str, *, as_json: bool = False) -> Iterator[None]:
 
 
 def warn_if_seeded(seeded: bool) -> None:
-    """Say that a repeatable result is not for publication."""
+    """Warn that a repeatable result must not be published."""
     if seeded:
-        console.print("\n[bold red]Seeded: this run can be repeated and undone. Do not publish its result.[/]")
+        console.print("\n[bold red]Seeded: anyone with the seed can remove the noise. Do not publish the result.[/]")
 
 
 def warn(messages: Sequence[str]) -> None:
-    """Say last, and on the error stream, what should worry: also beside figures as JSON."""
+    """Print warnings on the error stream."""
     for text in messages:
         Console(stderr=True).print(f"[bold yellow]Warning:[/] {escape(text)}.", highlight=False, soft_wrap=True)
 
 
 def tell(show: Callable[[Any], None], result: Any, as_json: bool) -> None:
-    """Show the result of a job, or print its figures as JSON; either way with what should worry."""
+    """Show the result of a job, or print its figures as JSON, and its warnings."""
     if as_json:
         printed = result.figures if result.printed is None else result.printed
-        typer.echo(json.dumps(printed, ensure_ascii=False, default=str))
-    elif all(open_number(path) != 1 for path in result.files.values()):  # nothing behind a page that was asked for
+        echo(printed)
+    elif all(open_number(path) != 1 for path in result.files.values()):  # a page on standard output stays alone
         show(result)
     warn(result.figures.get("warnings", ()))
 
 
 def show_promise(guarantee: Any) -> None:
-    """Show what is promised, in red if it does not hold."""
+    """Show a guarantee, in red if it does not hold."""
     from rich.panel import Panel
 
     kept = guarantee.parameters.get("kept")
     if kept:
-        from discreet.core.guarantee import kept_text
+        from discreet.core import kept_text
 
-        console.print(f"[bold yellow]What it costs.[/] {escape(kept_text(kept))}")
+        console.print(f"[bold yellow]Kept unchanged.[/] {escape(kept_text(kept))}")
     colour = "red" if guarantee.seeded else "yellow" if kept else "green"
-    console.print(Panel(escape(str(guarantee)), title="What is promised", border_style=colour))
+    console.print(Panel(escape(str(guarantee)), title="Guarantee", border_style=colour))
 
 
 def show_files(*paths: Any) -> None:
-    """Name the files that were written."""
+    """Name written files."""
     for path in paths:
         if path is not None:
-            console.print(f"[bold]The file.[/] [cyan]{escape(str(path))}[/]", soft_wrap=True)
+            console.print(f"[bold]File[/] [cyan]{escape(str(path))}[/]", soft_wrap=True)
 
 
 def show_account(figures: Any) -> None:
-    """Say how the account stands that a release was charged to, if there is one."""
+    """Show the balance of the account, if a release was charged."""
     told = figures.get("account")
     if told is None:
         return
     unit = told["currency"]
-    done = f"Charged to entry {told['entry']} of"
+    done = f"Charged as entry {told['entry']} of"
     if told["repeated"]:
-        done = f"[bold]Nothing was spent:[/] this is entry {told['entry']}, handed out again (--fresh pays anew), of"
+        done = f"[bold]Nothing was spent:[/] this is entry {told['entry']} again (--fresh draws new noise) of"
     console.print(
-        f"[bold]The account.[/] {done} [cyan]{escape(told['dataset'])}[/]: {unit} {told['spent']:.6g} of "
+        f"[bold]Account.[/] {done} [cyan]{escape(told['dataset'])}[/]: {unit} {told['spent']:.6g} of "
         f"{told['total']:.6g} spent, {told['remaining']:.6g} left."
     )
 
@@ -144,15 +154,15 @@ def preview(table: Any) -> None:
         ["" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in row.values()]
         for row in head.to_pylist()
     ]
-    show_table("The first rows", table.column_names, rows, sample=True)
+    show_table("First rows", table.column_names, rows, sample=True)
 
 
 def measures(title: str, rows: Any) -> None:
-    """Show a table of measures, values and meanings."""
+    """Show measures with their values and meanings."""
     show_table(title, ("measure", "value", "meaning"), rows, right=("value",), prose=("meaning",))
 
 
-#: Columns of prose are folded down to this; other cells beyond the second are folded where nothing else helps.
+#: Columns of prose wrap at the first width; other cells of a turned table at the second.
 _NARROW, _WIDE = 20, 34
 
 
@@ -166,26 +176,26 @@ def show_table(
     keep: Sequence[str] = (),
     sample: bool = False,
 ) -> None:
-    """Show a table; one that is too wide is turned by 90 degrees, or says which columns it leaves out.
+    """Show a table. If it is too wide, rows become columns, or columns are left out and named below.
 
     Parameters
     ----------
     title : str
-        What stands above.
+        The title.
     names : sequence of str
         The columns.
     rows : iterable of sequences of str
-        The cells, as plain text.
+        The cells.
     right, prose : sequences of str
-        Columns of figures; columns of sentences, which may be folded.
+        Columns of figures; columns of sentences, which may wrap.
     keep : sequence of str
-        Columns that others make room for where there is not enough.
+        Columns to keep if there is not enough room.
     sample : bool
-        Whether the rows are some of many: then fewer of them do as well.
+        The rows are only some of many: fewer may be shown.
     """
     cells = [list(row) for row in rows]
     empty = [j for j, name in enumerate(names) if not name and not any(row[j] for row in cells)]
-    names = [name for j, name in enumerate(names) if j not in empty]  # remarks, where there is none to make
+    names = [name for j, name in enumerate(names) if j not in empty]  # empty remarks
     cells = [[cell for j, cell in enumerate(row) if j not in empty] for row in cells]
     widths = [max(map(cell_len, [name, *(row[j] for row in cells)])) for j, name in enumerate(names)]
     least = [min(w, _NARROW) if name in prose else w for w, name in zip(widths, names, strict=True)]
@@ -210,7 +220,7 @@ def show_table(
     kept.sort()
     _draw(title, [names[j] for j in kept], [[row[j] for j in kept] for row in cells], right, prose)
     left = ", ".join(name for j, name in enumerate(names) if j not in kept)
-    console.print(f"[dim]Not shown for want of room: {escape(left)}. A wider window or --json has them.[/]")
+    console.print(f"[dim]These columns do not fit: {escape(left)}. Use a wider window, or --json.[/]")
 
 
 def _draw(

@@ -1,48 +1,47 @@
-"""The verbs of `data`: invented tables to practise on, and public ones, which the studies need."""
+"""The verbs of `data`: synthetic tables for practice, and public tables, which the studies need."""
 
-import json
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from discreet.cli.common import Json, console, epilog, show_files
+from discreet.cli.common import console, echo, group, show_files, show_table
+from discreet.cli.verbs import verb
 from discreet.errors import DataSourceError, InvalidArgument
+from discreet.jobs import option
 
 
 class _NamesToo(TyperGroup):
-    """A name in place of a verb is that of an invented table: ``discreet data hospital``."""
+    """Takes the name of a practice table in place of a verb: ``discreet data hospital``."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the verb that is meant; one that was mistyped is not taken for a name."""
-        verb = get_close_matches(args[0], self.commands) if args else []
-        return super().resolve_command(ctx, args if verb else ["invent", *args])
+        """Find the verb; a mistyped verb is not taken for a name."""
+        typed = get_close_matches(args[0], self.commands) if args else []
+        return super().resolve_command(ctx, args if typed else ["invent", *args])
 
 
-data = typer.Typer(
-    name="data",
-    cls=_NamesToo,
-    help="Tables to try things on: invented ones to practise with, and public ones, which the studies need.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-)
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A public table, as `discreet data list` calls it.")]
+data = group("data", "Get tables to try things on: synthetic ones for practice, and public ones.", cls=_NamesToo)
+NAME = option("name", "text", "Name of a public table; see 'discreet data list'.", "adult", required=True,
+    positional=True)  # fmt: skip
 
 
-@data.command(epilog=epilog("data invent hospital", "data hospital"))
-def invent(
-    name: Annotated[str, typer.Argument(help="hospital, census or phones.", metavar="NAME")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the files.")] = Path(),
-    as_json: Json = False,
-) -> None:
-    """Write an invented table to practise on, as untidy as real ones: what the tutorials start from.
+@verb(
+    data,
+    option(
+        "name", "text", "Name of the table: hospital, census or phones.", "hospital", required=True, positional=True
+    ),
+    option("output", "folder", "Folder for the files.", "practice", default=".", short="-o"),
+    examples=("data invent hospital", "data hospital"),
+)  # fmt: skip
+def invent(*, name: str, output: Path, as_json: bool) -> None:
+    """Write a synthetic table to practise on, as untidy as real ones. The tutorials start from it.
 
     The word "invent" may be left out.
     """
-    from discreet.core.output import check_place, write_whole
+    from discreet.core import check_place, write_whole
     from discreet.datasets import practice
 
     try:
@@ -52,46 +51,40 @@ def invent(
     for place in files:
         check_place(place)
         if place.exists():
-            raise DataSourceError(f"output: {str(place)!r} is there already; name another folder or remove it")
+            raise DataSourceError(f"output: {str(place)!r} already exists; name another folder, or remove it")
     for place, content in files.items():
         write_whole(place, content)
     if as_json:
-        typer.echo(json.dumps({"files": [str(place) for place in files]}))
-        return
-    show_files(*files)
+        echo({"files": [str(place) for place in files]})
+    else:
+        show_files(*files)
 
 
-@data.command("list", epilog=epilog("data list", "data list --json"))
-def listed(as_json: Json = False) -> None:
-    """List the public tables with their licences: which are here, and where the others come from."""
-    from rich.table import Table
-
+@verb(data, name="list", examples=("data list", "data list --json"))
+def listed(*, as_json: bool) -> None:
+    """List the public tables with their licences and sources, and which are already downloaded."""
     from discreet.datasets import public_tables
 
     found = public_tables()
     if as_json:
-        typer.echo(json.dumps([table.to_dict() for table in found]))
+        echo([table.to_dict() for table in found])
         return
-    shown = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("name", "here", "licence", "source"):
-        shown.add_column(heading, overflow="fold")
-    for table in found:
-        shown.add_row(table.name, "yes" if table.here else "no", escape(table.licence), escape(table.source))
-    console.print(shown)
+    rows = [[table.name, "yes" if table.here else "no", table.licence, table.source] for table in found]
+    names = ("name", "downloaded", "licence", "source")
+    show_table("Public tables", names, rows, prose=names[2:])
     here = sum(table.here for table in found)
-    console.print(f"\n{here} of {len(found)} are here. [cyan]discreet data fetch NAME[/] gets one.")
+    console.print(f"{here} of {len(found)} are downloaded. [cyan]discreet data fetch NAME[/] downloads one.")
 
 
-@data.command(epilog=epilog("data fetch adult", "data fetch --all"))
-def fetch(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Public tables, as `discreet data list` calls them.")
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every table of the list; some 60 MB.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Download public tables into the cache, once, and check them. Says what to fetch by hand where that fails."""
-    if bool(names) == everything:
+@verb(
+    data,
+    option("names", "list", "Names of public tables; see 'discreet data list'.", ["adult"], positional=True),
+    option("all", "flag", "Download all tables, about 60 MB.", True),
+    examples=("data fetch adult", "data fetch --all"),
+)
+def fetch(*, names: list[str] | None, all: bool, as_json: bool) -> None:
+    """Download public tables, once, and check them. If a download fails, says what to fetch by hand."""
+    if bool(names) == all:
         raise InvalidArgument("NAME", names, "given, or --all, but not both", "discreet data fetch adult")
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
@@ -115,7 +108,7 @@ def fetch(
             except DataSourceError as error:
                 failed.append(str(error))
     if as_json:
-        typer.echo(json.dumps({"fetched": done, "failed": failed}))
+        echo({"fetched": done, "failed": failed})
     else:
         for table in (public_table(row["name"]) for row in done):
             console.print(f"[bold]{escape(table.name)}[/]: {escape(table.source)}; licence: {escape(table.licence)}")
@@ -125,16 +118,16 @@ def fetch(
         raise DataSourceError("\n".join(failed))
 
 
-@data.command(epilog=epilog("data path adult"))
-def path(name: Name, as_json: Json = False) -> None:
-    """Print where the files of a public table lie, one per line; refuse one that is not here."""
+@verb(data, NAME, examples=("data path adult",))
+def path(*, name: str, as_json: bool) -> None:
+    """Print the paths of a downloaded public table, one per line."""
     from discreet.datasets import public_table
 
     table = public_table(name)
     if as_json:
-        typer.echo(json.dumps(table.to_dict()))
+        echo(table.to_dict())
     elif not table.here:
-        raise DataSourceError(f"{name}: not here; discreet data fetch {name}")
+        raise DataSourceError(f"{name}: not downloaded; run  discreet data fetch {name}")
     else:
         for place in table.places:
             typer.echo(str(place))

@@ -1,22 +1,21 @@
-"""Look whether the files are there before anything heavy is imported: a slip of the pen is told at once.
-
-Which options are files to read is part of their declaration. What is wrong *inside* a file is for the jobs to say.
-"""
+"""Find missing files before the numerical libraries are imported, so that a typing mistake is reported at once."""
 
 import glob
 import os
 import tomllib
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from discreet.core.schema.address import is_address
+from discreet.core import Option
+from discreet.core.schema import is_address
 from discreet.errors import DataSourceError
-from discreet.jobs.options import Option
+from discreet.jobs import Kind, read
 
 
 def look(given: Sequence[tuple[Option, Any]], start: Path = Path()) -> None:
-    """Refuse if a file that is to be read is not there.
+    """Raise if a file to read does not exist.
 
     Examples
     --------
@@ -33,22 +32,33 @@ def look(given: Sequence[tuple[Option, Any]], start: Path = Path()) -> None:
         for text in values:
             if "table" in option.takes and is_address(text):
                 continue
+            name = option.name.replace("_", "-")
             if "://" in str(text):  # not repeated: it may hold a password
-                raise DataSourceError(f"{option.name.replace('_', '-')}: takes a file, not an address; name a file")
+                raise DataSourceError(f"{name}: takes a file, not an address; name a file")
             place = str(start / os.path.expanduser(str(text)))
-            if not (_matches(place) if "table" in option.takes else _is_there(place)):
-                name = option.name.replace("_", "-")
-                # In the words of the jobs themselves, which say it where no command line was typed.
+            if not (_matches(place) if "table" in option.takes else _exists(place)):
+                # The same words as the jobs use.
                 if "table" in option.takes and not str(text).endswith(".txt"):
                     raise DataSourceError(f"{name}: no file matches {text!r}; check the path")
                 raise DataSourceError(f"{name}: cannot read {text!r} (no such file); check the path")
 
 
+def look_at_words(kind: Kind, words: Sequence[str]) -> None:
+    """Look for files in words that were typed, with the options that are known without the estimators."""
+    if not kind.estimators:
+        return
+    named = {o.flag: o for o in kind.light() if o.reads and o.section != "data"}
+    found = [(named[flag], read(kind, named[flag], [text])) for flag, text in pairwise(words) if flag in named]
+    if words and kind.data is not None and not words[0].startswith("-"):
+        found.insert(0, (kind.data, words[0]))
+    look(found)
+
+
 def look_into(job: Path, *, data: bool = True) -> None:
-    """Look for a job file and the table that it names; what else is wrong in it is for the job to say."""
+    """Look for a job file and its table. Other faults of the file are left to the job."""
     from discreet.jobs.kinds import KINDS
 
-    if not _is_there(str(job)):
+    if not _exists(str(job)):
         raise DataSourceError(f"job: cannot read {str(job)!r} (no such file); check the path")
     try:
         table = tomllib.loads(job.read_text(encoding="utf-8"))
@@ -60,12 +70,12 @@ def look_into(job: Path, *, data: bool = True) -> None:
         look([(kind.data, given["path"])], job.parent)
 
 
-def _is_there(text: str) -> bool:
+def _exists(text: str) -> bool:
     try:
         return Path(text).exists()
     except (OSError, ValueError):
-        return True  # what is no path at all is for the job to say
+        return True  # not a path: the job reports it
 
 
 def _matches(text: str) -> bool:
-    return _is_there(text) or bool(glob.glob(text, recursive=True))
+    return _exists(text) or bool(glob.glob(text, recursive=True))

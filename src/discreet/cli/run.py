@@ -3,42 +3,29 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.markup import escape
 
 from discreet.cli import look
-from discreet.cli.common import console, epilog, warn, working
-from discreet.cli.verbs import completion
-from discreet.core.figures import counted
-from discreet.core.output import unfit
-from discreet.core.schema.address import is_address
+from discreet.cli.common import console, echo, warn, working
+from discreet.cli.verbs import verb
+from discreet.core import counted, unfit
+from discreet.core.schema import is_address
 from discreet.errors import InvalidArgument
+from discreet.jobs import example as written
+from discreet.jobs import json_schema, option
 from discreet.jobs.kinds import KINDS
-from discreet.jobs.written import example as written
-from discreet.jobs.written import json_schema
-
-_KINDS = {"metavar": "KIND", "autocompletion": completion(tuple(KINDS))}
 
 
 def register(app: typer.Typer, shown: Mapping[str, Any]) -> None:
-    """Add the verb to the command line; ``shown`` says what shows the result of each kind."""
+    """Add the verb; ``shown`` has the functions that show the results of each kind."""
 
-    def run(
-        job: Annotated[Path | None, typer.Argument(help="The job file (TOML); --example prints one.")] = None,
-        check: Annotated[
-            bool, typer.Option("--check", help="Validate all that is known without the data, which are not opened.")
-        ] = False,
-        example: Annotated[
-            str | None, typer.Option(help=f"Print a commented job file: {', '.join(KINDS)}.", **_KINDS)
-        ] = None,
-        schema: Annotated[str | None, typer.Option(help="Print the JSON schema of such a file.", **_KINDS)] = None,
-        as_json: Annotated[bool, typer.Option("--json", help="Print files, figures and promise as JSON.")] = False,
-    ) -> None:
-        """Do a whole job from one file: data, declared columns, method, parameters and outputs.
+    def run(*, job: Path | None, check: bool, example: str | None, schema: str | None, as_json: bool) -> None:
+        """Run a job from one file: data, declared columns, method, parameters and outputs.
 
-        Relative paths in it start at its folder. A key that is not known is refused, with the nearest one that is.
+        Relative paths start at the folder of the file. An unknown key is refused, and the nearest known one is named.
         """
         asked = [value for value in (job, example, schema) if value is not None]
         if len(asked) != 1 or (check and job is None):
@@ -50,8 +37,8 @@ def register(app: typer.Typer, shown: Mapping[str, Any]) -> None:
         if why := unfit(str(job), path=True):
             raise InvalidArgument("JOB", str(job), why, "discreet run job.toml")
         look.look_into(job.expanduser(), data=not check)
-        with working("Checking the job ..." if check else "Doing the job ...", as_json=as_json):
-            from discreet.jobs.job import Job
+        with working("Checking the job ..." if check else "Running the job ...", as_json=as_json):
+            from discreet.jobs import Job
 
             chosen = Job.from_toml(str(job))
             if check:
@@ -59,18 +46,26 @@ def register(app: typer.Typer, shown: Mapping[str, Any]) -> None:
             else:
                 result = chosen.run()
         if check:
-            _tell_valid(chosen, as_json)
-        elif as_json:
-            typer.echo(json.dumps(result.to_dict(), default=str))
+            _show_valid(chosen, as_json)
+            return
+        if as_json:
+            echo(result.to_dict())
         else:
             shown[chosen.kind](result)
-        if not check:
-            warn(result.figures.get("warnings", ()))
-            if result.failed:
-                raise typer.Exit(1)
+        warn(result.figures.get("warnings", ()))
+        if result.failed:
+            raise typer.Exit(1)
 
-    examples = ("run --example synopsis > job.toml", "run job.toml --check", "run job.toml", "run --schema synopsis")
-    app.command(epilog=epilog(*examples, failed="a requirement of the job is not met"))(run)
+    listed = ", ".join(KINDS)
+    verb(
+        app,
+        option("job", "file", "The job file (TOML).", "job.toml", positional=True),
+        option("check", "flag", "Check everything that can be checked without opening the data.", True),
+        option("example", "text", f"Print an example job file of this kind: {listed}.", "synopsis"),
+        option("schema", "text", "Print the JSON schema of job files of this kind.", "synopsis"),
+        examples=("run --example synopsis > job.toml", "run job.toml --check", "run job.toml", "run --schema synopsis"),
+        failed="a requirement of the job is not met",
+    )(run)
 
 
 def _print_declared(example: str | None, schema: str | None, as_json: bool) -> None:
@@ -87,11 +82,11 @@ def _print_declared(example: str | None, schema: str | None, as_json: bool) -> N
     typer.echo(json.dumps({"kind": name, "toml": text}) if as_json else text, nl=as_json)
 
 
-def _tell_valid(job: Any, as_json: bool) -> None:
+def _show_valid(job: Any, as_json: bool) -> None:
     found = job.data is None or isinstance(job.data, list) or is_address(job.data) or job.place(job.data).exists()
     if as_json:
-        typer.echo(json.dumps({"kind": job.kind, "valid": True, "data_there": found}))
+        echo({"kind": job.kind, "valid": True, "data_there": found})
         return
     console.print(f"[green]Valid:[/] a {job.kind} job with {counted(len(job.outputs), 'output')}.")
     if not found:
-        console.print(f"[yellow]Note:[/] {escape(job.data)} is not there, or is a pattern of files.")
+        console.print(f"[yellow]Note:[/] {escape(job.data)} does not exist, or is a pattern of files.")

@@ -3,23 +3,17 @@
 from pathlib import Path
 from typing import Any
 
-import typer
 from rich.markup import escape
 
-from discreet.cli.common import console, show_files, show_promise, show_table
-from discreet.core.figures import counted
+from discreet.cli.common import console, group, show_files, show_promise, show_table
+from discreet.core import counted
 
-sketch = typer.Typer(
-    name="sketch",
-    help="Local privacy: randomise values on devices, count the reports, estimate what is frequent.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-)
+sketch = group("sketch", "Local privacy: randomise values on devices, count the reports, estimate frequencies.")
 
 
 def show(result: Any) -> None:
     """Show what was randomised."""
-    from discreet.jobs.work.sketch import spelling
+    from discreet.jobs.work import spelling
 
     figures, made = result.figures, result.more
     show_promise(result.guarantee)

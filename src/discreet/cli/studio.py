@@ -1,49 +1,44 @@
-"""The verb `studio`: open the page."""
+"""The verb `studio`: a local web page."""
 
-import json
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from discreet.cli.common import console, epilog, warn
+from discreet.cli.common import console, echo, warn
+from discreet.cli.verbs import verb
+from discreet.jobs import option
 
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command(epilog=epilog("studio", "studio people.csv", "studio job.toml"))(studio)
+    verb(
+        app,
+        option("file", "text", "A table, a release or a job file to open.", "people.csv", positional=True),
+        option("port", "whole", "Port on this computer; 0 takes a free one.", 8000, default=0, low=0, high=65535),
+        option("folder", "folder", "Folder of the projects; by default the user's state folder.", "projects"),
+        option("browser", "flag", "Open the page in a browser, or do not.", True, default=True, off="no-browser"),
+        option("host", "texts", "Address to listen on, if others may reach the page; give it twice to confirm.",
+            ["192.168.1.5", "192.168.1.5"]),
+        option("largest_upload", "number", "Largest upload through the browser, in GiB.", 2.0, default=2.0,
+            low=0.001),
+        examples=("studio", "studio people.csv", "studio job.toml"),
+    )(studio)  # fmt: skip
 
 
 def studio(
-    file: Annotated[
-        str | None, typer.Argument(help="A table, a release or a job file to open.", show_default=False)
-    ] = None,
-    port: Annotated[int, typer.Option(help="The port on this computer; 0 takes a free one.")] = 0,
-    folder: Annotated[
-        Path | None, typer.Option(help="Where projects are kept; by default the user's state folder.")
-    ] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
-    host: Annotated[
-        list[str] | None,
-        typer.Option(help="Another address of this computer than its own loopback; to be sure, say it twice."),
-    ] = None,
-    largest: Annotated[
-        float, typer.Option("--largest-upload", min=0.001, help="Gibibytes that are taken through the browser.")
-    ] = 2.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print each address as a line of JSON.")] = False,
-) -> None:
+    *, file: str | None, port: int, folder: Path | None, browser: bool, host: list[str] | None, largest_upload: float,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Open a page on this computer that leads from a table to a release with evidence."""
     import webbrowser
 
-    from discreet.studio.jobs import opened
-    from discreet.studio.serve import checked_host, serve
-    from discreet.studio.workspace import Workspace, default_home
+    from discreet.studio import Workspace, checked_host, default_home, opened, serve
 
     chosen = checked_host(host or [])
     if not ip_address(chosen).is_loopback:
-        warn([f"others on the network can reach {chosen}, unencrypted; whoever has the address below sees the table"])
+        warn([f"others on the network can reach {chosen} without encryption, and see the table if they know the address"])
     home = folder or default_home()
     first = "/"
     if file is not None:
@@ -53,12 +48,12 @@ def studio(
 
     def told(address: str) -> None:
         if as_json:
-            typer.echo(json.dumps({"address": address}))
+            echo({"address": address})
         else:
             console.print(f"Open  {escape(address)}", soft_wrap=True, highlight=False)
-            console.print("It works once. Enter gives a new one, Ctrl-C ends the studio.", highlight=False)
+            console.print("The address works once. Press Enter for a new one, Ctrl-C to stop.", highlight=False)
         if browser and not opened_once:
             opened_once.append(True)
             webbrowser.open(address)
 
-    serve(home, port=port, first=first, host=chosen, largest=int(largest * 2**30), told=told)
+    serve(home, port=port, first=first, host=chosen, largest=int(largest_upload * 2**30), told=told)

@@ -1,20 +1,108 @@
-"""Verbs made from declarations: options, help and completion of a kind of job, and what starts it."""
+"""Verbs made from declarations: help, options, completion, checks and errors.
+
+`add` makes the verb of a kind of job, `verb` one of a function. Options are read when a verb is used, because those of
+estimators need the numerical libraries.
+"""
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
+from typer.core import TyperCommand
 
 from discreet.cli import look
 from discreet.cli.common import epilog, tell, working
+from discreet.core import Option
 from discreet.errors import DiscreetError
-from discreet.jobs.declare import Kind, read, spoken
-from discreet.jobs.options import REPEATED, SHELL, Option
+from discreet.jobs import REPEATED, SHELL, Kind, check, must_give, read, spoken
 
 #: Shows the result of a job.
 Show = Callable[[Any], None]
+JSON = "Print the result as JSON."
+
+
+class _LateCommand(TyperCommand):
+    """A command whose parameters are made when they are needed."""
+
+    _made: Any = None
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        self._verb = more["callback"].__wrapped__
+        super().__init__(*args, **more)
+
+    @property  # type: ignore[override]
+    def params(self) -> list[Any]:
+        """Return the parameters."""
+        if self._made is None:
+            alone = typer.Typer(add_completion=False)
+            alone.command()(self._verb.made())
+            self._made = typer.main.get_command(alone)
+            self.callback = self._made.callback
+        return self._made.params  # type: ignore[no-any-return]
+
+    @params.setter
+    def params(self, none: Any) -> None:
+        """Take none: they follow from the declaration."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Look for the files that are named before the parameters are made."""
+        look.look_at_words(self._verb.kind, args)
+        return super().parse_args(ctx, args)
+
+
+def _register(app: typer.Typer, kind: Kind, act: Callable[[dict[Option, Any], bool], None], extra: Any = None) -> None:
+    """Add a verb that reads its options and acts on them."""
+    extra = extra or {}
+
+    def late() -> None:
+        raise AssertionError  # replaced when the parameters are made
+
+    def made() -> Callable[..., None]:
+        by_name = {_variable(o): o for o in kind.options()}
+
+        def typed_verb(**typed: Any) -> None:
+            try:
+                as_json = typed.pop("as_json")
+                for flag, instead in extra.items():
+                    if typed.pop(f"flag_{flag}"):
+                        if any(value not in (None, [], False) for value in typed.values()):
+                            expected = f"left out, like all other options, with --{flag}"
+                            raise kind.wrong("data", "more", expected, f"--{flag}")
+                        instead(as_json)
+                        return
+                act(_given(kind, by_name, typed), as_json)
+            except DiscreetError as error:
+                raise spoken(error, SHELL) from None
+
+        parameters = [_parameter(o) for o in kind.options()]
+        parameters += [_flag(f"short_{flag}", flag, text) for flag, (_, _, text) in kind.shortcuts.items()]
+        parameters += [_flag(f"flag_{flag}", flag, str(instead.__doc__)) for flag, instead in extra.items()]
+        parameters.append(_flag("as_json", "json", JSON))
+        typed_verb.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        typed_verb.__annotations__ = {p.name: p.annotation for p in parameters}
+        return typed_verb
+
+    late.made, late.kind = made, kind  # type: ignore[attr-defined]
+    late.__doc__ = kind.help if "\n" in kind.help else re.sub(r"(?<=\.) ", "\n\n", kind.help, count=1)
+    foot = epilog(*kind.examples, failed=kind.failed)
+    app.command(kind.words.split()[-1], epilog=foot, cls=_LateCommand)(late)
+
+
+def _given(kind: Kind, by_name: Mapping[str, Option], typed: Mapping[str, Any]) -> dict[Option, Any]:
+    """Return the options that were typed, as values."""
+    given = {}
+    for name, value in typed.items():
+        if name in by_name and value not in (None, []):
+            texts = value if isinstance(value, list) else [value]
+            given[name] = value if isinstance(value, bool) else read(kind, by_name[name], texts)
+    for flag, (name, value, _) in kind.shortcuts.items():
+        if typed.get(f"short_{flag}") and given.setdefault(f"p_{name}", value) != value:
+            raise kind.wrong(name, given[f"p_{name}"], f"left out with --{flag}", f"--{flag}")
+    return {by_name[name]: value for name, value in given.items()}
 
 
 def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[bool], None]] | None = None) -> None:
@@ -23,66 +111,70 @@ def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[
     Parameters
     ----------
     app : Typer
-        Where to.
+        The program or group.
     kind : Kind
         The declaration.
     show : callable
-        What to do with the result.
+        Shows the result.
     extra : mapping, optional
-        Flags that do something else instead, and what.
+        Flags that do something else instead.
     """
-    by_name = {_variable(o): o for o in kind.options()}
 
-    def verb(**typed: Any) -> None:
-        try:
-            act_on(typed)
-        except DiscreetError as error:
-            raise spoken(error, SHELL) from None
-
-    def act_on(typed: dict[str, Any]) -> None:
-        as_json = typed.pop("as_json")
-        for flag, act in (extra or {}).items():
-            if typed.pop(f"flag_{flag}"):
-                if any(value not in (None, []) for value in typed.values()):
-                    raise kind.wrong(
-                        "data", f"more than --{flag}", f"left out, and all else, with --{flag}", f"--{flag}"
-                    )
-                act(as_json)
-                return
-        given = {}
-        for name, value in typed.items():
-            if name in by_name and value not in (None, []):
-                option = by_name[name]
-                texts = value if isinstance(value, list) else [value]
-                given[name] = value if isinstance(value, bool) else read(kind, option, texts)
-        for flag, (name, value, _) in kind.shortcuts.items():
-            if typed.get(f"short_{flag}") and given.setdefault(f"p_{name}", value) != value:
-                raise kind.wrong(name, given[f"p_{name}"], f"left out with --{flag}", f"--{flag}")
-        look.look([(by_name[name], value) for name, value in given.items()])
+    def act(given: dict[Option, Any], as_json: bool) -> None:
+        look.look(list(given.items()))
         with working(f"{kind.summary[0].upper()}{kind.summary[1:]} ...", as_json=as_json):
-            result = start(kind, {by_name[name]: value for name, value in given.items()})
+            result = start(kind, given)
         tell(show, result, as_json)
         if result.failed:
             raise typer.Exit(1)
 
-    parameters = [_parameter(kind, o) for o in kind.options()]
-    parameters += [_flag(f"short_{flag}", flag, text) for flag, (_, _, text) in kind.shortcuts.items()]
-    parameters += [_flag(f"flag_{flag}", flag, str(act.__doc__)) for flag, act in (extra or {}).items()]
-    parameters.append(_flag("as_json", "json", "Print the figures as JSON instead."))
-    verb.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    verb.__annotations__ = {p.name: p.annotation for p in parameters}
-    verb.__doc__ = kind.help
-    app.command(kind.words.split()[-1], epilog=epilog(*kind.examples, failed=kind.failed))(verb)
+    _register(app, kind, act, extra)
+
+
+def verb(
+    app: typer.Typer, *options: Option, name: str = "", examples: Sequence[str] = (), failed: str = ""
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a function a verb: its options come by name, checked, with their defaults; paths as `Path`.
+
+    Examples
+    --------
+    >>> from discreet.jobs import option
+    >>> app = typer.Typer()
+    >>> @verb(app, option("port", "whole", "Port.", 80, default=80, low=1), examples=("listen --port 80",))
+    ... def listen(*, port: int, as_json: bool) -> None:
+    ...     '''Listen.'''
+    ...     print(port)
+    """
+
+    def made(function: Callable[..., None]) -> Callable[..., None]:
+        named = name or function.__name__.rstrip("_")
+        kind = Kind(named, named, str(inspect.getdoc(function)), options, examples=tuple(examples), failed=failed)
+
+        def act(given: dict[Option, Any], as_json: bool) -> None:
+            values = {}
+            for each in options:
+                value = check(kind, each, given[each]) if each in given else each.default
+                if value is None and each.required:
+                    raise kind.wrong(each.name, None, must_give(each))
+                path = isinstance(value, str) and set(each.takes) & {"file", "output", "folder"}
+                simple = each.takes == ("flag",) and not each.off
+                values[each.name] = Path(value) if path else bool(value) if simple else value
+            function(**values, as_json=as_json)
+
+        _register(app, kind, act)
+        return function
+
+    return made
 
 
 def start(kind: Kind, given: Mapping[Option, Any]) -> Any:
-    """Build the job from what was typed, and run it."""
+    """Build a job and run it."""
     return build(kind, given).run()
 
 
 def build(kind: Kind, given: Mapping[Option, Any]) -> Any:
-    """Build the job from what was typed."""
-    from discreet.jobs.job import Job
+    """Build a job."""
+    from discreet.jobs import Job
 
     parts: dict[str, Any] = {"parameters": {}, "outputs": {}}
     for option, value in given.items():
@@ -97,34 +189,47 @@ def _variable(option: Option) -> str:
     return f"{option.section[0]}_{option.name}"
 
 
-def _parameter(kind: Kind, option: Option) -> inspect.Parameter:
+def _parameter(option: Option) -> inspect.Parameter:
     many = bool(set(option.takes) & set(REPEATED))
     hint: Any = bool | None if option.takes == ("flag",) else list[str] | None if many else str | None
     if option.section == "data" or option.positional:
         metavar = "DATA" if option.section == "data" else option.name.upper()
-        info: Any = typer.Argument(help=_sentence(option), metavar=metavar, show_default=False)
+        info: Any = typer.Argument(help=sentence(option), metavar=metavar, show_default=False)
     else:
-        names = [
-            f"{option.flag}/--{option.off}" if option.off else option.flag,
-            *([option.short] if option.short else []),
-        ]
+        names = [f"{option.flag}/--{option.off}" if option.off else option.flag, *filter(None, [option.short])]
         completed: dict[str, Any] = {"autocompletion": completion(option.choices)} if option.choices else {}
-        shown = None if option.takes == ("flag",) else option.metavar
-        info = typer.Option(*names, help=_sentence(option), metavar=shown, show_default=False, **completed)
+        shown = None if option.takes == ("flag",) else SHELL.metavar(option)
+        info = typer.Option(
+            *names,
+            help=sentence(option),
+            metavar=shown,
+            show_default=False,
+            rich_help_panel=_panel(option),
+            **completed,
+        )
     return inspect.Parameter(
         _variable(option), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[hint, info]
     )
 
 
 def _flag(name: str, flag: str, text: str) -> inspect.Parameter:
-    hint = Annotated[bool, typer.Option(f"--{flag}", help=f"{text[0].upper()}{text[1:].rstrip('.')}.")]
+    hint = Annotated[bool, typer.Option(f"--{flag}", help=text)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=hint)
 
 
-def _sentence(option: Option) -> str:
-    end = " (required)" if option.required else "" if option.default is None else f" (default: {option.default})"
-    text = f"{option.meaning}{end}."
-    return escape(text[0].upper() + text[1:])
+def _panel(option: Option) -> str:
+    if option.section == "outputs":
+        return "Files to write"
+    return f"Only with method {' or '.join(option.methods)}" if option.methods else "Options"
+
+
+def sentence(option: Option) -> str:
+    """Return the help of an option on a command line."""
+    more = ["required"] if option.required else []
+    if SHELL.metavar(option) == option.name.upper() and option.choices:
+        more.append(f"one of {', '.join(option.choices)}")
+    more += [f"default: {option.default}"] if option.default not in (None, False) else []
+    return escape(f"{option.help.rstrip('.')} ({'; '.join(more)})." if more else option.help)
 
 
 def completion(choices: Sequence[str]) -> Callable[[str], list[str]]:

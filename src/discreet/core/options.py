@@ -52,12 +52,13 @@ _TAKES = {
     "Mapping[str, float]": "figures",
 }
 #: Types that name files to read, and types that are mappings of names to values.
-FILES = ("file", "table", "files", "file pairs")
-PAIRS = ("pairs", "whole pairs", "file pairs", "list pairs", "figures")
+FILE_TYPES = ("file", "table", "files", "file pairs")
+PAIR_TYPES = ("pairs", "whole pairs", "file pairs", "list pairs", "figures")
 _WORDS = {
     "flag": "True or False", "names": "a list of names", "list": "a list of names", "numbers": "a list of numbers",
     "file": "a path", "table": "a path", "output": "a path", "folder": "a path", "files": "a list of paths",
-    **dict.fromkeys(PAIRS, "a mapping of names to values"), "figures": "a mapping of names to numbers",
+    "texts": "a list of texts",
+    **dict.fromkeys(PAIR_TYPES, "a mapping of names to values"), "figures": "a mapping of names to numbers",
 }  # fmt: skip
 _NAMES = {
     "number": "float", "budget": "float", "whole": "int", "text": "str", "flag": "bool", "names": "list of str",
@@ -164,7 +165,7 @@ class Option:
     @property
     def reads(self) -> bool:
         """Return whether it names files to read."""
-        return bool(set(self.takes) & set(FILES))
+        return bool(set(self.takes) & set(FILE_TYPES))
 
     def within(self, number: float) -> bool:
         """Return whether a number lies inside the bounds."""

@@ -19,9 +19,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from discreet.core.figures import SURE_DELTA
-from discreet.core.options import FILES, PAIRS, Declared, Option
-from discreet.core.output import unfit
+from discreet.core import FILE_TYPES, PAIR_TYPES, SURE_DELTA, Option, unfit
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.jobs.options import FILE, NEEDED_SCHEMA, PAGE, SCHEMA, SURE, Door
 
@@ -163,7 +161,7 @@ class Kind:
         owners: dict[str, list[str]] = {}
         for method in methods:
             cls = self.estimator(method)
-            declared = cls.declared if issubclass(cls, Declared) else {}
+            declared = getattr(cls, "declared", {})
             for name in declared or inspect.signature(cls).parameters:
                 owners.setdefault(name, []).append(method)
             for each in declared.values():
@@ -174,13 +172,15 @@ class Kind:
             each = _for_jobs(found[name], name, own.get(name)) if name in found else own[name]
             belongs = owners.get(each.arguments[0], methods) if each.arguments else methods
             made[name] = replace(each, methods=tuple(belongs)) if len(belongs) < len(methods) else each
+        if {"epsilon", "rho"} <= set(made) and made["epsilon"].required:  # one of them will do
+            made["epsilon"] = replace(made["epsilon"], required=False, shown=True)
         if "method" in made and "" not in self.estimators and methods:
             fixed: dict[str, Any] = {"choices": tuple(methods), "default": methods[0], "example": methods[0]}
             made["method"] = replace(made["method"], takes=("text",), shown=True, arguments=(), **fixed)
 
         def place(name: str) -> tuple[int, int]:
             mine = list(own).index(name) if name in own else 0
-            if name in _BUDGETS:
+            if name in _BUDGETS and "epsilon" in made:
                 return 0, _BUDGETS.index(name)
             if name == "method" or made[name].required:
                 return 1, mine
@@ -325,7 +325,7 @@ def check(kind: Kind, option: Option, value: Any) -> Any:
     if isinstance(value, tuple):
         value = list(value)
     fits = [form for form in option.takes if _fits(value, form)]
-    paths = bool(fits) and fits[0] in (*FILES, "output")
+    paths = bool(fits) and fits[0] in (*FILE_TYPES, "output")
     for text in _flat(value):
         if isinstance(text, str) and (expected := unfit(text, path=paths)):
             raise kind.wrong(option.name, text, expected, (option.name, option.example))
@@ -401,7 +401,7 @@ def _fits(value: Any, kind: str) -> bool:
         return isinstance(value, str) and bool(value)
     if kind == "flag":
         return isinstance(value, bool)
-    if kind in PAIRS:
+    if kind in PAIR_TYPES:
         if not isinstance(value, dict) or not value:
             return False
         if kind == "list pairs":
@@ -410,7 +410,7 @@ def _fits(value: Any, kind: str) -> bool:
         return all(isinstance(v, types) for v in value.values())  # type: ignore[arg-type]
     if kind == "files" and isinstance(value, str):
         return bool(value)
-    allowed = (int, float) if kind == "numbers" else str if kind == "files" else (str, int, float)
+    allowed = (int, float) if kind == "numbers" else str if kind in ("files", "texts") else (str, int, float)
     filled = isinstance(value, list) and len(value) > 0
     return filled and all(isinstance(v, allowed) and not isinstance(v, bool) for v in value)
 
@@ -419,12 +419,12 @@ def read(kind: Kind, option: Option, texts: Sequence[str]) -> Any:
     """Return words of a command line as the value of an option."""
     text = texts[-1] if texts else ""
     for form in option.takes:
-        if form in PAIRS:
+        if form in PAIR_TYPES:
             parts = [p.strip() for t in texts for p in t.split(",")] if form == "figures" else list(texts)
             return _read_pairs(kind, option, parts, form)
         if form == "list":
             return [part.strip() for t in texts for part in t.split(",") if part.strip()]
-        if form == "files":
+        if form in ("files", "texts"):
             return [*texts]
         if form in ("number", "budget", "whole"):
             found = _number(text, form)

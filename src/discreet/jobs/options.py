@@ -5,17 +5,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from discreet.core.figures import SURE_DELTA
-from discreet.core.options import Option
-from discreet.core.schema.file import toml_value
+from discreet.core import SURE_DELTA, Option
+from discreet.core.schema import toml_value
 
 #: Types that a command line may repeat; the values add up.
-REPEATED = ("list", "files", "pairs", "whole pairs", "file pairs", "list pairs")
+REPEATED = ("list", "files", "texts", "pairs", "whole pairs", "file pairs", "list pairs")
 _METAVARS = {
     "budget": "NUMBER", "output": "FILE", "table": "FILE", "files": "FILE", "names": "A,B,...", "list": "TEXT",
+    "texts": "TEXT", "whole": "N",
     "numbers": "X,Y,...", "pairs": "NAME=VALUE", "whole pairs": "NAME=NUMBER", "file pairs": "NAME=FILE",
     "list pairs": "NAME=X,Y,...", "figures": "NAME=NUMBER,...",
 }  # fmt: skip
+
+#: Longer lists of choices are listed in the help, not in its placeholder.
+_WIDE = 20
 
 
 def option(name: str, takes: str | Sequence[str], help: str, example: Any = None, **more: Any) -> Option:
@@ -77,6 +80,8 @@ class Shell:
     def metavar(self, option: Option) -> str:
         """Return the placeholder of its value in a help text."""
         others = [_METAVARS.get(t, t.upper()) for t in option.takes if not (t == "text" and option.choices)]
+        if len("|".join(option.choices)) > _WIDE:
+            return option.name.upper()
         return "|".join([*option.choices, *dict.fromkeys(others)])
 
     def given(self, option: Option, value: Any) -> str:
@@ -120,8 +125,8 @@ EPSILON = option(
 #: Larger budgets have to be confirmed.
 SURE = 20
 YES_REALLY = option(
-    "yes_really", "flag", f"Confirm a budget above {SURE} or a delta above {SURE_DELTA:g}, which hardly protect anyone.",
-    True, arguments=(), label="Yes, this weak promise is intended",
+    "yes_really", "flag", f"Confirm a budget above {SURE} or a delta above {SURE_DELTA:g}, which protect hardly anyone.",
+    True,    arguments=(), label="Yes, this weak promise is intended",
 )  # fmt: skip
 SEED = option(
     "seed", "whole", "Make the run repeatable. The result must not be published.", 1, low=0,
@@ -164,7 +169,8 @@ ESCAPE_FORMULAS = option(
     arguments=(),
 )  # fmt: skip
 REPORT = output(
-    "report", "Page that explains the release: guarantee, ledger, assumptions.", "report.html", shown=True, streams=True,
+    "report", "Page that explains the release: guarantee, ledger, assumptions.", "report.html", shown=True,
+    streams=True,
 )  # fmt: skip
 #: What the page says at the top; every kind that writes a page takes them.
 PAGE = (
@@ -174,3 +180,9 @@ PAGE = (
     option("date", "text", "Date of the release, on the page.", "2026-11-16", arguments=()),
 )
 PROMISE = output("guarantee", "The guarantee alone, as JSON.", "guarantee.json", streams=True)
+
+
+def declared(name: str, shared: Option, argument: str = "", **changes: Any) -> Option:
+    """Return an option that many estimators share, as a job takes it."""
+    example = shared.default if shared.example is None else shared.example
+    return replace(shared, **{"name": name, "arguments": (argument or name,), "example": example, **changes})

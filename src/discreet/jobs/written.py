@@ -1,15 +1,16 @@
-"""What follows from a declaration: a commented job file to start from, and a JSON schema."""
+"""A commented job file to start from, and the JSON schema of job files, both from the declarations."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.core.schema.file import toml_value
+from discreet.core import PAIR_TYPES, Option
+from discreet.core.schema import toml_value
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import PAIRS, Option, option
+from discreet.jobs.options import option
 
 
 def example(kind: Kind) -> str:
-    """Return a job file that can be run once its paths and columns are right; by hand, for its comments."""
+    """Return a job file that runs once its paths and columns are right."""
     text = [
         f"# A job: {kind.summary}. Run it with  discreet run job.toml",
         "# Relative paths start at the folder of this file.",
@@ -27,7 +28,7 @@ def example(kind: Kind) -> str:
         role = '\nrole = "quasi-identifier"' if kind.name == "anonymize" else ""
         text += [
             "",
-            '# Declare columns by what they mean, never by what the table holds; or name a file: path = "schema.toml"',
+            '# Declare columns by their meaning, not by the values in the table. Or name a file: path = "schema.toml"',
             f"[schema.columns.age]\nbounds = [0, 120]{role}\n",
             "[schema.columns.cost]\nbounds = [0, 100]" + ('\nrole = "sensitive"' if role else ""),
         ]
@@ -44,7 +45,7 @@ _JSON: dict[str, dict[str, Any]] = {
     "flag": {"type": "boolean"}, "numbers": {"type": "array", "items": {"type": "number"}, "minItems": 1},
     "files": {"type": "array", "items": {"type": "string"}, "minItems": 1},
     **{t: {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1} for t in ("names", "list")},
-    **{t: {"type": "object", "minProperties": 1} for t in PAIRS},
+    **{t: {"type": "object", "minProperties": 1} for t in PAIR_TYPES},
 }  # fmt: skip
 
 

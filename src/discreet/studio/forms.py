@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.core import PAIR_TYPES, Option
 from discreet.errors import InvalidArgument
-from discreet.jobs.declare import Kind, WrongOption, check
-from discreet.jobs.options import PAIRS, Option
+from discreet.jobs import Kind, WrongOption, check
+from discreet.jobs import option as declared
 from discreet.studio import words
 from discreet.studio.schema.numerals import TwoWays, certain, read_number
 from discreet.studio.schema.typed import read_list, written_list
@@ -77,7 +78,7 @@ def field(kind: Kind, option: Option, t: T, given: Mapping[str, Any], typed: Map
     elif option.choices:
         control = "choice" if takes == {"text"} else "offered"
     else:
-        control = "lines" if takes & set(PAIRS) else "text"
+        control = "lines" if takes & set(PAIR_TYPES) else "text"
     shown = write(option, given[option.name]) if option.name in given else ""
     return Field(
         option.name, label(kind, option, t), help_of(kind, option, t), control,
@@ -152,7 +153,7 @@ def read(kind: Kind, option: Option, text: str, t: T | None = None) -> Any:
     value: Any = None
     if takes == {"flag"}:
         return True
-    if takes & set(PAIRS):
+    if takes & set(PAIR_TYPES):
         value = _pairs(option, text, t)
     elif "numbers" in takes and (numbers := [_number(part, t) for part in _split(text, t)]) and None not in numbers:
         value = numbers
@@ -285,7 +286,7 @@ def _bounded(option: Option, number: float, t: T) -> None:
 
 
 def guess(name: str) -> Option:
-    """Return a public guess as an option: how many rows or persons there are about, and the wanted error."""
+    """Return a public guess as an option: the number of rows or persons, or the wanted error."""
     if name == "wanted":
-        return Option("about_wanted", ("number",), "", 10.0, above=0)
-    return Option(f"about_{name}", ("whole",), "", 10_000, low=1, high=10**15)
+        return declared("about_wanted", "number", "", 10.0, above=0)
+    return declared(f"about_{name}", "whole", "", 10_000, low=1, high=10**15)

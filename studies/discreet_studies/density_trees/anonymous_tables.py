@@ -17,9 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.anonymity import DensityTree, Generalization, Mondrian
-from discreet.anonymity.release.table import read_table
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Categorical, Domain
+from discreet.anonymity.release import read_table
+from discreet.core import Categorical, Domain, FloatArray, IntArray
 from discreet.evaluation import Discretizer
 from discreet_studies.as_published.density_tree import ReferenceTree
 

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from scipy.stats import binom
 
 from discreet import datasets, noise
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray
 from discreet.evaluation import mean_error, rmse
 from discreet.local import (
     BitFlip,

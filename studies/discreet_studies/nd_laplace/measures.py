@@ -19,8 +19,7 @@ from sklearn.metrics import (
 
 from discreet import noise
 from discreet.clustering import cluster_after_noise
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Domain
+from discreet.core import Domain, FloatArray, IntArray
 from discreet.evaluation import (
     advantage_bound,
     best_advantage,

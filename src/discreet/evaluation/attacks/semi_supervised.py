@@ -14,8 +14,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray, checks
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.laws import records
 from discreet.evaluation.attacks.roc import ScoredAttack, score_blindly

@@ -1,9 +1,8 @@
-"""The job `anonymize`: release a table in which everyone hides among k rows."""
+"""The job `anonymize`: release a table in which every row is indistinguishable from k - 1 others."""
 
-from dataclasses import replace
 from typing import Any
 
-from discreet.core.figures import SURE_DELTA
+from discreet.core import SURE_DELTA
 from discreet.jobs.declare import Kind, Speech
 from discreet.jobs.options import (
     ACCOUNT,
@@ -18,16 +17,13 @@ from discreet.jobs.options import (
     option,
     output,
     release,
-)  # fmt: skip
+)
 
 _CELLS = ("density-tree", "mondrian", "generalization")
-_TREES = ("density-tree", "mondrian")
-_DENSITY = ("density-tree",)
-_MEANS = ("microaggregation",)
 
 
 def _together(job: Any) -> None:
-    _drawn(job)
+    _sampled(job)
     given = job.parameters
     form, means = given.get("form"), given.get("method") == "microaggregation"
     for name in ("form", "bounds") if means else ():
@@ -43,142 +39,133 @@ def _together(job: Any) -> None:
     asked = {**job.outputs, **given}
     for name in ("record", "previous", "history"):
         if name in asked and means:
-            expected = "used with a method that publishes cells"
+            expected = "used with a method that publishes groups of values"
             raise KIND.wrong(name, asked[name], expected, ("method", "density-tree"))
 
 
-#: What goes with rows that are drawn first: everything else would show more of them than their epsilon allows.
-_DRAWN = (
-    "k",
-    "method",
-    "sample",
-    "delta",
-    "level",
-    "widths",
-    "hierarchy",
-    "grid",
-    "top",
-    "bottom",
-    "bounds",
-    "escape_formulas",
-)
-#: Who is charged for them.
-_PAID = ("account", "fresh")
+#: What may be combined with sampling. Everything else would reveal more about rows than the epsilon allows.
+_WITH_SAMPLE = (
+    "k", "method", "sample", "delta", "level", "widths", "hierarchy", "grid", "top", "bottom", "bounds",
+    "escape_formulas", "account", "fresh", "overwrite", *(each.name for each in PAGE),
+)  # fmt: skip
 
 
-def _drawn(job: Any) -> None:
-    """Refuse what would break the argument of rows that are drawn first."""
-    given, files = job.parameters, [name for name in ("record",) if name in job.outputs]
+def _sampled(job: Any) -> None:
+    """Refuse what would break the guarantee of sampled rows, and a price without sampling."""
+    given = job.parameters
     if "sample" not in given:
         if "delta" in given:
             raise KIND.wrong("delta", given["delta"], lambda say: f"used with {say('sample', 0.1)}", ("sample", 0.1))
-        for name in _PAID:
+        for name in ("account", "fresh"):
             if name in given:
                 raise KIND.wrong(
                     name,
                     given[name],
-                    lambda say: f"used with {say('sample', 0.1)}: k-anonymity has no price that could be charged",
+                    lambda say: f"used with {say('sample', 0.1)}: k-anonymity alone has no price to charge",
                     lambda say: f"leaving it out, or {say('method', 'generalization')}, {say('sample', 0.1)}",
                 )
         return
-    titles = {each.name for each in PAGE}
-    for name in [*(n for n in given if n not in (*_DRAWN, *_PAID, "overwrite", *titles)), *files]:
-        expected = "left out where rows are drawn first: it would show more of them than their epsilon allows"
-        raise KIND.wrong(name, given.get(name, job.outputs.get(name)), expected)
+    for name, value in {**given, **{n: v for n, v in job.outputs.items() if n == "record"}}.items():
+        if name not in _WITH_SAMPLE:
+            expected = "left out if rows are sampled: it would reveal more about them than the epsilon allows"
+            raise KIND.wrong(name, value, expected)
 
 
 KIND = Kind(
     name="anonymize",
-    summary="release a table in which everyone hides among k rows",
-    help="Release a table in which every row looks like k - 1 others. Rows are shuffled; identifiers are dropped.",
+    summary="release a k-anonymous table",
+    help="Release a k-anonymous table: in its quasi-identifiers, every row equals at least k - 1 others. Rows are "
+    "shuffled and identifiers are dropped.",
     data=TABLE,
     schema="needed",
-    parameters=(
-        option(
-            "k", "whole", "everyone hides among at least this many rows, or persons if a column says whose they are",
-            10, required=True, low=2,
-        ),
-        option(
-            "method", "text", "how the groups are found", "density-tree", default="density-tree", arguments=(),
-            choices=("density-tree", "mondrian", "microaggregation", "generalization"), shown=True,
-        ),
-        option("l", "number", "every group has this many different sensitive values", 2, low=0, methods=_CELLS,
-            arguments=("l_diversity",)),
-        option("l_kind", "text", "how they are counted", "distinct", default="distinct", methods=_CELLS,
-            choices=("distinct", "entropy", "recursive")),
-        option("c", "number", "recursive diversity: the largest frequency is below c times the tail", 3.0, default=3.0,
-            above=0, methods=_CELLS),
-        option("t", "number", "every group's sensitive values are this close to those of the table", 0.3, low=0, high=1,
-            expected="a distance from 0 to 1", methods=_CELLS, arguments=("t_closeness",)),
-        option("t_kind", "text", "the distance: auto is ordered for numbers, else equal", "auto",
-            default="auto", choices=("auto", "equal", "ordered", "hierarchical"), methods=_CELLS),
-        option("sensitive", "names", "sensitive columns; overrides the roles", ["cost"]),
-        option("criterion", "text", "what makes a good cut", "spread", default="spread", methods=_DENSITY,
+    estimators={
+        "density-tree": "discreet.anonymity:DensityTree",
+        "mondrian": "discreet.anonymity:Mondrian",
+        "microaggregation": "discreet.anonymity:Microaggregation",
+        "generalization": "discreet.anonymity:Generalization",
+    },
+    own=(
+        option("k", "whole", "Smallest size of a group, in rows, or in persons if a column identifies them.", 10,
+            required=True, low=2, label="Group size k"),
+        option("method", "text", "Method that forms the groups."),
+        option("l", "number", "Smallest diversity of sensitive values in each group (l-diversity).", 2, low=0,
+            arguments=("l_diversity",), label="Diversity l"),
+        option("l_kind", "text", "Measure of diversity.", "distinct", default="distinct",
+            choices=("distinct", "entropy", "recursive"), label="Measure of diversity"),
+        option("c", "number", "Constant of recursive diversity.", 3.0, default=3.0, above=0, label="Factor c"),
+        option("t", "number", "Largest distance between sensitive values of a group and of the table (t-closeness).",
+            0.3, low=0, high=1, expected="a distance from 0 to 1", arguments=("t_closeness",), label="Closeness t"),
+        option("t_kind", "text", "Measure of that distance; auto takes ordered for numbers, otherwise equal.", "auto",
+            default="auto", choices=("auto", "equal", "ordered", "hierarchical"), label="Measure of closeness"),
+        option("sensitive", "names", "Sensitive columns, instead of those of the schema.", ["cost"],
+            label="Sensitive columns"),
+        option("criterion", "text", "Criterion of a good split.", "spread", default="spread",
             choices=("spread", "factor", "width", "cell", "tight", "mondrian", "mixture")),
-        option("supervised", "flag", "choose the cuts that tell most about the target", True, methods=_DENSITY),
-        option("pruning", "text", "prune by cross-validation: larger groups, better densities", "folds",
-            choices=("folds",), methods=_DENSITY),
-        option("min_share", "number", "no cut leaves less of the width of a group on a side", 0.02, default=0.02, low=0,
-            high=1, methods=_DENSITY),
-        option("max_depth", "whole", "the most cuts above a group", 64, default=64, low=0,
-            methods=_DENSITY),
-        option("mode", "text", "strict or relaxed cuts", "strict", default="strict", choices=("strict", "relaxed"),
-            methods=("mondrian",)),
-        option("grouping", "text", "near in all columns; each column by itself; or along the first component", "mdav",
-            default="mdav", choices=("mdav", "univariate", "pca"), methods=_MEANS),
-        option("columns", "pairs", "COLUMN=GROUP: columns of a group are grouped by themselves, and k holds for each",
-            {"age": "body"}, expected="COLUMN=GROUP, once per quasi-identifier", methods=_MEANS),
-        option("block_rows", "whole", "compare rows in blocks of this many; by default all of them up to 100,000",
-            20_000, low=4, methods=_MEANS),
-        option("level", "whole pairs", "COLUMN=LEVEL; without any, levels are chosen on the rows", {"age": 1}, low=0,
-            expected="COLUMN=VALUE, once per column, the values whole numbers", methods=("generalization",),
-            arguments=("levels", "level")),
-        option("sample", "number", "draw each row with this chance first: the table then has an epsilon", 0.1, above=0,
-            high=0.9, methods=("generalization",), arguments=()),
-        option("delta", "number", "the delta beside that epsilon", 1e-6, above=0, high=SURE_DELTA,
+        option("supervised", "flag", "Choose splits that predict the target.", True),
+        option("pruning", "text", "Prune by cross-validation: larger groups, better densities.", "folds",
+            choices=("folds",)),
+        option("min_share", "number", "Smallest share of a group's width on either side of a split.", 0.02,
+            default=0.02, low=0, high=1),
+        option("max_depth", "whole", "Most splits above a group.", 64, default=64, low=0),
+        option("mode", "text", "Strict splits keep equal values together; relaxed ones may separate them.", "strict",
+            default="strict", choices=("strict", "relaxed")),
+        option("grouping", "text", "Group rows by all columns (mdav), per column, or along the first component (pca).",
+            "mdav", default="mdav", choices=("mdav", "univariate", "pca")),
+        option("columns", "pairs", "COLUMN=GROUP: columns of a group are grouped together; k holds per group.",
+            {"age": "body"}, expected="COLUMN=GROUP, once per quasi-identifier", label="Groups of columns"),
+        option("block_rows", "whole", "Compare rows in blocks of this size; by default all, up to 100,000.", 20_000,
+            low=4),
+        option("level", "whole pairs", "COLUMN=LEVEL of generalisation; by default, levels are chosen on the data.",
+            {"age": 1}, low=0, expected="COLUMN=VALUE, once per column, the values whole numbers",
+            arguments=("levels", "level"), label="Levels"),
+        option("widths", "list pairs", "COLUMN=A,B,...: widths of the intervals at level 1, 2, ...", {"age": [5, 10]},
+            above=0, expected="COLUMN=A,B,..., rising, each width a multiple of the one before"),
+        option("hierarchy", "file pairs", "COLUMN=FILE with one category per row, followed by its larger groups.",
+            {"town": "towns.csv"}, arguments=("hierarchies",), label="Hierarchies"),
+        option("grid", "pairs", "COLUMN=STEPS of a public grid; for dates also day, month, year.", {"age": 12}, low=1,
+            expected="a whole number from 1 for every column, or day, month, year of dates", label="Public grid"),
+        option("target", "text", "Label column to keep, instead of that of the schema.", "label"),
+        option("person", "text", "Column that identifies the person of a row: k counts persons.", "patient",
+            label="Person column"),
+        option("suppress", "number", "Largest share of rows that may be left out to get smaller groups.", 0.01, low=0,
+            high=1, label="May be left out"),
+        option("blind", "flag", "Split without looking at sensitive columns; fails if l or t do not hold then.", True),
+        option("keep", "list", "Columns without a role to keep unchanged; separate with commas, or repeat.", ["year"],
+            label="Columns to keep"),
+        option("sample", "number", "Sample rows with this probability first, which gives the table an epsilon.", 0.1,
+            above=0, high=0.9, methods=("generalization",), arguments=(), label="Sample rows first"),
+        option("delta", "number", "The delta of that epsilon.", 1e-6, above=0, high=SURE_DELTA,
             methods=("generalization",), arguments=()),
+        option("top", "pairs", "COLUMN=LIMIT: larger values appear as one, such as > 90.", {"age": 90},
+            expected="COLUMN=LIMIT, once per column, a number, date or time", methods=_CELLS, arguments=(),
+            label="Top coding"),
+        option("bottom", "pairs", "COLUMN=LIMIT: smaller values appear as one, such as < 18.", {"age": 18},
+            expected="COLUMN=LIMIT, once per column, a number, date or time", methods=_CELLS, arguments=(),
+            label="Bottom coding"),
+        option("form", "text", "How a group is written: its interval, its centre, or sampled values.", "interval",
+            default="interval", choices=("interval", "center", "sample"), arguments=("output",), label="Form"),
+        option("bounds", "flag", "Write lower and upper bounds as two columns, instead of intervals.", True,
+            arguments=()),
+        ORDER,
+        ESCAPE_FORMULAS,
+        option("hash_key", "file", "File with a secret: identifiers are hashed with it, instead of dropped.",
+            "secret.txt", arguments=(), label="Secret for identifiers"),
+        option("previous", "files", "Release records of earlier releases about these people; give all of them.",
+            ["january.record"], label="Earlier releases"),
+        option("history", "folder", "Release history of these people: checked with this release, which is added.",
+            "people.history", label="Release history"),
         ACCOUNT,
         FRESH,
         OVERWRITE,
-        option("widths", "list pairs", "COLUMN=A,B,...: widths of the intervals at level 1, 2, ...", {"age": [5, 10]},
-            above=0, expected="COLUMN=A,B,..., rising, each width a multiple of the one before",
-            methods=("generalization",)),
-        option("hierarchy", "file pairs", "COLUMN=FILE: a category per row, then ever larger groups it belongs to",
-            {"town": "towns.csv"}, arguments=("hierarchies",)),
-        option("grid", "pairs", "COLUMN=STEPS of the public grid; for dates also day, month, year", {"age": 12}, low=1,
-            expected="a whole number from 1 for every column, or day, month, year of dates"),
-        option("top", "pairs", "COLUMN=LIMIT: all values above it print as one, such as > 90", {"age": 90},
-            expected="COLUMN=LIMIT, once per column, a number, date or time", methods=_CELLS, arguments=()),
-        option("bottom", "pairs", "COLUMN=LIMIT: all values below it print as one, such as < 18", {"age": 18},
-            expected="COLUMN=LIMIT, once per column, a number, date or time", methods=_CELLS, arguments=()),
-        option("target", "text", "a label to pass on; overrides the role", "label"),
-        option("person", "text", "whose row it is: then k counts persons", "patient", methods=_CELLS),
-        option("suppress", "number", "share of rows that may be left out for smaller groups", 0.01, low=0, high=1,
-            methods=_CELLS),
-        option("blind", "flag", "cut without looking at sensitive columns; refused if l or t then fail", True,
-            methods=_TREES),
-        option("keep", "list", "columns without a role to pass on as they are; commas, or repeat it", ["year"]),
-        option("form", "text", "what is written of a group", "interval", default="interval",
-            choices=("interval", "center", "sample"), arguments=("output",)),
-        option("bounds", "flag", "write lower and upper columns instead of intervals", True, arguments=()),
-        replace(ORDER, arguments=("order",)),
-        ESCAPE_FORMULAS,
-        option("hash_key", "file", "file with a secret: identifiers are hashed with it instead of dropped",
-            "secret.txt",            arguments=()),
-        option("previous", "files", "release record of an earlier release about these people; give all of them",
-            ["january.record"]),
-        option("history", "folder", "all releases about these people: this one is checked with them and added",
-            "people.history"),
     ),
     outputs=(
-        release("the table: what may be published; CSV or Parquet"),
-        output("record", "who was published where: for later releases, never to be handed out", "february.record"),
+        release("The anonymous table: CSV or Parquet."),
+        output("record", "Release record for later releases. It says who is where: keep it secret.", "february.record"),
         REPORT,
         PROMISE,
     ),
     together=_together,
     priced_by="sample",
-    classes={"DensityTree": "density-tree", "Mondrian": "mondrian", "Generalization": "generalization"},
     examples=(
         "anonymize people.csv --schema schema.toml --k 10 -o safe.csv",
         "anonymize people.csv --schema schema.toml --k 10 --l 3 --method mondrian -o safe.parquet",

@@ -1,10 +1,10 @@
-"""The job `attack`: what somebody with the release could find out about people in it."""
+"""The job `attack`: measure what an outsider can learn about people from a release."""
 
 from dataclasses import replace
 from typing import Any
 
 from discreet.jobs.declare import Kind, Speech
-from discreet.jobs.options import EPSILON, SEED, option
+from discreet.jobs.options import EPSILON, SEED, data, option
 
 
 def _together(job: Any) -> None:
@@ -23,35 +23,38 @@ def _together(job: Any) -> None:
         raise KIND.wrong("schema", None, lambda say: f"given with {say('kind', kind)}")
     for name in ("epsilon", "radius") if kind == "points" else ():
         if name not in given:
-            raise KIND.wrong(name, None, lambda say: f"given with {say('kind', kind)}: noise is known by it")
+            raise KIND.wrong(name, None, lambda say: f"given with {say('kind', kind)}")
 
 
 KIND = Kind(
     name="attack",
-    summary="find out what an outsider could",
-    help="Attack a release as an outsider would, beside a control group. The result is not for publication.",
-    data=option("data", "table", "what was released: noisy points, centres, or a synopsis", "noisy.csv", required=True,
-        section="data"),
+    summary="attack a release",
+    help="Attack a release as an outsider would, and compare with a control group. Keep the result inside.",
+    data=data("table", "The release: noisy points, cluster centres, or a synopsis.", "noisy.csv"),
     schema="optional",
-    parameters=(
-        option("against", "table", "the records behind it: CSV or Parquet", "people.csv", required=True),
-        option("control", "table", "records of such people that are not in it", "others.csv", required=True),
-        replace(EPSILON, help="points: the level at distance radius", required=False, shown=True),
-        option("radius", "number", "points: that distance, in shares of the declared widths", 0.1, above=0, shown=True),
-        option("method", "text", "what is to be found out", "membership", default="membership", arguments=(),
+    own=(
+        option("against", "table", "The raw records behind the release: CSV or Parquet.", "people.csv", required=True),
+        option("control", "table", "Records of similar people who are not in the release.", "others.csv",
+            required=True),
+        replace(EPSILON, help="For points: the epsilon of the noise, at the distance radius.", required=False,
+            shown=True),
+        option("radius", "number", "For points: that distance, in shares of the declared ranges.", 0.1, above=0,
+            shown=True),
+        option("method", "text", "What the attack tries to find out.", "membership", default="membership", arguments=(),
             choices=("membership", "reconstruction", "attribute")),
-        option("kind", "text", "what was released", "points", default="points",
+        option("kind", "text", "Kind of release.", "points", default="points",
             choices=("points", "synopsis", "centers")),
-        option("reference", "table", "public records of such people; else half of the control is taken", "public.csv"),
-        option("column", "text", "the column to guess, all others being known", "age", methods=("attribute",)),
-        option("linked", "flag", "whether it is known whose point is whose", True, default=True, off="unlinked",
+        option("reference", "table", "Public records of similar people; by default half of the control group.",
+            "public.csv"),
+        option("column", "text", "Column to guess from all others.", "age", methods=("attribute",)),
+        option("linked", "flag", "The attacker knows which point belongs to whom.", True, default=True, off="unlinked",
             methods=("attribute",)),
-        option("estimate", "text", "what is guessed", "mean", default="mean", choices=("mean", "median", "mode"),
-            methods=("reconstruction",)),
-        option("within", "number", "a guess this near counts; for points in shares of the widths", 0.1, above=0,
-            methods=("reconstruction", "attribute")),
-        option("confidence", "number", "of the intervals", 0.95, default=0.95, above=0, below=1),
-        replace(SEED, help="repeat a run; an attack is never for publication"),
+        option("estimate", "text", "Estimate of the attacker.", "mean", default="mean",
+            choices=("mean", "median", "mode"), methods=("reconstruction",)),
+        option("within", "number", "Largest error of a correct guess; for points in shares of the ranges.", 0.1,
+            above=0, methods=("reconstruction", "attribute")),
+        option("confidence", "number", "Confidence level of the intervals.", 0.95, default=0.95, above=0, below=1),
+        replace(SEED, help="Make the run repeatable. An attack is never for publication."),
     ),
     together=_together,
     examples=(

@@ -1,9 +1,10 @@
-"""The job `audit`: check a released file against its promise, or run a mechanism against its claim."""
+"""The job `audit`: check a released file against its guarantee, or run a mechanism to test its claim."""
 
+from dataclasses import replace
 from typing import Any
 
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import SEED, option, output
+from discreet.jobs.options import SEED, data, option, output
 
 
 def _together(job: Any) -> None:
@@ -12,7 +13,7 @@ def _together(job: Any) -> None:
         value = job.data if named else None
 
         def one(say: Any) -> str:
-            return f"a file, or {say('mechanism', 'NAME')}, and one of them only"
+            return f"either a file or {say('mechanism', 'NAME')}"
 
         raise KIND.wrong("data", value, one, ("data", "s.parquet"))
     for name in ("epsilon", "delta"):
@@ -23,25 +24,23 @@ def _together(job: Any) -> None:
 
 KIND = Kind(
     name="audit",
-    summary="check what was released, or what a mechanism claims",
-    help="Check what was released, or what a mechanism claims. Exit code 1 if something does not hold.",
-    data=option(
-        "data", "file", "a synopsis, reports or counts, a guarantee, or a table with its .guarantee.json", "s.parquet",
-        section="data", shown=True,
-    ),
-    parameters=(
-        option("mechanism", "text", "a listed mechanism, or module:function for one of your own",
+    summary="check a release, or the claim of a mechanism",
+    help="Check a released file against its guarantee, or run a mechanism to test its claim.",
+    data=data("file", "A synopsis, reports, counts, a guarantee, or a table next to its .guarantee.json.", "s.parquet",
+        required=False, shown=True),
+    own=(
+        option("mechanism", "text", "A listed mechanism (see --list), or module:function for your own.",
             "noise.discrete_laplace"),
-        option("epsilon", "budget", "the claim of your own mechanism, if the function does not have it", 1.0),
-        option("delta", "number", "likewise", 1e-6, default=0, low=0, below=1, expected="a number from 0 to below 1"),
-        option("trials", "whole", "mechanism: runs on each of two neighbouring inputs", 100000, default=100000,
+        option("epsilon", "budget", "Claimed epsilon of your own function, if it does not state one.", 1.0),
+        option("delta", "number", "Claimed delta of your own function.", 1e-6, default=0, low=0, below=1),
+        option("trials", "whole", "Runs of the mechanism on each of two neighbouring inputs.", 100000, default=100000,
             low=100),
-        option("confidence", "number", "mechanism: of every bound", 0.99, default=0.99, above=0, below=1),
-        option("seconds", "number", "mechanism: time for each pair of inputs; fewer runs", 60, above=0,
+        option("confidence", "number", "Confidence level of each bound.", 0.99, default=0.99, above=0, below=1),
+        option("seconds", "number", "Most seconds for each pair of inputs; makes fewer runs.", 60, above=0,
             arguments=("time_budget",)),
-        option("seed", "whole", "mechanism: repeat an audit", 1, low=0, arguments=SEED.arguments),
+        replace(SEED, help="Make the runs of a mechanism repeatable, to repeat an audit."),
     ),
-    outputs=(output("html", "one page, with the curves; it needs nothing else", "audit.html", streams=True),),
+    outputs=(output("html", "Page with the results and curves.", "audit.html", streams=True),),
     together=_together,
     examples=("audit s.parquet", "audit --mechanism noise.discrete_laplace --trials 100000",
         "audit --mechanism my_module:my_function --epsilon 1"),

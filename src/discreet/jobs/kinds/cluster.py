@@ -1,24 +1,14 @@
-"""The job `cluster`: private cluster centres, of a table or of a saved synopsis."""
+"""The job `cluster`: private cluster centres of a table or of a saved synopsis."""
 
 from dataclasses import replace
 from typing import Any
 
+from discreet.core import DELTA, N_ROWS, RHO, SIZE_SHARE
 from discreet.jobs.declare import Kind, Speech, one_budget, one_unit
-from discreet.jobs.options import (
-    CENTRAL,
-    DELTA,
-    EPSILON,
-    PROMISE,
-    REFINE,
-    REPORT,
-    RHO,
-    ROWS,
-    SIZE_SHARE,
-    TABLE,
-    option,
-    output,
-    release,
-)
+from discreet.jobs.options import CENTRAL, EPSILON, PAGE, PROMISE, REPORT, TABLE, declared, option, output, release
+
+#: Options that also hold for a saved synopsis; the others say how to make one.
+_FINDING = ("n_clusters", "max_clusters", "algorithm", "refine", "columns", "n_init", "scale", "yes_really")
 
 
 def _together(job: Any) -> None:
@@ -36,31 +26,15 @@ def _together(job: Any) -> None:
         if "report" in job.outputs and "release" not in job.outputs:
             raise KIND.wrong("release", None, "given: 'report' is made from it")
         return
-    only = (
-        "epsilon",
-        "delta",
-        "rho",
-        "method",
-        "center",
-        "radius",
-        "rows",
-        "size_share",
-        "unit",
-        "person",
-        "person_rows",
-        "account",
-        "fresh",
-        "overwrite",
-    )
-    for name in (*only, "seed"):
-        if name in job.parameters:
+    for name in job.parameters:
+        if name not in (*_FINDING, *(each.name for each in PAGE)):
 
             def fix(say: Speech, name: str = name) -> str:
                 return f"{say('schema', 'schema.toml')}, or leaving {say(name)} out if the data are a saved synopsis"
 
             raise KIND.wrong(name, job.parameters[name], "used with a schema", fix)
     if "release" in job.outputs:
-        expected = "left out: the synopsis is there already"
+        expected = "left out: the synopsis already exists"
         raise KIND.wrong("release", job.outputs["release"], expected, "leaving release out")
 
 
@@ -68,35 +42,40 @@ KIND = Kind(
     name="cluster",
     summary="find private cluster centres",
     help="Find cluster centres: in a saved synopsis, at no cost, or in a table with a schema and a budget.",
-    data=replace(TABLE, help="a synopsis, as 'discreet synopsis' writes it; or a table, with a schema"),
+    data=replace(TABLE, help="A synopsis made by 'discreet synopsis', or a table if a schema is given."),
     schema="optional",
-    parameters=(
-        option("n_clusters", ("text", "whole"), "number of centres; auto reads it off the synopsis", "auto",
-            required=True, choices=("auto",), low=1, short="-k", expected="a whole number of at least 1, or 'auto'"),
-        option("max_clusters", "whole", "the most clusters that auto looks for", 20, default=20, low=1),
-        replace(EPSILON, required=False, shown=True, help="privacy budget, of a table; a synopsis spent its own"),
-        DELTA,
-        RHO,
-        option(
-            "method", "text", "the synopsis under the clusters of a table", "auto", default="auto",
-            choices=("auto", "grid", "tree", "lift"), arguments=("synopsis",),
-        ),
-        option("algorithm", "text", "what finds the clusters; density finds their number too", "k-means",
+    estimators={"": "discreet.clustering:PrivateKMeans"},
+    own=(
+        option("n_clusters", ("text", "whole"), "Number of centres; auto estimates it from the synopsis.", "auto",
+            required=True, choices=("auto",), low=1, short="-k", expected="a whole number of at least 1, or 'auto'",
+            label="Number of clusters"),
+        option("max_clusters", "whole", "Most clusters that auto considers.", 20, default=20, low=2,
+            label="Most clusters"),
+        replace(EPSILON, required=False, shown=True, help="Privacy budget, for a table. A synopsis has spent its own."),
+        declared("delta", DELTA),
+        declared("rho", RHO),
+        option("method", "text", "Synopsis in which clusters of a table are found.", "auto", default="auto",
+            choices=("auto", "grid", "tree", "lift"), arguments=("synopsis",)),
+        option("refine", "text", "Post-processing of the counts; auto chooses it.", "auto", default="auto",
+            choices=("auto", "consistent", "means", "project", "threshold", "mixture", "none")),
+        option("n_init", "whole", "Number of starts of k-means; the best result is kept.", 10, default=10, low=1,
+            label="Starts"),
+        option("scale", "text", "Give columns equal weight by their declared ranges (domain), or not (none).", "none",
+            default="none", choices=("none", "domain")),
+        option("center", "numbers", "For many columns: a public centre of the data, one number per column.",
+            [0.5, 0.5]),
+        option("radius", "number", "For many columns: a public bound on the distance of rows from the centre.", 2.5,
+            above=0),
+        declared("rows", N_ROWS, "n_rows"),
+        declared("size_share", SIZE_SHARE),
+        option("columns", "names", "Columns to cluster on; by default all but categories.", ["age", "cost"]),
+        option("algorithm", "text", "Algorithm that finds the clusters; density also finds their number.", "k-means",
             default="k-means", choices=("k-means", "density", "ward", "spectral", "gaussians"), arguments=()),
-        REFINE,
-        option("columns", "names", "columns to cluster on; by default all but categories", ["age", "cost"]),
-        option("n_init", "whole", "starts of k-means; the best is kept", 10, default=10, low=1),
-        option("scale", "text", "domain: declared widths count as equal", "none", default="none",
-            choices=("none", "domain")),
-        option("center", "numbers", "on many columns: a public place amid the rows, one number per column", [0.5, 0.5]),
-        option("radius", "number", "on many columns: a public bound on how far rows are from it", 2.5, above=0),
-        ROWS,
-        SIZE_SHARE,
         *CENTRAL,
     ),
     outputs=(
-        release("the cluster centres, as CSV or Parquet", "centers.csv", "centers", required=False, shown=True),
-        output("release", "the synopsis they were found in, of a table", "synopsis.parquet", shown=True),
+        release("The cluster centres, as CSV or Parquet.", "centers.csv", "centers", required=False, shown=True),
+        output("release", "The synopsis of a table, in which they were found.", "synopsis.parquet", shown=True),
         REPORT,
         PROMISE,
     ),

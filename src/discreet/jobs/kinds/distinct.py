@@ -1,10 +1,10 @@
-"""The jobs of distinct counts: `distinct` (a holder's flipped bitmap) and `overlap` (what several of them say)."""
+"""The jobs of distinct counts: `distinct` makes a noisy bitmap, `overlap` reads several of them."""
 
 from dataclasses import replace
 from typing import Any
 
 from discreet.jobs.declare import Kind, confirmed
-from discreet.jobs.options import ACCOUNT, EPSILON, PROMISE, SEED, YES_REALLY, option, output, release
+from discreet.jobs.options import ACCOUNT, EPSILON, PROMISE, SEED, YES_REALLY, data, option, output, release
 
 
 def _together(job: Any) -> None:
@@ -14,37 +14,31 @@ def _together(job: Any) -> None:
         missing, there = ("items", "persons") if "persons" in given else ("persons", "items")
         raise KIND.wrong(missing, None, f"given together with {there!r}")
     if "persons" in given and "column" not in given:
-        raise KIND.wrong("column", None, "named beside the column of persons")
+        raise KIND.wrong("column", None, "given together with 'persons'")
 
 
 KIND = Kind(
     name="distinct",
     verb="sketch distinct",
-    summary="count different items with privacy: a holder's bitmap",
-    help="Make the flipped bitmap of a column: what a holder may give away about which items it has. The file may be "
-    "larger than memory, unless persons are named. Of a schema only [source] is used: how the file is written.",
-    data=option(
-        "data",
-        "table",
-        "CSV or Parquet file, or a .txt file with one item per line",
-        "visits.csv",
-        required=True,
-        section="data",
-    ),
+    summary="count distinct items privately",
+    help="Make a noisy bitmap of the distinct items in a column. Holders can share bitmaps to count items that they "
+    "have together or in common. Without persons, the file may be larger than memory. The schema only says how the "
+    "file is written (its section 'source').",
+    data=data("table", "CSV or Parquet file, or a .txt file with one item per line.", "visits.csv"),
     schema="optional",
-    parameters=(
-        replace(EPSILON, help="budget of the bitmap: for one item, or for one person"),
-        option("column", "text", "column that holds the items", "patient", shown=True),
-        option("key", "whole", "public hash key, one for all holders; drawn at random if not given", 7, shown=True),
-        option("buckets", "whole", "bits of a level, a power of two", 4096, default=4096, low=8, high=2**22),
-        option("levels", "whole", "levels of the bitmap", 24, default=24, low=1, high=40),
-        option("persons", "text", "column that says whose item it is: then a person is what is hidden", "user"),
-        option("items", "whole", "different items of one person that are used at most", 8, low=1, high=2**20),
+    own=(
+        replace(EPSILON, help="Privacy budget of the bitmap, per item, or per person."),
+        option("column", "text", "Column of the items.", "patient", shown=True),
+        option("key", "whole", "Public hash key, the same for all holders; by default random.", 7, shown=True),
+        option("buckets", "whole", "Bits per level, a power of two.", 4096, default=4096, low=8, high=2**22),
+        option("levels", "whole", "Number of levels.", 24, default=24, low=1, high=40),
+        option("persons", "text", "Column that identifies the person of an item: protect persons.", "user"),
+        option("items", "whole", "Most distinct items to use per person.", 8, low=1, high=2**20),
         ACCOUNT,
         YES_REALLY,
         SEED,
     ),
-    outputs=(release("the bitmap: what may leave the holder", "clinic.bin"), PROMISE),
+    outputs=(release("The bitmap, which may be shared.", "clinic.bin"), PROMISE),
     together=_together,
     examples=(
         "sketch distinct visits.csv --column patient --epsilon 2 --key 7 -o clinic.bin",
@@ -56,17 +50,17 @@ KIND = Kind(
 OVERLAP = Kind(
     name="overlap",
     verb="sketch overlap",
-    summary="how many items are in which bitmaps",
-    help="Estimate how many different items bitmaps hold, together and in common, with errors. This costs no privacy. "
-    "A bitmap is named by its file. Of more than six, each is counted and all together, from a merged one.",
-    data=option("data", "files", "files of bitmaps", ["clinic.bin"], required=True, section="data"),
-    parameters=(
-        option("questions", "list", "names of bitmaps with and, or, not and brackets", ["clinic and not lab"],
+    summary="count items across bitmaps",
+    help="Estimate how many distinct items bitmaps hold together and in common, with intervals. Costs no privacy. A "
+    "bitmap is named after its file. With more than six, each bitmap and all together are counted.",
+    data=data("files", "Files of bitmaps.", ["clinic.bin"]),
+    own=(
+        option("questions", "list", "Names of bitmaps with and, or, not and brackets.", ["clinic and not lab"],
             shell="question", short="-q"),
     ),
     outputs=(
-        release("all answers, as CSV or Parquet", "overlap.csv", "answers", required=False),
-        output("merged", "one bitmap of all of them", "all.bin"),
+        release("All answers, as CSV or Parquet.", "overlap.csv", "answers", required=False),
+        output("merged", "One bitmap that merges them all.", "all.bin"),
     ),
     examples=("sketch overlap clinic.bin lab.bin --question 'clinic and not lab'",),
 )  # fmt: skip

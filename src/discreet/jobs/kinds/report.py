@@ -1,10 +1,10 @@
-"""The job `report`: one page of evidence for any release."""
+"""The job `report`: one page of evidence for a release."""
 
 from dataclasses import replace
 from typing import Any
 
 from discreet.jobs.declare import Kind
-from discreet.jobs.options import PAGE, option, release
+from discreet.jobs.options import PAGE, data, option, release
 
 
 def _together(job: Any) -> None:
@@ -14,27 +14,24 @@ def _together(job: Any) -> None:
 
 KIND = Kind(
     name="report",
-    summary="one page of evidence for a release",
-    help="Write one self-contained page: what was released, what was promised, the ledger, assumptions, evidence.",
-    data=option("data", "file",
-        "a synopsis, counts of reports, a table with its .guarantee.json beside it, or a job file",
-        "s.parquet", required=True, section="data"),
+    summary="write a page of evidence for a release",
+    help="Write a page of evidence: what was released, the guarantee, the ledger, the assumptions, and checks.",
+    data=data("file", "A synopsis, counts of reports, a table next to its .guarantee.json, or a job file.",
+        "s.parquet"),
     schema="optional",
-    parameters=(
-        option("against", "table", "the raw table, written as the schema says: adds a comparison, which is NOT private",
-            "people.csv"),
-        option("target", "text", "with against: the column to predict, learnt from the release and from the raw table",
+    own=(
+        option("against", "table", "The raw table: adds a comparison. The page is NOT private then.", "people.csv"),
+        option("target", "text", "Column to predict from the release and from the raw table; needs --against.",
             "income"),
-        option("attack", "files", "a result of 'discreet attack --json' to show", ["attack.json"],
+        option("attack", "files", "A result of 'discreet attack --json' to show.", ["attack.json"],
             arguments=("attacks",)),
-        option("audit", "files", "a result of 'discreet audit --json' to show", ["audit.json"], arguments=("audits",)),
-        option("clusters", "file", "a result of 'discreet cluster --json' to show; compared, with against",
-            "clusters.json"),
-        option("candidates", ("names", "file"), "of counts: values whose frequencies to show", ["red"]),
+        option("audit", "files", "A result of 'discreet audit --json' to show.", ["audit.json"], arguments=("audits",)),
+        option("clusters", "file", "A result of 'discreet cluster --json' to show.", "clusters.json"),
+        option("candidates", ("names", "file"), "Values whose frequencies to show, for counts of reports.", ["red"]),
         *(replace(each, arguments=(each.name,)) for each in PAGE),
     ),
     outputs=(
-        replace(release("the page; report.html, or what the job says", "report.html", "report"), required=False,
+        release("The page; by default report.html, or as the job file says.", "report.html", "report", required=False,
             default="report.html", streams=True),
     ),
     together=_together,
@@ -43,5 +40,5 @@ KIND = Kind(
         "report safe.parquet --against people.csv --target income",
         "report job.toml",
     ),
-    failed="the release does not keep its promise, or the seal is broken",
+    failed="the release breaks its guarantee, or the file was changed",
 )  # fmt: skip

@@ -1,29 +1,26 @@
-"""The jobs of local privacy: `sketch` (randomise, and count and estimate if asked), and its later steps one by one."""
+"""The jobs of local privacy: `sketch` randomises, counts and estimates; the others are its single steps."""
 
 from dataclasses import replace
 from typing import Any
 
 from discreet.jobs.declare import Kind, confirmed
-from discreet.jobs.options import EPSILON, PROMISE, REPORT, SEED, YES_REALLY, option, output, release
+from discreet.jobs.options import EPSILON, PROMISE, REPORT, SEED, YES_REALLY, data, option, output, release
 
-_VALUES = option(
-    "data",
-    "table",
-    "CSV or Parquet file, or a .txt file with one value per line",
-    "words.csv",
-    required=True,
-    section="data",
-)
 _CANDIDATES = option(
-    "candidates", ("names", "file"), "values to ask for, if not all that are declared, or discovered", ["red"]
-)
-_CONSISTENCY = option(
-    "consistency", "text", "make estimates add up; raw ones otherwise", "simplex", arguments=("consistency", "how"),
-    choices=("simplex", "base-cut", "norm-cut", "likelihood"),
+    "candidates", ("names", "file"), "Values to estimate; by default all declared or discovered ones.", ["red"],
+    label="Values to estimate",
 )  # fmt: skip
-_DOMAIN_SIZE = option("domain_size", "whole", "number of values, if they are 0, 1, 2, ...", 100, low=2)
-_REPORTS = option("reports", "whole", "reports expected, for the automatic choice", 100000, default=100000, low=1,
-    arguments=("n",))  # fmt: skip
+_CONSISTENCY = option(
+    "consistency", "text", "Make the estimates add up; by default they are raw.", "simplex",
+    arguments=("consistency", "how"), choices=("simplex", "base-cut", "norm-cut", "likelihood"),
+)  # fmt: skip
+_DOMAIN_SIZE = option(
+    "domain_size", "whole", "Number of values, if they are 0, 1, 2, ...", 100, low=2, label="Number of values"
+)
+_REPORTS = option(
+    "reports", "whole", "Expected number of reports, for the automatic choice.", 100000, default=100000, low=1,
+    arguments=("n",), label="Expected reports",
+)  # fmt: skip
 
 
 def _together(job: Any) -> None:
@@ -38,38 +35,40 @@ def _together(job: Any) -> None:
         if "domain" not in given and "domain_size" not in given:
             raise KIND.wrong("domain", None, "given for an automatic choice")
     if "users" in given and "column" not in given:
-        raise KIND.wrong("column", None, "named beside the column of users")
+        raise KIND.wrong("column", None, "given together with 'users'")
 
 
 KIND = Kind(
     name="sketch",
     verb="sketch encode",
-    summary="randomise a column as devices would, count, estimate",
-    help="Randomise a column: what may leave the devices. Streams, so the file may be larger than memory.",
-    data=_VALUES,
-    parameters=(
-        replace(EPSILON, help="budget of one report", example=2.0, required=False, shown=True),
-        option("column", "text", "column that holds the values", "word", shown=True),
-        option("mechanism", "text", "a name, auto, or a file of reports to take the parameters from", "auto",
+    summary="randomise a column",
+    help="Randomise a column as devices would, value by value. The file may be larger than memory.",
+    data=data("table", "CSV or Parquet file, or a .txt file with one value per line.", "words.csv"),
+    own=(
+        replace(EPSILON, help="Privacy budget of one report.", example=2.0, required=False, shown=True,
+            label="Privacy budget ε per report"),
+        option("column", "text", "Column of the values.", "word", shown=True),
+        option("mechanism", "text", "Name of a mechanism, auto, or a file of reports whose parameters to use.", "auto",
             default="auto", shown=True, short="-m"),
-        option("domain", ("names", "file"), "the declared values: a file with one per line, or a list", ["red", "blue"],
-            shown=True),
+        option("domain", ("names", "file"), "The declared values: a list, or a file with one per line.",
+            ["red", "blue"], shown=True, label="Values"),
         replace(_DOMAIN_SIZE, arguments=()),
         _CANDIDATES,
-        option("key", "whole", "public hash key; drawn at random if not given", 1),
-        option("set", "pairs", "further parameters of the mechanism", {"width": 1024}),
+        option("key", "whole", "Public hash key; by default random.", 1, label="Hash key"),
+        option("set", "pairs", "Other parameters of the mechanism.", {"width": 1024}, label="Other parameters"),
         _REPORTS,
-        option("users", "text", "column with a key per user, for mechanisms that remember", "user"),
-        option("secret", "file", "file with the client's secret, likewise", "secret.txt"),
+        option("users", "text", "Column that identifies users, for mechanisms that remember answers.", "user"),
+        option("secret", "file", "File with the secret of the client, for mechanisms that remember answers.",
+            "secret.txt"),
         _CONSISTENCY,
         YES_REALLY,
         SEED,
     ),
     outputs=(
-        release("the reports: what may leave the devices", "reports.bin"),
-        output("counts", "their counts: what a collector keeps", "counts.bin", shown=True),
-        output("estimates", "estimated frequencies; needs the output 'counts'", "estimates.csv", shown=True),
-        replace(REPORT, help="one page about the counts; needs the output 'counts'"),
+        release("The reports, which may leave the devices.", "reports.bin"),
+        output("counts", "The counts of the reports, which a collector keeps.", "counts.bin", shown=True),
+        output("estimates", "Estimated frequencies; needs the output 'counts'.", "estimates.csv", shown=True),
+        replace(REPORT, help="Page that explains the counts; needs the output 'counts'."),
         PROMISE,
     ),
     together=_together,
@@ -83,48 +82,44 @@ AGGREGATE = Kind(
     name="aggregate",
     verb="sketch aggregate",
     summary="count reports",
-    help="Count reports: all that a collector keeps.",
-    data=option("data", "files", "files of reports", ["reports.bin"], required=True, section="data"),
-    parameters=(),
-    outputs=(release("the counts", "counts.bin"),),
+    help="Count reports. A collector keeps nothing but these counts.",
+    data=data("files", "Files of reports.", ["reports.bin"]),
+    outputs=(release("The counts.", "counts.bin"),),
     examples=("sketch aggregate reports-*.bin -o counts.bin",),
 )
 MERGE = Kind(
     name="merge",
     verb="sketch merge",
-    summary="add counts up",
-    help="Add counts up. If people report more than once, their budgets add up too.",
-    data=option(
-        "data", "files", "files of counts made with the same parameters", ["counts.bin"], required=True, section="data"
-    ),
-    parameters=(),
-    outputs=(release("the counts", "week.bin"),),
+    summary="add up counts",
+    help="Add up counts. If people report more than once, their budgets add up too.",
+    data=data("files", "Files of counts made with the same parameters.", ["counts.bin"]),
+    outputs=(release("The counts.", "week.bin"),),
     examples=("sketch merge monday.bin tuesday.bin -o week.bin",),
 )
 ESTIMATE = Kind(
     name="estimate",
     verb="sketch estimate",
-    summary="estimate how many hold each value",
-    help="Estimate how many hold each value, with errors. This costs no privacy.",
-    data=option("data", "file", "a file of counts", "counts.bin", required=True, section="data"),
-    parameters=(_CANDIDATES, _CONSISTENCY, option("top", "whole", "how many to show", 20, default=20, low=1)),
+    summary="estimate the frequency of each value",
+    help="Estimate how many people hold each value, with standard errors. Costs no privacy.",
+    data=data("file", "A file of counts.", "counts.bin"),
+    own=(_CANDIDATES, _CONSISTENCY, option("top", "whole", "Number of values to show.", 20, default=20, low=1)),
     outputs=(
-        release("all of them, as CSV or Parquet", "estimates.csv", "estimates", required=False),
-        output("plot", "a picture, as HTML", "estimates.html", streams=True),
+        release("All estimates, as CSV or Parquet.", "estimates.csv", "estimates", required=False),
+        output("plot", "A chart, as HTML.", "estimates.html", streams=True),
     ),
     examples=("sketch estimate counts.bin --candidates words.txt --top 20",),
 )
 PLAN = Kind(
     name="sketch-plan",
     verb="sketch plan",
-    summary="compare the mechanisms before anything is collected",
-    help="Compare the mechanisms before anything is collected. No data are touched.",
-    parameters=(
-        replace(EPSILON, help="budget of one report"),
-        replace(_DOMAIN_SIZE, help="number of values", required=True),
-        replace(_REPORTS, help="reports expected", required=True, default=None),
-        option("max_bytes", "whole", "largest report allowed, in bytes", 8, low=1),
-        option("target_error", "number", "wanted standard error of a share", 0.001, above=0, below=1),
+    summary="compare mechanisms",
+    help="Compare mechanisms before anything is collected. No data are read.",
+    own=(
+        replace(EPSILON, help="Privacy budget of one report."),
+        replace(_DOMAIN_SIZE, help="Number of values.", required=True),
+        replace(_REPORTS, help="Expected number of reports.", required=True, default=None),
+        option("max_bytes", "whole", "Largest report, in bytes.", 8, low=1),
+        option("target_error", "number", "Wanted standard error of a share.", 0.001, above=0, below=1),
     ),
     examples=("sketch plan --epsilon 2 --domain-size 1000 --reports 100000 --max-bytes 8",),
 )

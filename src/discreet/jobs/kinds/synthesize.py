@@ -1,17 +1,18 @@
-"""The job `synthesize`: release a table of many columns as invented rows, with the synopsis they were made from."""
+"""The job `synthesize`: release a table of many columns as synthetic rows, with the synopsis behind them."""
 
 from typing import Any
 
-from discreet.jobs.declare import Kind, one_unit, confirmed
+from discreet.core import DELTA, N_ROWS
+from discreet.jobs.declare import Kind, confirmed, one_unit
 from discreet.jobs.options import (
     CENTRAL,
-    DELTA,
+    COLUMNS,
     EPSILON,
     ESCAPE_FORMULAS,
     PROMISE,
     REPORT,
-    ROWS,
     TABLE,
+    declared,
     option,
     output,
     release,
@@ -25,27 +26,29 @@ def _together(job: Any) -> None:
 
 KIND = Kind(
     name="synthesize",
-    summary="release a table of many columns as invented rows",
-    help="Release a table of many columns: invented rows that keep what depends on what, and the noisy counts behind.",
+    summary="release a table of many columns as synthetic rows",
+    help="Release synthetic rows that keep the relations between columns, and the noisy marginals behind them.",
     data=TABLE,
     schema="needed",
-    parameters=(
+    estimators={"": "discreet.synopses:MarginalSynopsis"},
+    own=(
         EPSILON,
-        DELTA,
-        option("target", "text", "a column that the others are to predict; by default the schema's target", "income"),
-        option("workload", "text", "what is to be right", "pairs", default="pairs", choices=("pairs", "triples")),
-        option("n", "whole", "how many rows to invent; by default about as many as the table has", 10000, low=0,
-            arguments=()),
-        option("columns", "names", "columns to release; by default all that are declared", ["age", "cost"],
-            arguments=()),
-        ROWS,
-        option("max_cells", "whole", "counts held in memory at a time at most", 4194304, default=4194304, low=1024),
+        declared("delta", DELTA),
+        option("target", "text", "Column that the others should predict; by default the target of the schema.",
+            "income"),
+        option("workload", "text", "Marginals to keep accurate.", "pairs", default="pairs",
+            choices=("pairs", "triples")),
+        declared("rows", N_ROWS, "n_rows"),
+        option("max_cells", "whole", "Most counts held in memory at a time.", 4194304, default=4194304, low=1024),
+        option("n", "whole", "Number of synthetic rows; by default about as many as the table has.", 10000, low=0,
+            arguments=(), label="Synthetic rows"),
+        COLUMNS,
         ESCAPE_FORMULAS,
         *CENTRAL,
     ),
     outputs=(
-        release("the invented rows: CSV or Parquet", "synthetic.parquet", name="table"),
-        output("release", "the synopsis behind them, with its promise inside; by default beside the rows",
+        release("The synthetic rows: CSV or Parquet.", "synthetic.parquet", name="table"),
+        output("release", "The synopsis behind them, with its guarantee; by default next to the rows.",
             "synthetic.synopsis.parquet", shell="synopsis"),
         REPORT,
         PROMISE,

@@ -6,31 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet import engines, metric
-from discreet.core import checks
-from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import promise_place
-from discreet.core.people import released_columns
-from discreet.engines.tables.columns import read_columns
-from discreet.engines.writer import WrittenTable, check_target
+from discreet import engines
+from discreet.core import Domain, Guarantee, checks, promise_place, released_columns
+from discreet.engines import WrittenTable, check_target
+from discreet.engines.tables import read_columns
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.pages import finish
-from discreet.reporting.artifacts import kind_of
-from discreet.reporting.words import category_level, whole_level
+from discreet.reporting import category_level, kind_of, whole_level
 from discreet.synopses import Synopsis
-
-_METHODS: dict[str, Any] = {
-    "nd-laplace": metric.NDLaplace,
-    "sphere": metric.SphericalLaplace,
-    "elastic": metric.ElasticLaplace,
-    "column-laplace": metric.ColumnLaplace,
-    "piecewise": metric.Piecewise,
-    "hybrid": metric.Hybrid,
-    "duchi": metric.Duchi,
-    "square-wave": metric.SquareWave,
-    "priv-unit": metric.PrivUnit,
-}
 
 
 def run(job: Job) -> JobResult:
@@ -63,7 +46,7 @@ def _mechanism(job: Job) -> Any:
             given[name] = _public(job, domain, name)
     if not any(c.kind == "categorical" for c in domain):
         given.pop("category_epsilon", None)
-    mechanism = _METHODS[job.parameters.get("method", "nd-laplace")](domain=declared, **given)
+    mechanism = job.declared.estimator(job.parameters.get("method"))(domain=declared, **given)
     mechanism.fit()  # every argument is checked before the file is read
     return mechanism
 
@@ -89,8 +72,8 @@ def distances(guarantee: Guarantee) -> str:
     facts = guarantee.parameters
     if "min_people" in facts and "epsilon_at_diameter" in facts:
         return (
-            f"By the density, there are {facts['min_people']:g} people or more who give any result of a row with chances "
-            f"within a factor {math.exp(min(guarantee.epsilon or 0.0, 700)):.3g} of that row's; the two farthest "
+            f"By the density, there are {facts['min_people']:g} or more people who give any result of a row with "
+            f"probabilities within a factor {math.exp(min(guarantee.epsilon or 0.0, 700)):.3g} of that row's; the two farthest "
             f"points of the box are told apart by at most epsilon {facts['epsilon_at_diameter']:.4g}."
         )
     if guarantee.model != "metric" or "radius" not in facts or facts.get("rate") == "inf":

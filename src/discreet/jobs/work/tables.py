@@ -8,25 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from discreet import anonymity, engines
-from discreet.anonymity.risk.report import with_promise
-from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import promise_place, write_whole
-from discreet.engines.progress import stage
-from discreet.engines.tables.escapes import check_escapes
-from discreet.engines.writer import check_target
+from discreet.anonymity.risk import with_promise
+from discreet.core import Domain, Guarantee, promise_place, write_whole
+from discreet.engines import check_target, stage
+from discreet.engines.tables import check_escapes
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs.declare import WrongOption
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.charging import charged, checkable, repeated, standing
 from discreet.jobs.work.pages import finish
 
-_METHODS: dict[str, Any] = {
-    "density-tree": anonymity.DensityTree,
-    "mondrian": anonymity.Mondrian,
-    "microaggregation": anonymity.Microaggregation,
-    "generalization": anonymity.Generalization,
-}
 #: What is said about the release, not about the groups.
 _OF_RELEASE = ("output", "order", "previous", "history")
 
@@ -61,7 +52,7 @@ def _model(job: Job) -> Any:
     if "sample" in job.parameters:
         drawn = {"sample": job.parameters["sample"], "delta": job.parameters.get("delta", 1e-6)}
         return anonymity.SampledGeneralization(domain=_domain(job), **{**given, **drawn, **charged(job)})
-    return _METHODS[job.parameters.get("method", "density-tree")](domain=_domain(job), **given)
+    return job.declared.estimator(job.parameters.get("method"))(domain=_domain(job), **given)
 
 
 def _domain(job: Job) -> Domain:

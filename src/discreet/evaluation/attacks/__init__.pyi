@@ -1,0 +1,1 @@
+from . import draws as draws

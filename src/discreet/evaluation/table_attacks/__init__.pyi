@@ -1,0 +1,1 @@
+from .minimality import minimality_attack as minimality_attack
