@@ -43,7 +43,7 @@ def test_drawn_rows_are_released_with_an_epsilon_and_nothing_is_said_of_the_othe
     assert "left_out" not in json.dumps(told)
     assert "3001" not in done.stdout
     shown = run(tmp_path, *DRAWN)
-    assert "drawn rows in" in shown.output
+    assert "sampled rows in" in shown.output
     assert "divide counts by 0.2" in shown.output
     assert "row was left out" not in shown.output
     assert "were left out" not in shown.output
@@ -57,7 +57,7 @@ def test_drawn_rows_are_released_with_an_epsilon_and_nothing_is_said_of_the_othe
     [
         (("--sample", "0.2"), "and sampling then proves nothing, got None; try --level age=1"),
         ((*DRAWN, "--k", "5", "--delta", "1e-6"), "got 1e-06; try --k 10"),
-        ((*DRAWN, "--l", "2"), "than their epsilon allows; try leaving it out"),
+        ((*DRAWN, "--l", "2"), "than the epsilon allows; try leaving it out"),
         ((*DRAWN, "--suppress", "0.1"), "--suppress must be left out"),
         ((*DRAWN, "--record", "a.record"), "--record must be left out"),
         ((*DRAWN, "--order", "input"), "--order must be left out"),

@@ -43,7 +43,7 @@ def test_an_answer_has_its_interval_and_both_parts_of_its_error(
     said = " ".join(capsys.readouterr().out.split())
     assert f"About {answer.value:,.0f} rows" in said
     assert "50 % interval" in said
-    assert "by the noise, and" in said
+    assert "from noise, and" in said
     assert "Do not publish" in said
 
 

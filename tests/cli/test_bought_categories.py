@@ -31,7 +31,7 @@ BUY = (
     "visits.csv",
     "--declare",
     "user=person",
-    "--buy-categories",
+    "--private-categories",
     "town",
     "--epsilon",
     "1",
@@ -55,7 +55,7 @@ def test_somebody_who_is_spelt_in_many_ways_is_one_person(folder: Path) -> None:
 
 def test_words_of_many_persons_become_categories_and_the_price_is_said_in_every_guarantee(folder: Path) -> None:
     said = _run(*BUY, "--declare", "age=0..120", "-o", "s.toml")
-    assert "2 categories of town bought" in " ".join(said.split())
+    assert "2 categories of town selected privately" in " ".join(said.split())
     declared = tomllib.loads(Path("s.toml").read_text())
     assert {"Ash", "Elm"} <= set(declared["columns"]["town"]["categories"])
     assert not {"Secret", "Unknown"} & set(declared["columns"]["town"]["categories"])
@@ -78,7 +78,7 @@ def test_an_account_of_these_persons_pays(folder: Path) -> None:
         _run(*BUY, "--account", "v.account", "-o", "t.toml")
     assert not Path("t.toml").exists()
     _run("account", "create", "w.account", "--dataset", "w", "--epsilon", "9", "--delta", "1e-5", "--person", "patient")
-    with pytest.raises(SchemaError, match="persons are in 'user'"):
+    with pytest.raises(SchemaError, match="persons of the table are in 'user'"):
         _run(*BUY, "--account", "w.account")
     _run("account", "create", "x.account", "--dataset", "x", "--epsilon", "9", "--delta", "1e-5")
     with pytest.raises(DiscreetError, match="one row"):
@@ -86,7 +86,7 @@ def test_an_account_of_these_persons_pays(folder: Path) -> None:
 
 
 def test_several_columns_share_the_price(folder: Path) -> None:
-    text = _run(*BUY, "--buy-categories", "age")
+    text = _run(*BUY, "--private-categories", "age")
     assert tomllib.loads(text)["source"]["bought"] == [
         f"{name} at epsilon 0.5, delta 5e-07, for one person (column 'user')" for name in ("town", "age")
     ]
@@ -95,13 +95,13 @@ def test_several_columns_share_the_price(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "error", "said"),
     [
-        (("--buy-categories", "town", "--delta", "1e-6"), InvalidArgument, "--epsilon must be given"),
-        (("--buy-categories", "town", "--epsilon", "1"), InvalidArgument, "--delta must be given"),
-        (("--buy-categories", "town", "--epsilon", "50", "--delta", "1e-6"), InvalidArgument, "at most 20"),
-        (("--buy-categories", "town", "--epsilon", "1", "--delta", "1e-6"), SchemaError, "--declare user=person"),
-        (("--epsilon", "1"), InvalidArgument, "left out if nothing is bought"),
-        ((*BUY[2:], "--buy-categories", "twon"), InvalidArgument, "--buy-categories town"),
-        ((*BUY[2:], "--declare", "town=a,b"), SchemaError, "declared already"),
+        (("--private-categories", "town", "--delta", "1e-6"), InvalidArgument, "--epsilon must be given"),
+        (("--private-categories", "town", "--epsilon", "1"), InvalidArgument, "--delta must be given"),
+        (("--private-categories", "town", "--epsilon", "50", "--delta", "1e-6"), InvalidArgument, "at most 20"),
+        (("--private-categories", "town", "--epsilon", "1", "--delta", "1e-6"), SchemaError, "--declare user=person"),
+        (("--epsilon", "1"), InvalidArgument, "used with --private-categories"),
+        ((*BUY[2:], "--private-categories", "twon"), InvalidArgument, "--private-categories town"),
+        ((*BUY[2:], "--declare", "town=a,b"), SchemaError, "already declared"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_bought_is_refused(folder: Path, words: tuple[str, ...], error: Any, said: str) -> None:
@@ -112,7 +112,7 @@ def test_what_cannot_be_bought_is_refused(folder: Path, words: tuple[str, ...], 
 def test_the_suggested_next_step_works_when_typed(folder: Path) -> None:
     said = _run(*BUY, "--declare", "age=0..120", "-o", "s.toml")
     step = next(line for line in said.splitlines() if "discreet synopsis" in line)
-    assert "What is promised" in _run(*step.split()[1:])
+    assert "Guarantee" in _run(*step.split()[1:])
 
 
 def test_tables_of_every_kind_give_the_same_categories(folder: Path) -> None:

@@ -20,9 +20,9 @@ def test_the_demo_tells_its_story_and_writes_its_files(tmp_path: Path) -> None:
     out = runner.invoke(app, ["demo", "--output", str(tmp_path)])
     assert out.exit_code == 0, out.output
     for words in (
-        "What is promised",
+        "Guarantee",
         "1-differential privacy",
-        "The ledger",
+        "Ledger",
         "times that of plain k-means",
         "The files",
     ):

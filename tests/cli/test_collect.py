@@ -198,7 +198,7 @@ def test_a_second_task_of_the_same_name_says_what_devices_will_do(
     assert "refuses" not in create(1)  # the very same task again
     told = create(2)
     first = next(iter(open_store(folder / "collected").tasks()))
-    assert "refuses this one, unless the application pins both" in told
+    assert "refuses this one, unless the application lists both" in told
     assert first[:12] in told
 
 
@@ -220,6 +220,6 @@ def test_a_page_is_written_that_answers_a_task(folder: Path, told: Any) -> None:
     assert 'url: "http://127.0.0.1:9"' in script
     assert "connect-src 'self' http://127.0.0.1:9;" in page
     assert '<option value="green">' in page
-    assert "is there already" in told(f"client {digest[:8]} -o page", code=2)
+    assert "already exists" in told(f"client {digest[:8]} -o page", code=2)
     assert "--url must be" in told(f"client {digest[:8]} -o other --url 127.0.0.1:9", code=2)
     assert not (folder / "other").exists()

@@ -79,7 +79,7 @@ def test_the_summary_shows_the_account() -> None:
     assert "Charged to entry 1 of survey" in shown
     shown = discreet(*PAID, "-o", "s.csv")
     assert "Nothing was spent" in shown
-    assert "drawn rows; divide counts by 0.2" in shown
+    assert "sampled rows; for totals, divide counts by 0.2" in shown
     assert "1 release" in discreet("account", "verify", "p.account")
 
 
@@ -89,7 +89,7 @@ def test_a_paid_table_is_not_written_over() -> None:
     other = (*PAID, "--delta", "1e-7", "-o", "s.csv")
     plain = (*PLAIN, "--level", "age=5", "-o", "s.csv")
     for words in (other, plain, (*DRAWN, "-o", "s.csv")):
-        with pytest.raises(DataSourceError, match=r"charged to an account .* try .*s-2.csv, or --overwrite"):
+        with pytest.raises(DataSourceError, match=r"an account was charged for.* try .*s-2.csv, or --overwrite"):
             discreet(*words)
         assert Path("s.csv").read_bytes() == held
     assert len(dc.Account("p.account").entries) == 1
@@ -110,7 +110,7 @@ def test_other_groups_under_the_same_names_are_another_job() -> None:
     told(*words)
     assert told(*words)["repeated"]
     Path("h.csv").write_text("f,one\nm,other\nx,other\n")
-    with pytest.raises(DataSourceError, match="charged to an account"):
+    with pytest.raises(DataSourceError, match="an account was charged for"):
         discreet(*words)
 
 
@@ -139,7 +139,7 @@ def test_nothing_is_read_or_written_that_the_account_does_not_pay_for() -> None:
 
 def test_k_anonymity_alone_has_no_price() -> None:
     for words in (("--account", "p.account"), ("--fresh",)):
-        with pytest.raises(InvalidArgument, match=r"can only be used with --sample 0.1: k-anonymity has no price"):
+        with pytest.raises(InvalidArgument, match=r"can only be used with --sample 0.1: k-anonymity alone has no price"):
             discreet(*PLAIN, *words, "-o", "s.csv")
     assert not KINDS["anonymize"].has_price({"k": 20})  # what the studio asks before it names the account of a project
     assert KINDS["anonymize"].has_price({"k": 20, "sample": 0.1})

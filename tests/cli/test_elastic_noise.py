@@ -41,7 +41,7 @@ def test_a_table_is_perturbed_with_a_density_from_a_file(folder: Path, density: 
         "--density", folder / density, "--min-people", 50, "--cells", 64, "-o", target,
     )  # fmt: skip
     assert found.exit_code == 0, found.output
-    assert "50 people or more" in " ".join(found.output.split())
+    assert "50 or more people" in " ".join(found.output.split())
     promise = json.loads(Path(f"{target}.guarantee.json").read_text())
     facts = promise["parameters"]
     assert (facts["mechanism"], facts["min_people"]) == ("ElasticLaplace", 50)
@@ -55,7 +55,7 @@ def test_a_table_is_perturbed_with_a_density_from_a_file(folder: Path, density: 
 
 def test_without_a_density_the_option_is_named(folder: Path) -> None:
     given = ("--epsilon", 1, "--method", "elastic", "-o", folder / "none.csv")
-    with pytest.raises(DiscreetError, match="--density must be a public file of where people live"):
+    with pytest.raises(DiscreetError, match="--density must be given: a public file of where people live"):
         run("perturb", folder / "homes.csv", "--schema", folder / "schema.toml", *given)
     assert not (folder / "none.csv").exists()
 
@@ -65,7 +65,7 @@ def test_a_raster_of_numbers_stands_for_its_squares_and_a_column_of_numbers_is_n
     job = ("perturb", folder / "homes.csv", "--schema", folder / "schema.toml", "--epsilon", 1, "--method", "elastic")
     job += ("--min-people", 50, "--cells", 64, "-o", folder / "raster.csv", "--density", folder / "census.csv")
     folder.joinpath("census.csv").write_text("x,y,residents\n" + "\n".join(rows) + "\n")
-    with pytest.raises(DiscreetError, match="has no column 'weight', the people of a place; call 'residents' so"):
+    with pytest.raises(DiscreetError, match="has no column 'weight' with the number of people; rename 'residents'"):
         run(*job)
     folder.joinpath("census.csv").write_text("x,y,weight\n" + "\n".join(rows) + "\n")
     assert run(*job).exit_code == 0

@@ -23,8 +23,8 @@ from discreet.jobs.work import perturb, synopsis, tables
 CLASSES = {
     "synopsis": (dc.GridSynopsis, dc.TreeSynopsis),
     "cluster": (dc.PrivateKMeans,),
-    "anonymize": tuple(tables._METHODS.values()),
-    "perturb": tuple(perturb._METHODS.values()),
+    "anonymize": tuple(map(KINDS["anonymize"].estimator, KINDS["anonymize"].estimators)),
+    "perturb": tuple(map(KINDS["perturb"].estimator, KINDS["perturb"].estimators)),
 }
 #: Arguments without an option, and why.
 LEFT_OUT = {

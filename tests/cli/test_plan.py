@@ -150,7 +150,7 @@ def test_a_method_that_is_not_there_is_refused_by_name() -> None:
 def test_the_verb_tells_prints_json_and_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = ["plan", "--rows", 5000, "--columns", 2, "--epsilon", 0.5, "--target-error", 0.01]
     told = shell(capsys, *line)
-    for words in ("No data were looked at", "counts", "places", "clusters", "private", "█", "epsilon for"):
+    for words in ("No data were read", "counts", "places", "clusters", "private", "█", "epsilon for"):
         assert words in told
     found = json.loads(shell(capsys, *line, "--json", "--html", tmp_path / "plan.html"))
     same = outlook(5000, 2, epsilon=0.5, target_error=0.01)
@@ -199,7 +199,7 @@ def test_columns_come_from_a_schema_and_the_budget_may_be_in_rho(
     ("given", "said"),
     [
         (("-d", 2, "--rho", 0.1), "--delta 1e-06"),
-        (("-d", 2, "--rho", 0.1, "--epsilon", 1), "left out beside rho"),
+        (("-d", 2, "--rho", 0.1, "--epsilon", 1), "left out with rho"),
         ((), "or a schema"),
     ],
 )

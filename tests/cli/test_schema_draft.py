@@ -271,4 +271,4 @@ def test_one_question_about_all_bounds_that_are_values(tmp_path: Path, capsys: p
     told = " ".join(_run(capsys, "schema", "check", tmp_path / "s.toml", tmp_path / "t.csv", "--look", 10).split())
     assert told.count("a bound equals a value") == 1
     assert "x0, x1, x2" in told
-    assert "is it what each means?" in told
+    assert "Does each follow from the meaning of the column?" in told

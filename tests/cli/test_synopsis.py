@@ -47,7 +47,7 @@ def release(folder: Path, *options: object, name: str = "s.parquet") -> str:
 
 def test_from_a_table_to_centres(folder: Path) -> None:
     told = release(folder, "--epsilon", 1)
-    for words in ("What is promised", "1-differential privacy", "The ledger", "number of rows", "The file."):
+    for words in ("Guarantee", "1-differential privacy", "Ledger", "number of rows", "The file."):
         assert words in told
     assert "Do not publish" not in told
     s = Synopsis.load(folder / "s.parquet")
@@ -156,7 +156,7 @@ def test_a_draft_names_the_columns_and_declares_nothing(tmp_path: Path) -> None:
         dc.Domain.from_toml(tmp_path / "schema.toml")
     filled = text.replace("= {}", "= {bounds = [0, 120]}")
     assert dc.Domain.from_toml(filled).names == ("age", 'yearly "cost", euro', "größe")
-    with pytest.raises(DiscreetError, match="there already"):
+    with pytest.raises(DiscreetError, match="already exists"):
         run("schema", tmp_path / "people.csv", "--header", "-o", tmp_path / "schema.toml")
 
 

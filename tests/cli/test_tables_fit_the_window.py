@@ -49,7 +49,7 @@ def test_a_table_of_many_columns_and_rows_names_what_it_leaves_out() -> None:
     told = run("sketch", "plan", "--epsilon", 2, "--domain-size", 1000, "--reports", 100_000)
     assert "projective-geometry" in told
     assert "…" not in told
-    left = re.search(r"Not shown for want of room: (.*?)\. A wider", " ".join(told.split()))
+    left = re.search(r"These columns do not fit: (.*?)\. Use a wider", " ".join(told.split()))
     assert left is not None
     assert "state" in left[1]
     assert "values need not be known beforehand" in " ".join(told.split())
@@ -90,8 +90,8 @@ def test_examples_of_help_can_be_copied() -> None:
 def test_help_says_each_thing_once_and_what_is_required() -> None:
     told = " ".join(re.sub("[│╭╮╰╯─]", " ", run("perturb", "--help")).split())
     assert "Sphere: sphere" not in told
-    assert "With method sphere: the column of latitudes" in told
-    assert re.search(r"--schema FILE The declared columns.*?\(required\)\. --epsilon", told)
+    assert re.search("Only with method sphere .*--latitude TEXT Column of latitudes", told)
+    assert re.search(r"--schema FILE File that declares the columns.*?\(required\)\. --epsilon", told)
     assert "(required)" not in re.search(r"--schema.*?--qi", " ".join(run("risk", "--help").split()))[0]  # type: ignore[index]
 
 

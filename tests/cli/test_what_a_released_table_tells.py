@@ -44,7 +44,7 @@ ANONYMIZE = ("anonymize", "people.csv", "--schema", "schema.toml", "--k", "5", "
 
 def test_groups_that_give_a_value_away_are_told_with_what_helps(folder: Path, capsys: Any) -> None:
     text = said(capsys, *ANONYMIZE)
-    assert "50.0 % of the rows lie in groups that give their ill away" in text
+    assert "50.0 % of the rows are in groups that reveal ill" in text
     assert "Try --l 2." in text
     assert "give their" not in said(capsys, *ANONYMIZE, "--l", "2")
     assert "Try --method density-tree --l 2." in said(capsys, *ANONYMIZE, "--method", "microaggregation")
@@ -53,7 +53,7 @@ def test_groups_that_give_a_value_away_are_told_with_what_helps(folder: Path, ca
 def test_rows_left_out_have_a_reason(folder: Path, capsys: Any) -> None:
     text = said(capsys, *ANONYMIZE)
     assert "7 rows were left out for missing values" in text
-    assert 'missing = "own" keeps rows without a value' in text
+    assert 'To keep rows with missing values, declare missing = "own"' in text
     Path("schema.toml").write_text(SCHEMA.replace('"quasi-identifier"', '"quasi-identifier"\nmissing = "own"', 1))
     text = said(capsys, *ANONYMIZE)
     assert "no row was left out" in text

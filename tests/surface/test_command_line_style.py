@@ -74,7 +74,6 @@ def test_the_names_to_complete_are_those_that_are_taken() -> None:
     from discreet.anonymity.methods.density_tree import CRITERIA
     from discreet.anonymity.risk.report import MISSING
     from discreet.core.unit import UNITS
-    from discreet.jobs.work import perturb, tables
     from discreet.metric.perturber import ORDERS
     from discreet.metric.points.nd_laplace import REMAPS
     from discreet.synopses.tree.budgets import BUDGETS
@@ -86,8 +85,6 @@ def test_the_names_to_complete_are_those_that_are_taken() -> None:
     assert choices("synopsis", "budget") == BUDGETS
     assert choices("perturb", "order") == choices("anonymize", "order") == ORDERS
     assert choices("perturb", "remap") == REMAPS
-    assert set(choices("perturb", "method")) == set(perturb._METHODS)
-    assert choices("anonymize", "method") == tuple(tables._METHODS)
     assert choices("anonymize", "criterion") == CRITERIA
     assert choices("risk", "missing") == tuple(MISSING)
     X = [[0.5, 0.5]] * 20

@@ -48,7 +48,7 @@ def create(
         return
     console.print(
         f"[bold]Account[/] [cyan]{escape(str(file))}[/]: all releases of {escape(dataset)} together may spend "
-        f"{made.currency} {made.total:g}{f', delta {made.delta:g}' if made.delta else ''}, per {escape(made.unit)}."
+        f"{made.currency} {made.total:g}{f', delta {made.delta:g}' if made.delta else ''}, for {escape(made.unit)}."
     )
     console.print(f"Name it in every release:  [cyan]--account {escape(str(file))}[/]", soft_wrap=True)
 
@@ -75,7 +75,7 @@ def show(*, file: Path, delta: float | None, as_json: bool) -> None:
         state = ("not booked" if e.state == "reserved" else e.state) + (" seeded" if e.seeded else "")
         rows.append([str(e.number), e.when[:16].replace("T", " "), e.who, e.what, f"{float(e.price):.6g}", state])
     names = ("entry", "when", "who", "what", found.currency, "state")
-    show_table(f"{found.dataset}, per {found.unit}", names, rows, right=(names[0], found.currency), prose=names[2:4])
+    show_table(f"{found.dataset}, for {found.unit}", names, rows, right=(names[0], found.currency), prose=names[2:4])
     for e in found.entries:
         for note in e.notes:
             console.print(f"[dim]{e.number}:[/] {escape(note)}")

@@ -1,4 +1,4 @@
-"""What `ask` shows: the answer, its interval, and which part of the error is what."""
+"""Output of `ask`."""
 
 from typing import Any
 
@@ -15,26 +15,26 @@ def show(result: Any) -> None:
     found, told = result.artifact, result.figures
     if told["std_error"] is None:
         why = escape(found.note[0].upper() + found.note[1:])
-        console.print(f"[bold yellow]Not known:[/] {escape(told['question'])}. {why}.", highlight=False)
+        console.print(f"[bold yellow]Unknown:[/] {escape(told['question'])}. {why}.", highlight=False)
         warn_if_seeded(told["seeded"])
         return
     low, high = (f"{told[end]:,.0f}" for end in ("low", "high"))
     console.print(f"[bold]About {_whole(found.value)} rows[/], {escape(told['question'])}", highlight=False)
     console.print(f"{100 * told['level']:g} % interval: {low} to {high}", highlight=False)
     if told["modelled"]:
-        uneven = f", and {found.evenness_error:,.1f} by what the model assumes" if found.evenness_error else ""
+        uneven = f", and {found.evenness_error:,.1f} from the assumptions of the model" if found.evenness_error else ""
     elif found.evenness_error:
-        uneven = f", and {found.evenness_error:,.1f} by rows that may lie unevenly inside a box that the question cuts"
+        uneven = f", and {found.evenness_error:,.1f} because rows may be uneven inside cells that the condition divides"
     else:
-        uneven = "; the question cuts no box, so it is noise alone"
+        uneven = "; the condition divides no cell"
     console.print(
-        f"Standard error {found.std_error:,.1f}: {found.noise_error:,.1f} by the noise{uneven}.", highlight=False
+        f"Standard error {found.std_error:,.1f}: {found.noise_error:,.1f} from noise{uneven}.", highlight=False
     )
     if found.note:
         console.print(f"[yellow]{escape(found.note[0].upper() + found.note[1:])}.[/]", highlight=False)
     if found.unlisted > 0:
         console.print(
-            f"[yellow]Up to {found.unlisted:,.0f} more[/] may be in cells that are not listed; the interval has them.",
+            f"[yellow]Up to {found.unlisted:,.0f} more[/] may be in unlisted cells; the interval includes them.",
             highlight=False,
         )
     if result.more is not None:
@@ -47,7 +47,7 @@ def _whole(count: float) -> str:
 
 
 def _show_groups(groups: Any, level: float) -> None:
-    """Show the first groups, and say how many there are more."""
+    """Show the first groups, and the number of the others."""
     figures = ("std_error", "noise_error", "evenness_error", "model_error", "low", "high")
     places = [n for n in groups.column_names if n not in figures]
     rows, shown = [], groups.slice(0, _MOST).to_pylist()
@@ -58,6 +58,6 @@ def _show_groups(groups: Any, level: float) -> None:
         rows.append([*texts, f"{row['low']:,.0f} to {row['high']:,.0f}"])
     show_table("By group", [*places, f"{100 * level:g} % interval"], rows, right=("count",))
     if any(round(row["count"]) < 0 for row in shown):
-        console.print("A count below 0 is noise: few rows or none. It is not cut off, so that groups add up.")
+        console.print("A negative count means few rows or none. It is kept, so that groups add up.")
     if len(groups) > _MOST:
-        console.print(f"and {len(groups) - _MOST:,} groups more; --json has all")
+        console.print(f"and {len(groups) - _MOST:,} more groups; use --json for all")

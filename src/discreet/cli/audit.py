@@ -1,4 +1,4 @@
-"""What `audit` shows: checks of a released file, or runs of a mechanism against its claim."""
+"""Output of `audit`."""
 
 import json
 from typing import Any
@@ -13,13 +13,13 @@ _COLOURS = {True: "[green]holds[/]", False: "[bold red]does not hold[/]", None: 
 
 
 def show(result: Any) -> None:
-    """Show what was found."""
+    """Show the checks of a file, or the runs of a mechanism."""
     (_mechanism if result.job.data is None else _artifact)(result.artifact)
     show_files(*result.files.values())
 
 
 def listed(as_json: bool) -> None:
-    """Show all mechanisms with their claims."""
+    """List all audited mechanisms with their claims."""
     from discreet.jobs.work import names
 
     rows = names()
@@ -38,7 +38,7 @@ def _artifact(found: Any) -> None:
         table.add_row(check.name, _COLOURS[check.holds], escape(check.detail))
     console.print(table)
     if found.passed:
-        console.print("[green]Nothing was found that does not hold.[/]")
+        console.print("[green]All checks passed.[/]")
     for check in found.checks:
         if check.holds is False:
             console.print(f"[bold red]Refused:[/] {escape(check.detail)}", highlight=False)
@@ -50,7 +50,7 @@ def _mechanism(facts: dict[str, Any]) -> None:
     for title, found in facts["results"]:
         console.print(f"[bold]{escape(title)}.[/] {escape(str(found))}", highlight=False)
     if facts.get("exact_result") is not None:
-        console.print(f"[bold]The law itself, first pair.[/] {escape(str(facts['exact_result']))}", highlight=False)
+        console.print(f"[bold]Exact distribution, first pair.[/] {escape(str(facts['exact_result']))}", highlight=False)
     for text in facts.get("failures", ()):
         console.print(f"[bold red]Does not hold:[/] {escape(text)}", highlight=False)
     verdict = "[green]Not refuted.[/]" if facts["passed"] else "[bold red]REFUTED.[/]"

@@ -138,7 +138,7 @@ def show_account(figures: Any) -> None:
     if told is None:
         return
     unit = told["currency"]
-    done = f"Charged as entry {told['entry']} of"
+    done = f"Charged to entry {told['entry']} of"
     if told["repeated"]:
         done = f"[bold]Nothing was spent:[/] this is entry {told['entry']} again (--fresh draws new noise) of"
     console.print(

@@ -1,4 +1,4 @@
-"""What `plan` shows: what to expect from which method, before any data are touched."""
+"""Output of `plan`."""
 
 import math
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def show(result: Any) -> None:
     ends = f"{found.budgets[0]:g} to {found.budgets[-1]:g}"
     console.print(
         f"{counted(found.n, 'row')}, {counted(found.d, 'column')}, epsilon {found.epsilon:.4g}"
-        f"{f' at delta {found.delta:g}' if found.delta else ''}. No data were looked at.\n"
+        f"{f' at delta {found.delta:g}' if found.delta else ''}. No data were read.\n"
     )
     for question, unit in UNITS.items():
         table = Table(title=f"{question}: {unit}", title_justify="left", box=SIMPLE_HEAD)
@@ -33,7 +33,7 @@ def show(result: Any) -> None:
         table.add_column(f"at epsilon {ends}", no_wrap=True)
         if target_error is not None:
             table.add_column(f"epsilon for {target_error:g}", justify="right")
-        table.add_column("what is released", overflow="fold")
+        table.add_column("release", overflow="fold")
         notes = []
         for row in found.rows:
             if row.question != question:
@@ -48,15 +48,15 @@ def show(result: Any) -> None:
         console.print(f"[dim]{escape('; '.join(notes))}.[/]\n", highlight=False)
     if found.bounds:
         table = Table(title="persons: count of one value, a share of all rows", title_justify="left", box=SIMPLE_HEAD)
-        for name in ("rows of a person used", "rows lost", "bias", "noise", "error"):
+        for name in ("rows per person", "rows lost", "bias", "noise", "error"):
             table.add_column(name, justify="right")
         best = min(found.bounds, key=lambda bound: bound.error)
         for bound in found.bounds:
             shares = [percent(v) for v in (bound.lost, bound.bias, bound.noise, bound.error)]
             table.add_row(f"{bound.rows:,}{' (best)' if bound is best else ''}", *shares)
         console.print(table)
-        said = f"As if the numbers of rows of {found.persons:,} persons were geometric; heavy tails lose more"
-        console.print(f"[yellow]{said}.[/] One person is hidden at this epsilon.\n", highlight=False)
+        said = f"Assuming geometric numbers of rows for {found.persons:,} persons; heavier tails lose more rows"
+        console.print(f"[yellow]{said}.[/] This epsilon protects one person.\n", highlight=False)
     show_files(*result.files.values())
 
 

@@ -14,8 +14,8 @@ from discreet.cli.verbs import verb
 from discreet.core import counted, unfit
 from discreet.core.schema import is_address
 from discreet.errors import InvalidArgument
+from discreet.jobs import FILE, json_schema, option
 from discreet.jobs import example as written
-from discreet.jobs import json_schema, option
 from discreet.jobs.kinds import KINDS
 
 
@@ -65,6 +65,7 @@ def register(app: typer.Typer, shown: Mapping[str, Any]) -> None:
         option("schema", "text", "Print the JSON schema of job files of this kind.", "synopsis"),
         examples=("run --example synopsis > job.toml", "run job.toml --check", "run job.toml", "run --schema synopsis"),
         failed="a requirement of the job is not met",
+        door=FILE,
     )(run)
 
 

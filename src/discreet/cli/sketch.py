@@ -1,4 +1,4 @@
-"""What the verbs of `sketch` show: from values on devices to estimates at a collector."""
+"""Output of the verbs of `sketch`."""
 
 from pathlib import Path
 from typing import Any
@@ -12,32 +12,32 @@ sketch = group("sketch", "Local privacy: randomise values on devices, count the 
 
 
 def show(result: Any) -> None:
-    """Show what was randomised."""
+    """Show the reports."""
     from discreet.jobs.work import spelling
 
     figures, made = result.figures, result.more
     show_promise(result.guarantee)
     console.print(
-        f"[bold]The reports.[/] {figures['reports']:,} of {made.report_bits} bits each, made by "
+        f"[bold]Reports.[/] {figures['reports']:,} of {made.report_bits} bits each, made by "
         f"[cyan]{escape(str(made.NAME))}[/], in [cyan]{escape(str(result.files['release']))}[/]"
     )
     show_files(*(file for name, file in result.files.items() if name != "release"))
     if said := spelling(made):
         console.print(escape(f"{said}."), highlight=False)
     if figures["seeded"]:
-        console.print("[bold red]Seeded: these reports can be undone. Do not collect them.[/]")
+        console.print("[bold red]Seeded: anyone with the seed can remove the noise. Do not collect these reports.[/]")
 
 
 def show_counts(result: Any) -> None:
-    """Show what was counted or added up."""
+    """Show the number of reports."""
     counts = result.artifact
     console.print(
-        f"[bold]The counts.[/] {counted(counts.n, 'report')} of [cyan]{escape(counts.mechanism.NAME)}[/]"
-        f"{f', {counts.rejected:,} impossible ones left out' if counts.rejected else ''}, "
+        f"[bold]Counts.[/] {counted(counts.n, 'report')} of [cyan]{escape(counts.mechanism.NAME)}[/]"
+        f"{f', {counts.rejected:,} impossible ones rejected' if counts.rejected else ''}, "
         f"in [cyan]{escape(str(result.files['release']))}[/]"
     )
     if counts.seeded:
-        console.print("[bold red]Seeded: some of these reports can be undone.[/]")
+        console.print("[bold red]Seeded: the noise of some reports can be removed.[/]")
 
 
 def show_estimates(result: Any) -> None:
@@ -65,18 +65,18 @@ def show_estimates(result: Any) -> None:
 
 
 def show_bitmap(result: Any) -> None:
-    """Show what a holder may give away."""
+    """Show the bitmap."""
     bitmap = result.artifact
     show_promise(result.guarantee)
     made = bitmap.parameters
     console.print(
-        f"[bold]The bitmap.[/] {made.levels} x {made.buckets:,} bits, key {made.key}, "
+        f"[bold]Bitmap.[/] {made.levels} x {made.buckets:,} bits, key {made.key}, "
         f"in [cyan]{escape(str(result.files['release']))}[/]",
         highlight=False,
     )
     show_files(*(file for name, file in result.files.items() if name != "release"))
     if bitmap.seeded:
-        console.print("[bold red]Seeded: this bitmap can be undone. Do not give it away.[/]")
+        console.print("[bold red]Seeded: anyone with the seed can remove the noise. Do not share this bitmap.[/]")
 
 
 def show_overlap(result: Any) -> None:
@@ -86,7 +86,7 @@ def show_overlap(result: Any) -> None:
         for r in result.figures["answers"]
     ]
     names = ("items in", "count", "std. error", "95 % interval")
-    show_table("different items", names, rows, right=names[1:], prose=names[:1])
+    show_table("distinct items", names, rows, right=names[1:], prose=names[:1])
     show_files(*result.files.values())
     show_promise(result.guarantee)
 
@@ -113,11 +113,11 @@ def _tell_numbers(found: Any, output: Path | None, plot: Path | None) -> None:
     if hasattr(found, "quantile"):
         quarters = ", ".join(f"{x:.4g}" for x in found.quantile([0.25, 0.5, 0.75]))
         console.print(
-            f"[bold]The distribution.[/] mean {found.mean:.4g}, quartiles {quarters}; {counted(found.n, 'report')}"
+            f"[bold]Distribution.[/] mean {found.mean:.4g}, quartiles {quarters}; {counted(found.n, 'report')}"
         )
     else:
         console.print(
-            f"[bold]The mean.[/] {found.mean:.4g}, standard error {found.std_error:.2g}; {counted(found.n, 'report')}"
+            f"[bold]Mean.[/] {found.mean:.4g}, standard error {found.std_error:.2g}; {counted(found.n, 'report')}"
         )
     show_files(output, plot if hasattr(found, "plot") else None)
     show_promise(found.guarantee)

@@ -38,7 +38,9 @@ def studio(
 
     chosen = checked_host(host or [])
     if not ip_address(chosen).is_loopback:
-        warn([f"others on the network can reach {chosen} without encryption, and see the table if they know the address"])
+        warn(
+            [f"others on the network can reach {chosen} without encryption, and see the table if they know the address"]
+        )
     home = folder or default_home()
     first = "/"
     if file is not None:

@@ -1,7 +1,6 @@
-"""The verb `study`: found by entry point, because the experiments are a package of their own.
+"""The verb `study`: published experiments, from the package ``discreet-studies``.
 
-Whoever installs ``discreet-studies`` gets its verbs (group `GROUP`, name ``study``); they are looked for when the verb
-is used, so that ``discreet --help`` waits for nothing.
+That package announces its verbs as an entry point (group `GROUP`, name ``study``). They are loaded when used.
 """
 
 from importlib.metadata import entry_points
@@ -10,9 +9,10 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from discreet.cli.common import group
 from discreet.errors import MissingStudies
 
-#: Where packages that bring verbs announce them.
+#: The entry points of packages with verbs.
 GROUP = "discreet.verbs"
 
 
@@ -23,7 +23,7 @@ class StudyVerbs(TyperGroup):
 
     @property  # type: ignore[override]
     def commands(self) -> dict[str, Any]:
-        """The verbs by name, loaded when they are first asked for."""
+        """Return the verbs by name; loaded on first use."""
         if self._found is None:
             announced = list(entry_points(group=GROUP, name="study"))
             if not announced:
@@ -34,12 +34,7 @@ class StudyVerbs(TyperGroup):
 
     @commands.setter
     def commands(self, none: dict[str, Any]) -> None:
-        """Take nothing: the verbs come from the entry point."""
+        """Ignore: the verbs come from the entry point."""
 
 
-study = typer.Typer(
-    name="study",
-    cls=StudyVerbs,
-    help="Run published experiments again and set the figures side by side.",
-    no_args_is_help=True,
-)
+study = group("study", "Rerun published experiments, and compare the results.", cls=StudyVerbs)

@@ -1,4 +1,4 @@
-"""What `synopsis` and `cluster` show: promise and ledger, boxes and centres."""
+"""Output of `synopsis`, `synthesize` and `cluster`."""
 
 from typing import Any
 
@@ -15,22 +15,22 @@ def show(result: Any) -> None:
 
     made = result.artifact
     show_ledger(made.guarantee, ledger_rows(made.guarantee))
-    console.print(f"[bold]The synopsis.[/] {escape(summary(made))}")
+    console.print(f"[bold]Synopsis.[/] {escape(summary(made))}")
     if isinstance(unit := made.domain.unit, Person):
         are = "is" if unit.l1 == 1 else "are"
         most = f"At most {counted(unit.l1, 'row')} of one person {are} counted"
-        console.print(f"{most}, and none that cannot be read as declared.")
+        console.print(f"{most}, and no row that cannot be read as declared.")
     elif any(column.missing == "drop" for column in made.domain):
-        # Always the same words: how many there were is a raw count, which only the holder of the rows can know.
-        console.print("Rows that could not be read as declared are not counted: compare with your own number of rows.")
+        # Always the same words: the number of such rows is a raw count, which must not appear.
+        console.print("Rows that cannot be read as declared are not counted: compare with your own number of rows.")
     if made.uncut:
-        console.print(f"Never cut, so nothing is known of their distribution: {escape(', '.join(made.uncut))}.")
+        console.print(f"Never split, so their distribution is unknown: {escape(', '.join(made.uncut))}.")
     if made.uncut or made.hidden is not None:
         console.print(
-            "Fewer columns are known better: try [cyan]--columns[/], or [cyan]discreet synthesize[/] for many."
+            "Fewer columns give better estimates: try [cyan]--columns[/], or [cyan]discreet synthesize[/] for many."
         )
     console.print(
-        f"[bold]The file.[/] [cyan]{escape(str(result.files['release']))}[/], sealed {made.digest}", soft_wrap=True
+        f"[bold]File[/] [cyan]{escape(str(result.files['release']))}[/], digest {made.digest}", soft_wrap=True
     )
     show_files(*(file for name, file in result.files.items() if name != "release"))
     show_account(result.figures)
@@ -38,7 +38,7 @@ def show(result: Any) -> None:
 
 
 def show_rows(result: Any) -> None:
-    """Show invented rows, and what the model behind them knows."""
+    """Show synthetic rows and the marginals behind them."""
     from discreet.synopses.artifact import rows_text
 
     made, told = result.artifact, result.figures
@@ -47,12 +47,12 @@ def show_rows(result: Any) -> None:
     shown = ", ".join(dict.fromkeys(together[:8]))
     more = f" and {len(together) - 8} more" if len(together) > 8 else ""
     console.print(
-        f"[bold]The rows.[/] {told['invented']:,} invented ones, of {escape(rows_text(made.total))} in the table. "
-        f"Measured together: {escape(shown) or 'nothing'}{more}. What was not is what the model assumes."
+        f"[bold]Rows.[/] {told['invented']:,} synthetic rows; the table has {escape(rows_text(made.total))}. "
+        f"Measured together: {escape(shown) or 'nothing'}{more}. Other relations are assumptions of the model."
     )
-    console.print(f"[bold]The file.[/] [cyan]{escape(told['table'])}[/]", soft_wrap=True)
+    show_files(told["table"])
     console.print(
-        f"[bold]The synopsis.[/] [cyan]{escape(str(result.files['release']))}[/], sealed {made.digest}", soft_wrap=True
+        f"[bold]Synopsis[/] [cyan]{escape(str(result.files['release']))}[/], digest {made.digest}", soft_wrap=True
     )
     show_files(*(file for name, file in result.files.items() if name not in ("table", "release")))
     show_account(told)
@@ -64,15 +64,15 @@ def show_clusters(result: Any) -> None:
     from discreet.jobs.work import unlisted_rows, weighed
 
     made, (found, table) = result.artifact, result.more
-    if result.job.schema is not None:  # a release of its own: the centres alone would not say what it promises
+    if result.job.schema is not None:  # a new release
         show_promise(made.guarantee)
     rows = []
     for row, doubtful in zip(table.to_pylist(), found.may_be_noise.tolist(), strict=True):
         cells = [f"{value:,.6g}" if isinstance(value, float) else str(value) for value in row.values()]
-        rows.append([*cells, *(["may be noise alone" if doubtful else ""] if found.may_be_noise.any() else [])])
+        rows.append([*cells, *(["may be only noise" if doubtful else ""] if found.may_be_noise.any() else [])])
     numbers = ["± standard error" if name == "weight_std_error" else name for name in table.column_names]
     names = [*numbers, *([""] if found.may_be_noise.any() else [])]
-    # Of many columns a few are shown; how many rows there are, and whether there are any, is never left out for them.
+    # Weights and errors stay if some columns do not fit.
     kept = names[len(found.columns) + len(found.categories) :]
     show_table(weighed(made, found), names, rows, right=numbers, keep=kept)
     if found.note:
@@ -85,7 +85,7 @@ def show_clusters(result: Any) -> None:
 
 
 def show_ledger(guarantee: Any, rows: list[tuple[str, str, str]]) -> None:
-    """Show what is promised and what was spent for it."""
+    """Show the guarantee and the ledger."""
     show_promise(guarantee)
     unit = guarantee.accounting
-    show_table("The ledger", ("step", "composition", unit), rows, right=(unit,))
+    show_table("Ledger", ("step", "composition", unit), rows, right=(unit,))

@@ -22,6 +22,7 @@ from discreet.jobs import REPEATED, SHELL, Kind, check, must_give, read, spoken
 
 #: Shows the result of a job.
 Show = Callable[[Any], None]
+Act = Callable[[dict[Option, Any], bool], None]
 JSON = "Print the result as JSON."
 
 
@@ -54,7 +55,7 @@ class _LateCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-def _register(app: typer.Typer, kind: Kind, act: Callable[[dict[Option, Any], bool], None], extra: Any = None) -> None:
+def _register(app: typer.Typer, kind: Kind, act: Act, extra: Any = None, *, door: Any = SHELL) -> None:
     """Add a verb that reads its options and acts on them."""
     extra = extra or {}
 
@@ -76,7 +77,7 @@ def _register(app: typer.Typer, kind: Kind, act: Callable[[dict[Option, Any], bo
                         return
                 act(_given(kind, by_name, typed), as_json)
             except DiscreetError as error:
-                raise spoken(error, SHELL) from None
+                raise spoken(error, door) from None
 
         parameters = [_parameter(o) for o in kind.options()]
         parameters += [_flag(f"short_{flag}", flag, text) for flag, (_, _, text) in kind.shortcuts.items()]
@@ -132,9 +133,16 @@ def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[
 
 
 def verb(
-    app: typer.Typer, *options: Option, name: str = "", examples: Sequence[str] = (), failed: str = ""
+    app: typer.Typer,
+    *options: Option,
+    name: str = "",
+    examples: Sequence[str] = (),
+    failed: str = "",
+    door: Any = SHELL,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a function a verb: its options come by name, checked, with their defaults; paths as `Path`.
+
+    Errors about options of jobs are spelled for ``door``.
 
     Examples
     --------
@@ -161,7 +169,7 @@ def verb(
                 values[each.name] = Path(value) if path else bool(value) if simple else value
             function(**values, as_json=as_json)
 
-        _register(app, kind, act)
+        _register(app, kind, act, door=door)
         return function
 
     return made

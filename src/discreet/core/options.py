@@ -181,10 +181,10 @@ class Option:
             and (self.below is None or number < self.below)
         )
 
-    def bounds(self, infinity: str = "math.inf") -> str:
+    def bounds(self, *, python: bool = True) -> str:
         """Describe the accepted numbers."""
         if "budget" in self.takes:
-            return f"a positive finite number (or {infinity} for a run without privacy)"
+            return f"a positive finite number (or {'math.inf' if python else 'inf'} for a run without privacy)"
         thing = "a whole number" if {"whole", "whole pairs"} & set(self.takes) else "a number"
         if "number" in self.takes and "whole" in self.takes:
             thing = "a number"
@@ -202,8 +202,8 @@ class Option:
             return f"{thing} of at least {self.low:g}"
         return thing if "whole" in thing else "a finite number"
 
-    def accepted(self, infinity: str = "math.inf") -> str:
-        """Describe the accepted values."""
+    def accepted(self, *, python: bool = True) -> str:
+        """Describe the accepted values, in the words of Python or of job files."""
         if self.expected:
             return self.expected
         parts = (
@@ -212,16 +212,17 @@ class Option:
             else []
         )
         if {"number", "budget", "whole"} & set(self.takes):
-            parts.append(self.bounds(infinity))
-        parts += [_WORDS[kind] for kind in self.takes if kind in _WORDS]
+            parts.append(self.bounds(python=python))
+        words = _WORDS if python else {**_WORDS, "flag": "true or false"}
+        parts += [words[kind] for kind in self.takes if kind in words]
         parts += ["a text"] if "text" in self.takes and not self.choices else []
         return " or ".join(dict.fromkeys(parts))
 
     def nearest(self, value: object) -> Any:
         """Return an accepted value close to a wrong one, for suggestions."""
-        if isinstance(value, str) and self.choices:
-            return (get_close_matches(value, self.choices, 1, 0.6) or self.choices)[0]
         number = _number_in(value)
+        if isinstance(value, str) and self.choices and (number is None or "whole" not in self.takes):
+            return (get_close_matches(value, self.choices, 1, 0.6) or self.choices)[0]
         if "whole" in self.takes and number is not None:
             if self.within(round(number)):
                 return round(number)

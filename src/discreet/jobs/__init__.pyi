@@ -7,6 +7,7 @@ from .declare import spoken as spoken
 from .job import Job as Job
 from .options import ACCOUNT as ACCOUNT
 from .options import EPSILON as EPSILON
+from .options import FILE as FILE
 from .options import PAGE as PAGE
 from .options import REPEATED as REPEATED
 from .options import SEED as SEED

@@ -330,12 +330,13 @@ def check(kind: Kind, option: Option, value: Any) -> Any:
         if isinstance(text, str) and (expected := unfit(text, path=paths)):
             raise kind.wrong(option.name, text, expected, (option.name, option.example))
     listed = option.choices if {"text", "names"} & set(fits) else ()
+    wrong = [] if fits else [value]
     for part in _flat(value):
-        bad = isinstance(part, str) and listed and part not in listed
         number = isinstance(part, (int, float)) and not isinstance(part, bool)
-        if not fits or bad or (number and not option.within(part)):
-            wrong = part if bad else value
-            raise kind.wrong(option.name, wrong, option.accepted("inf"), (option.name, option.nearest(wrong)))
+        wrong += [part] if isinstance(part, str) and listed and part not in listed else []
+        wrong += [value] if number and not option.within(part) else []
+    if wrong:
+        raise kind.wrong(option.name, wrong[0], option.accepted(python=False), (option.name, option.nearest(wrong[0])))
     return [value] if isinstance(value, str) and "files" in fits else value
 
 

@@ -1,8 +1,4 @@
-"""A whole job in one object, and in one file: data, columns, method, parameters, outputs.
-
-The file is TOML. The same object is read by ``discreet run``, by programs and by ``discreet report``; the work is done
-by the functions behind the verbs of the command line.
-"""
+"""A job: data, columns, method, parameters and outputs in one object, or in one TOML file."""
 
 from __future__ import annotations
 
@@ -26,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.core import Guarantee
 
 _SECTIONS = ("job", "data", "schema", "parameters", "outputs")
-#: Where the work of a kind is done; by default in the module of its own name.
+#: Modules of the work of kinds; by default named like the kind.
 _WORK = {"report": "pages", "plan": "pages", "cluster": "synopsis", "anonymize": "tables", "risk": "tables",
     "aggregate": "sketch", "merge": "sketch", "estimate": "sketch", "sketch-plan": "sketch",
     "overlap": "distinct"}  # fmt: skip
@@ -34,24 +30,23 @@ _WORK = {"report": "pages", "plan": "pages", "cluster": "synopsis", "anonymize":
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be done with which table: checked when it is made, run when it is told to.
+    """A job, which is checked when it is made.
 
     Parameters
     ----------
     kind : str
         The kind of job, such as "synopsis", "cluster", "anonymize", "perturb" or "sketch".
     data : str, path, list of them or None
-        What it works on: mostly a table, CSV or Parquet, a folder or a pattern of them. For "cluster" without
-        ``schema`` a saved synopsis. None for kinds that need none, such as "plan".
+        The input, mostly a table: a file, a folder, a pattern or a database. For "cluster" without ``schema``, a saved
+        synopsis. None for kinds without input, such as "plan".
     schema : Domain, mapping, path or None
-        The declared columns, or the file that declares them. None for kinds
-        that take none, and for clusters of a saved synopsis.
+        The declared columns, or the file that declares them. None for kinds without a schema.
     parameters : mapping
-        As on the command line, with ``_`` for ``-``. Unknown names are refused.
+        Options as on the command line, with ``_`` for ``-``.
     outputs : mapping
-        From what to write ("release", "centers", "report", ...) to where.
+        Files by name of the output, such as "release", "centers" or "report".
     folder : path, optional
-        Where relative paths start: the folder of the job file, or the current one.
+        Start of relative paths: the folder of the job file, or the current one.
 
     Examples
     --------
@@ -105,7 +100,7 @@ class Job:
 
     @property
     def declared(self) -> Kind:
-        """What a job of this kind takes."""
+        """Return the declaration of this kind of job."""
         return KINDS[self.kind]
 
     def _clean_schema(self) -> Any:
@@ -128,7 +123,7 @@ class Job:
         return schema
 
     def _check_places(self) -> None:
-        """Refuse outputs that would overwrite what is read, or each other."""
+        """Refuse outputs that would overwrite inputs or each other."""
         kind = self.declared
         taken: dict[str, str] = {}
         for each, value in self._given():
@@ -141,7 +136,7 @@ class Job:
         for name, value in self.outputs.items():
             places = [self.place(value)]
             if name == "release" and self.kind in ("anonymize", "perturb"):
-                places.append(promise_place(places[0]))  # a table's promise lies beside it
+                places.append(promise_place(places[0]))  # its guarantee is next to it
             for place in places:
                 other = taken.get(os.path.realpath(place))
                 if other is not None:
@@ -162,7 +157,7 @@ class Job:
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Job:
-        """Read a job file, or the text of one (recognised by its line breaks).
+        """Read a job file, or its text, which has line breaks.
 
         Examples
         --------
@@ -195,7 +190,7 @@ class Job:
         try:
             table = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            fix = "'discreet run --example synopsis' prints a job that is"
+            fix = "'discreet run --example synopsis' prints an example"
             raise FormatError(f"{where} is not valid TOML: {error}; {fix}") from None
         known(where, table, _SECTIONS)
         for name in _SECTIONS:
@@ -256,15 +251,15 @@ class Job:
         return text
 
     def place(self, path: str) -> Path:
-        """Return a path of the job as it is to be opened: relative ones start at its folder."""
+        """Return a path of the job; relative paths start at its folder."""
         return self.folder / Path(path).expanduser()
 
     def places(self) -> dict[str, Path]:
-        """Return where the outputs go."""
+        """Return the paths of the outputs."""
         return {name: self.place(path) for name, path in self.outputs.items()}
 
     def read_domain(self) -> Any:
-        """Return the declared columns, with the unit that the job states."""
+        """Return the declared columns with the unit of the job. The schema is parsed once."""
         return self._domain
 
     @cached_property
@@ -279,12 +274,12 @@ class Job:
 
             named = self.parameters.get("person") or next(iter(persons(declared)), None)
             if named is None:
-                raise self.declared.wrong("person", None, "given: the schema names no person")
+                raise self.declared.wrong("person", None, "given: the schema has no person column")
             unit = Person(named, rows=rows or "auto")
         return declared if unit is None else declared.with_unit(unit)
 
     def dialect(self) -> Any:
-        """Return how the schema says that the table is written; None without a schema. Columns need not be declared."""
+        """Return the format of the table from the schema, whose columns may be undeclared; None without a schema."""
         from discreet.core.schema import load_dialect
 
         if isinstance(self.schema, str):
@@ -292,41 +287,41 @@ class Job:
         return None if self.schema is None else self.schema.source
 
     def read_table(self) -> Any:
-        """Return the table; the domain says how it is written."""
+        """Return the path or address of the table."""
         return self.table(self.data)
 
     def table(self, path: str) -> str:
-        """Return a table of the job, a path or an address, as it is to be opened."""
+        """Return a table of the job, a path or an address, ready to open."""
         return table_place(path, self.folder)
 
     @property
     def artifact(self) -> Path:
-        """The released file: what `discreet.reporting` reports on."""
+        """Return the released file."""
         for name in ("counts", "release"):
             if name in self.outputs:
                 return self.place(self.outputs[name])
         return self.place(self.data)
 
     def run(self) -> JobResult:
-        """Do the job and write its outputs, each whole or not at all.
+        """Run the job and write its outputs, each completely or not at all.
 
-        Places and everything that is known without the data are checked before any are read; they are read once, and
-        nothing is written before everything is made, but for what an account has paid for, which cannot be had again.
+        Everything that can be checked without the data is checked first. Outputs are written when all are made, except
+        releases that an account was charged for, which are written at once.
         """
         done: JobResult = self._do(lambda work: work.run(self))
         return done
 
     def check(self) -> None:
-        """Validate all that can be known without opening the data; the schema and other public files are read."""
+        """Check everything that can be checked without opening the data."""
         self._do(lambda work: work.check(self))
 
     def _check_promise(self, path: str) -> None:
-        """Refuse to put a promise where it would be taken for that of another file."""
+        """Refuse a guarantee file that would belong to another file."""
         place = self.place(path)
         described = place.with_name(place.name.removesuffix(PROMISE_ENDING))
         written = {os.path.realpath(p) for p in self.places().values()}
         if described != place and (described.exists() or os.path.realpath(described) in written):
-            expected = f"another name: there it would be the promise of {described.name!r}, which has its own"
+            expected = f"another name, because this is the guarantee of {described.name!r}"
             raise self.declared.wrong("guarantee", path, expected, ("guarantee", "promise.json"))
 
     def _do(self, act: Any) -> Any:
@@ -351,26 +346,26 @@ class Job:
 
 @dataclass(frozen=True)
 class JobResult:
-    """What a job did.
+    """The result of a job.
 
     Attributes
     ----------
     job : Job
         The job.
     guarantee : Guarantee or None
-        What is promised, if something was released.
+        The guarantee of the release, if there is one.
     files : dict
-        From the name of an output to the file.
+        Written files by name of the output.
     figures : dict
-        Plain facts.
+        Facts as plain data.
     artifact : object
-        What was released or found: a Synopsis, a table, the estimates of a sketch, a risk report.
+        The release or finding: a synopsis, a table, estimates, a risk report.
     more : object
-        What only the verb shows.
+        More for the verb to show.
     printed : object
-        What the verb prints with ``--json``, if not the figures.
+        What ``--json`` prints, if not the figures.
     failed : bool
-        Whether a requirement was not met: exit code 1 of the command line.
+        A requirement was not met: exit code 1 of the command line.
 
     Examples
     --------
@@ -409,16 +404,14 @@ def _path(say: Speech, name: str) -> str:
 
 
 def _check_kind(kind: Any) -> None:
-    """Refuse a kind of job that there is not."""
+    """Refuse an unknown kind of job."""
     if kind in KINDS if isinstance(kind, str) else False:
         return
     from difflib import get_close_matches
 
     listed = ", ".join(map(repr, KINDS))
     near = (get_close_matches(str(kind), KINDS, 1, 0.5) or ["synopsis"])[0]
-    expected = (
-        "given: what is to be done" if kind is None else f"one of {listed}" if isinstance(kind, str) else "a text"
-    )
+    expected = "given" if kind is None else f"one of {listed}" if isinstance(kind, str) else "a text"
     raise InvalidArgument("[job] kind", kind, expected, f'kind = "{near}"')
 
 

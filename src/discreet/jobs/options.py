@@ -125,8 +125,8 @@ EPSILON = option(
 #: Larger budgets have to be confirmed.
 SURE = 20
 YES_REALLY = option(
-    "yes_really", "flag", f"Confirm a budget above {SURE} or a delta above {SURE_DELTA:g}, which protect hardly anyone.",
-    True,    arguments=(), label="Yes, this weak promise is intended",
+    "yes_really", "flag", f"Confirm a budget above {SURE} or a delta above {SURE_DELTA:g}: they hardly protect anyone.",
+    True, arguments=(), label="Yes, this weak promise is intended",
 )  # fmt: skip
 SEED = option(
     "seed", "whole", "Make the run repeatable. The result must not be published.", 1, low=0,

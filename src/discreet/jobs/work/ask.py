@@ -1,4 +1,4 @@
-"""What the job `ask` does: read a synopsis and a question, count. Post-processing of what is published already."""
+"""The work of `ask`: post-processing of a published synopsis."""
 
 import math
 
@@ -15,7 +15,7 @@ def run(job: Job) -> JobResult:
     low, high = found.interval(level)
     figures = {"question": question, **found.to_dict(), "level": level, "low": known(low), "high": known(high)}
     groups = None
-    if job.parameters.get("by") and math.isfinite(high):  # of what is not known there are no groups
+    if job.parameters.get("by") and math.isfinite(high):
         groups = made.table(*map(str, job.parameters["by"]), where=question, level=level)
         figures["groups"] = groups.to_arrow().to_pylist()
     figures["seeded"] = made.guarantee.seeded
@@ -25,4 +25,4 @@ def run(job: Job) -> JobResult:
 
 
 def check(job: Job) -> None:
-    """Check nothing more: columns are known when the synopsis is read."""
+    """Check nothing more: the columns are in the synopsis."""

@@ -1,4 +1,4 @@
-"""What the job `attack` does: files in, the result of an attack out."""
+"""The work of `attack`."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def run(job: Job) -> JobResult:
     if "reference" in given:
         public = _rows(job, "reference", domain)
     else:
-        # What the attacker knows of such people must come from somewhere: one half of the control, the other is judged.
+        # Half of the control group is what the attacker knows; the other half is the control.
         order = np.argsort(noise.below(2**62, size=len(others), rng=stream), kind="stable")
         others, public = others[order[: len(others) // 2]], others[order[len(others) // 2 :]]
     more: dict[str, Any] = {"metric": law, "reference": public, "random_state": stream}
@@ -38,13 +38,13 @@ def run(job: Job) -> JobResult:
 
 
 def check(job: Job) -> None:
-    """Refuse what can be seen without the records: the schema."""
+    """Check the schema."""
     if job.schema is not None:
         _numeric(job)
 
 
 def _numeric(job: Job) -> Domain:
-    declared = released_columns(job.read_domain())  # identifiers are never released, so never attacked
+    declared = released_columns(job.read_domain())
     numeric = [c.name for c in declared if not isinstance(c, Categorical)]
     if not numeric:
         raise job.declared.wrong("schema", str(job.schema), "a schema with at least one numeric column", "")
@@ -52,12 +52,12 @@ def _numeric(job: Job) -> Domain:
 
 
 def _released(job: Job, kind: str) -> tuple[Any, Domain, Any]:
-    """Read what was released, its columns, and the mechanism whose noise is on it."""
+    """Read the release, its columns, and the mechanism of its noise."""
     if kind == "synopsis":
         made = Synopsis.load(job.place(job.data))
         if job.schema is None:
             return made, made.domain, None
-        written = job.read_domain().source  # the release does not know how the raw files are written
+        written = job.read_domain().source
         known = made.domain
         return made, Domain(known.to_dict(), unit=known.unit, source=written, **known.facts.to_dict()), None
     domain = _numeric(job)
@@ -68,7 +68,7 @@ def _released(job: Job, kind: str) -> tuple[Any, Domain, Any]:
 
 
 def _rows(job: Job, name: str, domain: Domain) -> FloatArray:
-    """Read a file's rows as coordinates. This is evaluation, of a release by its maker: gaps may be refused."""
+    """Read the rows of a file as coordinates. The owner evaluates a release here, so gaps may be refused."""
     found = read_rows(job.table(job.data if name == "data" else job.parameters[name]), domain)[0]
     if np.isnan(found).any():
         expected = "a table without missing values"

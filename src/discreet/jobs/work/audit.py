@@ -1,4 +1,4 @@
-"""What the job `audit` does: a released file checked against its promise, a mechanism run against its claim."""
+"""The work of `audit`: check a released file, or run a mechanism."""
 
 import json
 import sys
@@ -23,7 +23,7 @@ from discreet.reporting import examine
 
 
 def names() -> list[tuple[str, str, str]]:
-    """Return every audited name with its claim and what it is run on."""
+    """Return every audited name with its claim and its inputs."""
     rows = []
     for name, entry in audited_mechanisms().items():
         delta = f", δ = {entry.delta:g}" if entry.delta else ""
@@ -34,7 +34,7 @@ def names() -> list[tuple[str, str, str]]:
 
 
 def run(job: Job) -> JobResult:
-    """Check a file, or run a mechanism, and write the page if a place is named."""
+    """Check a file or run a mechanism, and write the page."""
     from discreet.reporting.pages import artifact_page, mechanism_page
 
     files = job.places()
@@ -50,17 +50,17 @@ def run(job: Job) -> JobResult:
 
 
 def check(job: Job) -> None:
-    """Refuse a mechanism that there is not."""
+    """Refuse an unknown mechanism."""
     name = job.parameters.get("mechanism")
     if name is not None and name not in audited_tables():
         _entry(job)
 
 
 def _entry(job: Job) -> AuditedMechanism:
-    """Return the mechanism to run: a listed one, or a function of the user's own as ``module:function``.
+    """Return the mechanism to run: a listed one, or the user's own function, as ``module:function``.
 
-    A function takes ``(data, rng)``. Its attributes ``data`` and ``neighbour`` (or ``pairs`` of them) are what it is
-    run on, ``epsilon`` and ``delta`` its claim, unless the job states one.
+    A function takes ``(data, rng)``. Its attributes ``data`` and ``neighbour`` (or ``pairs`` of them) are its inputs,
+    ``epsilon`` and ``delta`` its claim, unless the job states one.
     """
     name, given, wrong = job.parameters["mechanism"], job.parameters, job.declared.wrong
     if ":" not in name:
@@ -79,7 +79,7 @@ def _entry(job: Job) -> AuditedMechanism:
         raise wrong("mechanism", name, expected)
     epsilon = given.get("epsilon", getattr(function, "epsilon", None))
     if epsilon is None:
-        raise wrong("epsilon", None, f"given: {name} does not say what it claims")
+        raise wrong("epsilon", None, f"given: {name} states no claim")
     listed = tuple(
         NeighbourPair(f"pair {i}" if len(pairs) > 1 else "data and neighbour", *pair) for i, pair in enumerate(pairs, 1)
     )
@@ -91,7 +91,7 @@ def _entry(job: Job) -> AuditedMechanism:
 
 @contextmanager
 def _from_here() -> Iterator[None]:
-    """Let modules of the current folder be found, as ``python -m`` does."""
+    """Find modules of the current folder, as ``python -m`` does."""
     sys.path.insert(0, "")
     try:
         yield
@@ -100,7 +100,7 @@ def _from_here() -> Iterator[None]:
 
 
 def _run_mechanism(job: Job) -> dict[str, Any]:
-    """Audit a mechanism on all its neighbours; the results themselves are under ``results``."""
+    """Audit a mechanism on all pairs of inputs."""
     given, tables = job.parameters, audited_tables()
     name = given["mechanism"]
     if name in tables:
@@ -108,7 +108,7 @@ def _run_mechanism(job: Job) -> dict[str, Any]:
         return {"mechanism": name, "passed": not failures, "failures": failures, "results": []}
     entry = _entry(job)
     trials, confidence = given.get("trials", 100_000), given.get("confidence", 0.99)
-    # Functions of one's own need not be picklable.
+    # A user's function may not be picklable.
     workers = 1 if ":" in name else None
     begun = entry.audit(
         trials,
@@ -136,7 +136,7 @@ def _pair_names(entry: AuditedMechanism) -> Iterator[str]:
 
 
 def plain(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return what `run` found as data that JSON can hold."""
+    """Return the facts as data for JSON."""
     shown = {k: v for k, v in facts.items() if k not in ("results", "exact_result")}
     shown["pairs"] = [{"pair": name, **json.loads(found.to_json())} for name, found in facts["results"]]
     if shown["pairs"]:

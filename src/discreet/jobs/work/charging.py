@@ -1,4 +1,4 @@
-"""What a job with a central price does with the account that it names: charge it, or hand out an earlier release."""
+"""Accounts of jobs: charge a release, or return an earlier one of the same job."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from discreet.synopses.artifact import promise_of
 
 
 def task_of(job: Job) -> str | None:
-    """Return the digest of what a job asks for: never of rows, and none where a seed would be in it."""
+    """Return a digest of the job, without rows; None if the job has a seed."""
     if "seed" in job.parameters:
         return None
-    # No part of what is paid for: how many rows are drawn from a release is up to whoever holds it.
+    # Not part of the price: anyone can sample more rows from a release.
     aside = {"account", "fresh", "overwrite", "n", *(each.name for each in PAGE)}
     asked = {k: v for k, v in job.parameters.items() if k not in aside}
     facts = [job.kind, str(job.table(job.data)), job.read_domain().to_toml(), asked]
-    # Other groups under the same names are another table.
+    # Other groups make another table.
     groups = [job.place(file) for file in job.parameters.get("hierarchy", {}).values()]
     facts += [hashlib.sha256(file.read_bytes()).hexdigest() for file in groups if file.is_file()]
     return "sha256:" + hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
@@ -42,36 +42,36 @@ def account_of(job: Job) -> Account | None:
 
 
 def charged(job: Job) -> dict[str, Any]:
-    """Return the argument of an estimator that charges the account of a job."""
+    """Return the ledger argument of an estimator."""
     account = account_of(job)
     return {} if account is None else {"ledger": account}
 
 
 def checkable(job: Job, model: Any) -> Any:
-    """Return an estimator whose check asks the account for budget only if the job would spend any."""
+    """Return an estimator that checks the account only if the job would spend budget."""
     return model if repeated(job) is None else model.set_params(ledger=None)
 
 
 @dataclass(frozen=True)
 class PaidTable:
-    """A table of drawn rows that was released before, as it lies in its file."""
+    """A table of sampled rows that was released before."""
 
     table: Any
     guarantee: Guarantee
 
     @classmethod
     def load(cls, path: Path) -> PaidTable:
-        """Read table and promise; refused if either was changed."""
+        """Read table and guarantee; refused if either was changed."""
         from discreet.reporting import read_released
 
         promise = _promise_beside(path)
         if promise is None or not promise.verify(path.read_bytes()):
-            raise FormatError(f"{path} is not the table that the promise beside it was sealed over")
+            raise FormatError(f"{path} does not match the guarantee next to it")
         return cls(read_released(path, promise.domain), promise)
 
     @property
     def digest(self) -> str | None:
-        """The seal."""
+        """Return the digest."""
         return self.guarantee.digest
 
     def __len__(self) -> int:
@@ -79,7 +79,7 @@ class PaidTable:
 
 
 def _promise_beside(path: Path) -> Guarantee | None:
-    """Return the promise beside a table of drawn rows; None of other tables, which can be had again."""
+    """Return the guarantee next to a table of sampled rows; None for other tables, which can be made again."""
     try:
         promise = Guarantee.from_json(promise_place(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, DiscreetError):
@@ -88,9 +88,9 @@ def _promise_beside(path: Path) -> Guarantee | None:
 
 
 def repeated(job: Job) -> Any:
-    """Return an earlier release of the same job, if it lies where the new one would and is the one that was booked.
+    """Return an earlier release of the same job, if the output file is the one that was booked.
 
-    It is handed out again bit for bit, which costs nothing; ``fresh`` draws new noise for a new price.
+    It is returned bit for bit, which costs nothing; ``fresh`` draws new noise for a new price.
     """
     account, task, place = account_of(job), task_of(job), job.places().get("release")
     if account is None or task is None or place is None or job.parameters.get("fresh") or not place.is_file():
@@ -101,14 +101,14 @@ def repeated(job: Job) -> Any:
     try:
         found: Synopsis | PaidTable = PaidTable.load(place) if job.kind == "anonymize" else Synopsis.load(place)
     except DiscreetError:
-        return None  # something else lies there
+        return None
     return found if found.digest in booked else None
 
 
 def check_paid(job: Job) -> None:
-    """Refuse to write over a release that an account was charged for, unless this job's own is drawn afresh.
+    """Refuse to overwrite a release that an account was charged for, unless it is this job's own.
 
-    What was paid for cannot be had again: its noise is drawn once.
+    It could not be made again, because its noise is drawn once.
     """
     for name, place in job.places().items():
         kept = not job.parameters.get("overwrite") and place.is_file()
@@ -125,25 +125,24 @@ def check_paid(job: Job) -> None:
 
         def words(say: Speech, name: str = name, other: str = other, by_force: bool = by_force) -> str:
             more = f", or {say('overwrite', True)}" if by_force else ""
-            what = "a release that was charged to an account is there already, and cannot be had again"
+            what = "this file is a release that an account was charged for, and could not be made again"
             return f"{say(name, job.outputs[name])}: {what}; try {say(name, other)}{more}"
 
         raise job.declared.refused(words, DataSourceError)
 
 
 def keep(job: Job, made: Synopsis, *, charged: bool) -> None:
-    """Write a new release: at once if an account was ``charged``, else when everything is made.
+    """Write a new release: at once if an account was ``charged``, otherwise when everything is made.
 
-    What was paid for cannot be had again, so nothing that follows may lose it; what was not leaves nothing behind if a
-    later step fails.
+    A later failure must not lose a paid release, and must not leave an unpaid one behind.
     """
     place = job.places().get("release")
     if place is not None and charged == ("account" in job.parameters):
-        made.save(place, overwrite=True)  # refused before, or asked for
+        made.save(place, overwrite=True)
 
 
 def standing(job: Job, made: Synopsis | Guarantee, again: bool) -> dict[str, Any]:
-    """Return how the account stands after a job, as plain data; nothing where none is named."""
+    """Return the balance of the account after a job; empty without an account."""
     account = account_of(job)
     if account is None:
         return {}

@@ -1,4 +1,4 @@
-"""What the jobs of distinct counts do: a column in, a bitmap out; bitmaps in, answers out."""
+"""The work of `distinct` and `overlap`."""
 
 import itertools
 from collections import Counter
@@ -22,12 +22,12 @@ from discreet.local.distinct import MOST_BITMAPS, promise
 
 
 def run(job: Job) -> JobResult:
-    """Do one of the jobs of distinct counts."""
+    """Run one of the two."""
     return _distinct(job) if job.kind == "distinct" else _overlap(job)
 
 
 def check(job: Job) -> None:
-    """Refuse what is wrong whatever the items are."""
+    """Check everything but the data."""
     if job.kind == "distinct":
         _settings(job)
 
@@ -41,13 +41,13 @@ def _distinct(job: Job) -> JobResult:
     made, given, places = _settings(job), job.parameters, job.places()
     stream = noise.generator(given.get("seed"))
     wanted = [given[name] for name in ("column", "persons") if name in given]
-    # Read part by part, and only when the account was charged.
+    # Read in batches, after the account was charged.
     batches, again = itertools.tee(_read(job, wanted))
     persons = (batch[1] for batch in again) if "persons" in given else None
     ledger = Account(job.place(given["account"])) if "account" in given else None
     if ledger is not None and "persons" in given and ledger.person not in (None, given["persons"]):
         raise SchemaError(
-            f"the account promises privacy to {ledger.unit}, and the persons of the bitmap are in {given['persons']!r}"
+            f"the account protects {ledger.unit}, but the persons of the bitmap are in {given['persons']!r}"
         )
     bitmap = made.sketch((batch[0] for batch in batches), persons, ledger=ledger, rng=stream)
     bitmap.save(places["release"])
@@ -56,7 +56,7 @@ def _distinct(job: Job) -> JobResult:
 
 
 def _read(job: Job, wanted: list[str]) -> Iterator[list[pa.Array]]:
-    """Yield columns as text, part by part, without what the schema calls missing."""
+    """Yield batches of columns as text, without declared missing values."""
     dialect = job.dialect()
     marks = pa.array([] if dialect is None else list(dialect.missing), pa.large_string())
     for batch in texts(job.table(job.data), wanted, dialect=dialect):
@@ -71,7 +71,7 @@ def _overlap(job: Job) -> JobResult:
     places = job.places()
     files = [job.place(path) for path in job.data]
     if len({file.resolve() for file in files}) < len(files):
-        raise OVERLAP.wrong("data", [str(path) for path in job.data], "files that differ: a bitmap counts once")
+        raise OVERLAP.wrong("data", [str(path) for path in job.data], "different files")
     often = Counter(file.stem for file in files)
     names = [file.stem if often[file.stem] == 1 else str(path) for file, path in zip(files, job.data, strict=True)]
     bitmaps = {name: FlippedBitmap.load(file) for name, file in zip(names, files, strict=True)}
@@ -81,7 +81,7 @@ def _overlap(job: Job) -> JobResult:
     first, *others = bitmaps.values()
     if len(bitmaps) > MOST_BITMAPS:
         if asked:
-            expected = f"left out with more than {MOST_BITMAPS} bitmaps: each and all together are counted then"
+            expected = f"left out with more than {MOST_BITMAPS} bitmaps, when each and all together are counted"
             raise OVERLAP.wrong("questions", asked, expected)
         merged = first.merge(*others)
         artifact: Any = merged

@@ -1,4 +1,4 @@
-"""What the jobs `report` and `plan` do, and what every release ends with: pages, and the promise alone."""
+"""The work of `report` and `plan`, and the last steps of every release: its page and its guarantee."""
 
 import json
 import math
@@ -13,12 +13,12 @@ from discreet.jobs.options import PAGE
 
 
 def run(job: Job) -> JobResult:
-    """Write the page about a release, or work out what to expect and write that page if a place is named."""
+    """Write the page about a release, or a plan."""
     return _report(job) if job.kind == "report" else _plan(job)
 
 
 def check(job: Job) -> None:
-    """Work a plan out, which reads nothing. All about a report is in its declaration or in the release."""
+    """Compute a plan, which reads no data. A report needs no other checks."""
     if job.kind == "plan":
         _outlook(job)
 
@@ -34,13 +34,12 @@ def finish(
     candidates: Any = None,
     clusters: Any = None,
 ) -> JobResult:
-    """Write page and promise, and return the result."""
+    """Write page and guarantee, and return the result."""
     places = job.places()
     if "report" in places:
         from discreet.reporting import write_report
 
         stage("page")
-        # Of reports, only counts can be reported on; everything else is reported on as it was released.
         said = {each.name: job.parameters[each.name] for each in PAGE if each.name in job.parameters}
         write_report(job.artifact, places["report"], candidates=candidates, clusters=clusters, **said)
         files["report"] = places["report"]
@@ -56,7 +55,7 @@ def _report(job: Job) -> JobResult:
 
     given = job.declared.arguments(job.parameters)
     artifact, output = job.place(job.data), job.places().get("report")
-    schema = None if job.schema is None else job  # who knows how the raw table is written: a release does not
+    schema = None if job.schema is None else job  # it says how the raw table is written
     if artifact.is_file() and kind_of(artifact) == "job":
         made = Job.from_toml(artifact)
         artifact, output = made.artifact, output or made.places().get("report")
@@ -78,11 +77,11 @@ def _report(job: Job) -> JobResult:
 
 
 def _clusters(job: Job, name: str) -> Any:
-    """Read what `discreet cluster --json` has written."""
+    """Read a result of `discreet cluster --json`."""
     try:
         found = json.loads(job.place(name).read_text(encoding="utf-8"))
     except OSError:
-        raise DataSourceError(f"clusters: no file {name!r}; name what 'discreet cluster --json' has written") from None
+        raise DataSourceError(f"clusters: cannot read {name!r} (no such file); check the path") from None
     except (ValueError, RecursionError):
         found = None
     if not _is_clusters(found):
@@ -91,7 +90,7 @@ def _clusters(job: Job, name: str) -> Any:
 
 
 def _is_clusters(found: Any) -> bool:
-    """Tell whether a file holds centres, each with a place for every column and with its figures."""
+    """Return whether data are complete cluster centres."""
     names = ("columns", "centers", "weights", "weight_std_errors", "may_be_noise")
     if not isinstance(found, dict) or not all(isinstance(found.get(name), list) for name in names):
         return False
@@ -122,12 +121,14 @@ def _outlook(job: Job) -> Any:
             raise job.declared.wrong("columns", None, "given, or a schema that declares them", ("columns", 2))
         numeric = [c for c in job.read_domain() if not isinstance(c, Categorical) and c.role not in NAMING]
         if not numeric:
-            raise job.declared.wrong("columns", None, "given where the schema has no numeric ones", ("columns", 1))
+            raise job.declared.wrong("columns", None, "given: the schema has no numeric columns", ("columns", 1))
         given["d"] = len(numeric)
     if (rho := given.pop("rho", None)) is not None:
         if "epsilon" in job.parameters:
-            raise job.declared.wrong("epsilon", job.parameters["epsilon"], "left out beside rho", ("rho", rho))
+            raise job.declared.wrong("epsilon", job.parameters["epsilon"], "left out with rho", ("rho", rho))
         if not given.get("delta"):
-            raise job.declared.wrong("delta", None, "given with rho: where its epsilon is stated", ("delta", 1e-6))
+            raise job.declared.wrong(
+                "delta", None, "given with rho: its epsilon is stated at this delta", ("delta", 1e-6)
+            )
         given["epsilon"] = zcdp_to_epsilon(rho, given["delta"])
     return outlook(given.pop("n"), given.pop("d"), **given)

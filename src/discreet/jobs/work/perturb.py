@@ -1,4 +1,4 @@
-"""What the job `perturb` does."""
+"""The work of `perturb`."""
 
 import math
 from pathlib import Path
@@ -17,7 +17,7 @@ from discreet.synopses import Synopsis
 
 
 def run(job: Job) -> JobResult:
-    """Perturb a table and write it bit by bit, its promise beside it."""
+    """Perturb a table and write it batch by batch, with its guarantee next to it."""
     target = job.places()["release"]
     check_target(target, promised=True)
     mechanism = _mechanism(job)
@@ -33,7 +33,7 @@ def run(job: Job) -> JobResult:
 
 
 def check(job: Job) -> None:
-    """Refuse what no table can be perturbed with."""
+    """Check everything but the data."""
     _mechanism(job)
 
 
@@ -52,7 +52,7 @@ def _mechanism(job: Job) -> Any:
 
 
 def figures(noisy: WrittenTable, guarantee: Guarantee, output: Path) -> dict[str, Any]:
-    """Return what was released, as plain data."""
+    """Return facts about the release."""
     return {
         "file": str(output),
         "rows": noisy.n_rows,
@@ -63,42 +63,43 @@ def figures(noisy: WrittenTable, guarantee: Guarantee, output: Path) -> dict[str
 
 
 def warnings(noisy: WrittenTable) -> list[str]:
-    """Say that nothing was released; the number of rows is public in this model."""
-    return [] if noisy.n_rows else ["the table has no rows, so nothing was released: look at the file"]
+    """Warn of an empty table. The number of rows is public in this model."""
+    return [] if noisy.n_rows else ["the table has no rows, so nothing was released; check the file"]
 
 
 def distances(guarantee: Guarantee) -> str:
-    """Say what ε means at the distances that matter."""
+    """Describe the meaning of ε at relevant distances."""
     facts = guarantee.parameters
     if "min_people" in facts and "epsilon_at_diameter" in facts:
         return (
             f"By the density, there are {facts['min_people']:g} or more people who give any result of a row with "
-            f"probabilities within a factor {math.exp(min(guarantee.epsilon or 0.0, 700)):.3g} of that row's; the two farthest "
-            f"points of the box are told apart by at most epsilon {facts['epsilon_at_diameter']:.4g}."
+            f"probabilities within a factor {math.exp(min(guarantee.epsilon or 0.0, 700)):.3g} of that "
+            "row's. The two farthest points of the box can be distinguished by at most epsilon "
+            f"{facts['epsilon_at_diameter']:.4g}."
         )
     if guarantee.model != "metric" or "radius" not in facts or facts.get("rate") == "inf":
         return ""
     unit = " m" if facts["scaling"].get("kind") == "sphere" else ""
     level, radius = facts["rate"] * facts["radius"], facts["radius"]
-    # Beyond that a double is infinite, and so is the factor for all purposes.
+    # A float cannot hold larger factors.
     factor = f"a factor {math.exp(level):.3g}" if level < 700 else f"a factor of e to the power {level:.6g}"
     said = (
-        f"Two points {radius:g}{unit} apart give any result with chances within {factor} of each other; the two "
-        f"farthest points of the box, {facts['diameter']:.4g}{unit} apart, are told apart by at most "
+        f"Two points {radius:g}{unit} apart give any result with probabilities within {factor} of each other. The two "
+        f"farthest points of the box, {facts['diameter']:.4g}{unit} apart, can be distinguished by at most "
         f"epsilon {facts['epsilon_at_diameter']:.4g}."
     )
     more, whole = category_level(guarantee), whole_level(guarantee)
     if more and whole is not None:
         said += (
-            f" That is about the numbers alone: rows that differ in all categories too are told apart by epsilon "
-            f"{more:.4g} more, so within a factor {math.exp(min(level + more, 700)):.3g} at that distance, and by at "
-            f"most epsilon {whole:.4g} in all."
+            f" This holds for numbers. Rows that also differ in all categories can be distinguished by epsilon "
+            f"{more:.4g} more: by a factor of {math.exp(min(level + more, 700)):.3g} at that distance, and by at most "
+            f"epsilon {whole:.4g} in total."
         )
     return said
 
 
 def _public(job: Job, domain: Domain, option: str) -> Any:
-    """Read public knowledge: a saved synopsis, or a table with the numeric columns and perhaps 'weight'."""
+    """Read public knowledge: a synopsis, or a table with the numeric columns and perhaps 'weight'."""
     path = job.place(job.parameters[option])
     if path.is_file() and kind_of(path) == "synopsis":
         return Synopsis.load(path)
@@ -111,11 +112,11 @@ def _public(job: Job, domain: Domain, option: str) -> Any:
     weighted = "weight" in source.names and "weight" not in names
     if option == "density" and not weighted:
         numbers = [name for name in source.names if name not in names and _is_number(source, name)]
-        if numbers:  # taken for nothing, they would leave one person to every place
+        if numbers:
             raise job.declared.refused(
                 lambda say: (
-                    f"{say(option)}: {str(path)!r} has no column 'weight', the people of a place; call "
-                    f"{numbers[0]!r} so, or leave it out of the file where every row is one person"
+                    f"{say(option)}: {str(path)!r} has no column 'weight' with the number of people; rename "
+                    f"{numbers[0]!r}, or remove it from the file if every row is one person"
                 )
             )
     table = read_columns(source, [*names, "weight"] if weighted else names)

@@ -1,4 +1,4 @@
-"""What the jobs of local privacy do: files in, files and plain figures out."""
+"""The work of the jobs of local privacy."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields, replace
@@ -20,19 +20,19 @@ from discreet.local import Counts, Mechanism, Reports, mechanisms
 from discreet.local.wire import messages
 from discreet.reporting import kind_of
 
-#: Parameters of a mechanism that have options of their own.
+#: Parameters of mechanisms that have their own options.
 _OWN = ("epsilon", "domain", "key")
 
 
 def run(job: Job) -> JobResult:
-    """Do one of the jobs of local privacy."""
+    """Run one of them."""
     if job.kind in ("aggregate", "merge"):
         return _count(job)
     return {"sketch": _sketch, "estimate": _estimate, "sketch-plan": _plan}[job.kind](job)
 
 
 def check(job: Job) -> None:
-    """Refuse what is wrong whatever the values are."""
+    """Check everything but the data."""
     if job.kind == "sketch":
         mechanism = build(job)
         _memory(job, mechanism)
@@ -44,7 +44,7 @@ def check(job: Job) -> None:
 
 
 def build(job: Job) -> Mechanism:
-    """Make the mechanism of a job, whose name may be "auto" or a file with parameters inside."""
+    """Make the mechanism of a job; its name may be "auto" or a file with parameters."""
     given, wrong = job.parameters, job.declared.wrong
     name, values = given.get("mechanism", "auto"), given.get("domain")
     labels: Any = given.get("domain_size")
@@ -73,7 +73,7 @@ def build(job: Job) -> Mechanism:
             raise wrong("set", f"{setting}={value}", f"name=value with a name of {name}: {', '.join(options)}", fix)
         settings[setting] = _setting(str(value), str(wanted[setting].type))
     if "alphabet" in wanted and settings.get("bits") is None:
-        # What a file holds is not looked at, and digits are no rarer in files than letters.
+        # Digits are common in files, whose values are not inspected.
         settings.setdefault("alphabet", "alphanumeric")
     for setting in settings:
         if setting not in wanted:
@@ -91,7 +91,7 @@ def build(job: Job) -> Mechanism:
 
 
 def _sketch(job: Job) -> JobResult:
-    """Randomise, and count and estimate if that was asked for; written are the parts when all of them are made."""
+    """Randomise, then count and estimate if those outputs are named."""
     check(job)
     places, mechanism = job.places(), build(job)
     figures = encode(job, mechanism, places["release"])
@@ -140,7 +140,7 @@ def _estimate(job: Job) -> JobResult:
 
 
 def _none(found: Any) -> list[str]:
-    return [] if getattr(found, "n", None) != 0 else ["there are no reports, so there is nothing to estimate"]
+    return [] if getattr(found, "n", None) != 0 else ["there are no reports to estimate from"]
 
 
 def _plan(job: Job) -> JobResult:
@@ -151,13 +151,13 @@ def _plan(job: Job) -> JobResult:
 
 
 def _asked(job: Job) -> list[Any] | None:
-    """Return the values that are asked for; None where the mechanism knows them."""
+    """Return the values to estimate; None if the mechanism knows them."""
     values = job.parameters.get("candidates")
     return read_lines(job.place(values)) if isinstance(values, str) else values
 
 
 def _setting(text: str, kind: str) -> Any:
-    """Read a parameter as what its field takes: text as it is, a list at its commas, else a number if it is one."""
+    """Read a parameter by the type of its field: a text, a list separated by commas, or a number."""
     if kind.startswith("str"):
         return text
     if kind.startswith("tuple"):
@@ -171,18 +171,18 @@ def _setting(text: str, kind: str) -> Any:
 
 
 def read_lines(path: Path) -> list[str]:
-    """Read labels or candidates: one per line, or the first column of a table; blank lines are left out."""
+    """Read labels or candidates: one per line, or the first column of a table, without blank lines."""
     try:
         found = [v for batch in texts(path) for v in batch[0].to_pylist() if v]
     except UnicodeDecodeError:
-        raise DataSourceError(f"{str(path)!r} holds bytes that are not UTF-8; write it again as UTF-8") from None
+        raise DataSourceError(f"{str(path)!r} is not UTF-8; convert it to UTF-8") from None
     if not found:
-        raise DataSourceError(f"{str(path)!r} holds no values; write one per line")
+        raise DataSourceError(f"{str(path)!r} has no values; write one per line")
     return list(dict.fromkeys(found))
 
 
 def read_parameters(path: Path) -> Mechanism:
-    """Read the mechanism of a file of reports or counts."""
+    """Return the mechanism of a file of reports or counts."""
     kind: type[Reports] | type[Counts] | None = {"reports": Reports, "counts": Counts}.get(kind_of(path))
     for message in _messages(path) if kind is not None else ():
         return kind.from_bytes(message).mechanism  # type: ignore[union-attr]
@@ -190,7 +190,7 @@ def read_parameters(path: Path) -> Mechanism:
 
 
 def encode(job: Job, mechanism: Mechanism, output: Path) -> dict[str, Any]:
-    """Randomise a column of a file, some rows at a time, each batch one message of the output."""
+    """Randomise a column in batches, each one message of the output."""
     stream, n = noise.generator(job.parameters.get("seed")), 0
     users = job.parameters.get("users")
     wanted = [job.parameters[name] for name in ("column", "users") if name in job.parameters]
@@ -207,17 +207,17 @@ def encode(job: Job, mechanism: Mechanism, output: Path) -> dict[str, Any]:
         out.keep()
     figures = {"file": str(output), "reports": n, "bits": mechanism.report_bits}
     # The number of reports is public in this model.
-    warnings = [] if n else ["there are no values in the column, so there are no reports: look at the file"]
+    warnings = [] if n else ["the column has no values, so there are no reports; check the file"]
     return {**figures, "warnings": warnings, **promise(mechanism, stream.seeded)}
 
 
 def _memory(job: Job, mechanism: Mechanism) -> dict[str, Any]:
-    """Return the memo of a mechanism that remembers, from the secret in a file."""
+    """Return the memo of a mechanism that remembers answers, from the secret in a file."""
     secret = job.parameters.get("secret")
     if secret is None:
         return {}
     if "memo" not in signature(mechanism.encode).parameters:
-        expected = f"left out: {mechanism.NAME} remembers nothing"
+        expected = f"left out: {mechanism.NAME} does not remember answers"
         raise job.declared.wrong("secret", secret, expected, lambda say: f"leaving {say('secret')} out")
     try:
         return {"memo": local.Memo(job.place(secret).read_bytes().strip())}
@@ -226,7 +226,7 @@ def _memory(job: Job, mechanism: Mechanism) -> dict[str, Any]:
 
 
 def _values(mechanism: Mechanism, column: pa.Array) -> Any:
-    """Give a mechanism over numbered values its numbers; all others take text."""
+    """Return whole numbers for mechanisms over numbered values, text for others."""
     if _numbered(mechanism):
         from discreet.engines.tables import numbers_of_text
 
@@ -237,13 +237,13 @@ def _values(mechanism: Mechanism, column: pa.Array) -> Any:
 
 
 def _numbered(mechanism: Mechanism) -> bool:
-    """Tell whether the values of a mechanism are whole numbers: in a file they are text, which is another value."""
+    """Return whether the values of a mechanism are whole numbers."""
     whole = isinstance(mechanism, local.PrefixExtension) and mechanism.bits is not None
     return whole or any(isinstance(getattr(mechanism, name, None), int) for name in ("domain", "candidates"))
 
 
 def count(files: Sequence[Path]) -> Counts:
-    """Count the reports of files, one message at a time."""
+    """Count the reports of files."""
     counts: Counts | None = None
     for file in files:
         for message in _messages(file):
@@ -251,7 +251,7 @@ def count(files: Sequence[Path]) -> Counts:
                 counts = Reports.from_bytes(message).mechanism.empty()
             counts.add(message)
     if counts is None:
-        raise FormatError("the files hold no reports")
+        raise FormatError("the files have no reports")
     return counts
 
 
@@ -263,19 +263,19 @@ def merge(files: Sequence[Path]) -> Counts:
             counts = Counts.from_bytes(message)
             total = counts if total is None else total + counts
     if total is None:
-        raise FormatError("the files hold no counts")
+        raise FormatError("the files have no counts")
     return total
 
 
 def estimate(job: Job, counts: Counts) -> Any:
-    """Estimate candidates from counts, or discover them where the mechanism can; or a mean, or a distribution."""
+    """Estimate the frequencies of candidates or of discovered values, a mean, or a distribution."""
     mechanism, asked = counts.mechanism, _asked(job)
     if asked is not None and _numbered(mechanism):
         asked = [int(c) if str(c).lstrip("-").isdecimal() else c for c in asked]
     if isinstance(mechanism, (local.SquareWave, local.MeanResponse, local.MeanVector)):
         for name in ("candidates", "consistency"):
             if name in job.parameters:
-                expected = f"left out: {mechanism.NAME} is over numbers"
+                expected = f"left out: {mechanism.NAME} estimates numbers"
                 raise job.declared.wrong(name, job.parameters[name], expected, f"leaving {name} out")
         return mechanism.estimate(counts)
     if asked is None and hasattr(mechanism, "discover"):
@@ -293,7 +293,7 @@ def write_estimates(found: Any, output: Path) -> None:
 
 
 def estimate_figures(found: Any, output: Path | None, mechanism: Mechanism | None = None) -> dict[str, Any]:
-    """Return estimates as plain data; a number that is not finite, which JSON cannot write, is None."""
+    """Return estimates as plain data, with None for infinite numbers."""
     promised = {"epsilon": found.guarantee.to_dict()["epsilon"], "seeded": found.guarantee.seeded}
     file = None if output is None else str(output)
     if isinstance(found, local.MeanEstimate):
@@ -313,32 +313,29 @@ def estimate_figures(found: Any, output: Path | None, mechanism: Mechanism | Non
 
 
 def caveats(found: local.Estimate, mechanism: Mechanism | None) -> list[str]:
-    """Say in plain words what of some estimates may be noise, and what their values stand for."""
+    """Explain which estimates may be noise, and what placeholders mean."""
     marks, z = found.may_be_noise(), found.noise_cut()
     least = z * float(np.median(found.std_error)) if len(found) else 0.0
-    looked = f"{found.tried:,} values that the search tried" if found.tried else f"{len(found):,} values asked for"
+    looked = f"the {found.tried:,} values that the search tried" if found.tried else f"{len(found):,} values"
     lines = []
     if np.isfinite(least) and least > 0:
         lines.append(
-            f"Every count is an estimate. Of the {looked}, with a chance of about 5 % one that nobody holds gets more "
-            f"than {z:.1f} standard errors (about {least:,.0f}): 0.05 false hits are expected above that, any number "
-            "below."
+            f"Counts are estimates. With a probability of 5 %, one of {looked} exceeds {z:.1f} standard errors (about "
+            f"{least:,.0f}) although no one has it. Below this limit, any number of values may be noise."
         )
     if marks.any():
-        lines.append(
-            f"{int(marks.sum()):,} of {len(found):,} lie below it and may be noise: perhaps nobody holds them."
-        )
+        lines.append(f"{int(marks.sum()):,} of {len(found):,} values are below the limit: perhaps no one has them.")
     other, alphabet = getattr(mechanism, "other", None), getattr(mechanism, "alphabet", None)
     if other is not None and other not in (alphabet or "") and any(other in str(c) for c in found.candidates):
         lines.append(
-            f"{other!r} stands for every character that was not declared; what it was is not in the reports. Declare "
-            "it when they are made: --set alphabet=alphanumeric, digits, or the characters themselves."
+            f"{other!r} stands for every character that was not declared. To see others, declare them when reports are "
+            "made: --set alphabet=alphanumeric, digits, or the characters themselves."
         )
     return lines
 
 
 def spelling(mechanism: Mechanism) -> str:
-    """Say how a mechanism that finds values spells them; empty for others. Nothing of this depends on the values."""
+    """Describe how a mechanism that discovers values spells them; empty for others."""
     alphabet = getattr(mechanism, "alphabet", None)
     if alphabet is None:
         return ""
@@ -361,7 +358,7 @@ def _finite(value: Any) -> Any:
 
 
 def promise(mechanism: Mechanism, seeded: bool) -> dict[str, Any]:
-    """Return the facts of the promise as plain data."""
+    """Return the facts of the guarantee as plain data."""
     return {
         "mechanism": mechanism.to_dict(),
         "epsilon": mechanism.guarantee.to_dict()["epsilon"],

@@ -1,4 +1,4 @@
-"""What the jobs `synopsis` and `cluster` do: read a table once, release a synopsis of it, find centres in it."""
+"""The work of `synopsis` and `cluster`: release a synopsis of a table, find centres in it."""
 
 import math
 from pathlib import Path
@@ -26,7 +26,7 @@ def run(job: Job) -> JobResult:
 
 
 def check(job: Job) -> None:
-    """Refuse what no table can be released with."""
+    """Check everything but the data."""
     if "release" in job.outputs:
         try:
             check_ending(job.places()["release"])
@@ -45,7 +45,7 @@ def _estimator(job: Job) -> Any:
 
 
 def chosen_columns(job: Job) -> Any:
-    """Return the declared columns, or those that were asked for; whose rows they are stays known."""
+    """Return the declared columns, or the requested ones together with those that identify people."""
     domain = job.read_domain()
     if job.kind == "cluster" or "columns" not in job.parameters:
         return domain
@@ -97,7 +97,6 @@ def _cluster(job: Job) -> JobResult:
             passed = {k: v for k, v in given.items() if k in ("refine", "n_init", "scale", "max_clusters")}
             found = _found(made, job, given["n_clusters"], {**passed, "columns": made.domain.names})
         else:
-            # What k-means cost on the synopsis is not kept by the estimator, and nobody asks for it here.
             found = ClusterResult(
                 model.cluster_centers_, model.cluster_weights_, math.nan, made, model.note_, model.domain_.names,
                 std_errors=model.cluster_std_errors_, may_be_noise=model.cluster_may_be_noise_,
@@ -112,12 +111,12 @@ def _cluster(job: Job) -> JobResult:
 
 
 def _found(made: Synopsis, job: Job, n_clusters: int | str, given: dict[str, Any]) -> ClusterResult:
-    """Find clusters in a synopsis, by the algorithm that is asked for."""
+    """Find clusters in a synopsis with the requested algorithm."""
     stage("clusters")
     algorithm = job.parameters.get("algorithm", "k-means")
     if algorithm == "k-means":
         return cluster_synopsis(made, n_clusters, **given)
-    if algorithm == "density":  # it finds the number itself
+    if algorithm == "density":
         given = {name: value for name, value in given.items() if name != "max_clusters"}
         hills: ClusterResult = clustering.DensityClusters(**given).fit(made).clusters_
         return hills
@@ -128,7 +127,7 @@ def _found(made: Synopsis, job: Job, n_clusters: int | str, given: dict[str, Any
 
 
 def figures(made: Synopsis, output: Path) -> dict[str, Any]:
-    """Return what the release is, as plain data."""
+    """Return facts about the release as plain data."""
     return {
         "file": str(output),
         "leaves": made.n_leaves,
@@ -146,7 +145,7 @@ def figures(made: Synopsis, output: Path) -> dict[str, Any]:
 
 
 def summary(made: Synopsis) -> str:
-    """Return the same in a sentence."""
+    """Describe the release in a sentence."""
     text = f"{made.n_leaves:,} boxes" if made.lifted is None else f"{made.n_leaves:,} groups of rows"
     if made.hidden is not None:
         text += f" that survived out of {made.hidden.n_cells:,} (noisy count above {made.hidden.cutoff:,})"
@@ -157,33 +156,33 @@ def summary(made: Synopsis) -> str:
 
 
 def unlisted_rows(made: Synopsis) -> str:
-    """Return what there is to know about rows in cells that are not listed; nothing if all cells are."""
+    """Describe the rows in unlisted cells; empty if all cells are listed."""
     elsewhere = made.unlisted
     if made.hidden is None or elsewhere is None:
         return ""
     text = (
         f"About {elsewhere.value:,.0f} of them (standard error {elsewhere.std_error:,.1f}) are in cells that are not "
-        f"listed, because their noisy counts are {made.hidden.cutoff:,} or less; the boxes hold the rest."
+        f"listed, because their noisy counts are {made.hidden.cutoff:,} or less."
     )
     if (empty := made.hidden.noise_alone) >= 1:
-        text += f" Up to about {empty:,.0f} of the boxes may be noise alone."
+        text += f" Up to about {empty:,.0f} of the listed cells may be only noise."
     return text
 
 
 def ledger_rows(guarantee: Guarantee) -> list[tuple[str, str, str]]:
-    """Return the ledger's lines for a table: step, composition, cost."""
+    """Return the lines of the ledger: step, composition, cost."""
     lines = [(depth, line) for top in guarantee.ledger for depth, line in top.walk()]
     body = [("  " * depth + line.label, str(line.kind), f"{float(line.amount):.6g}") for depth, line in lines]
     return [*body, ("spent", "", f"{float(guarantee.spent):.6g}")]
 
 
 def write_centers(made: Synopsis, found: ClusterResult, output: Path | None) -> pa.Table:
-    """Return the centres as a table, and write it if a place is named."""
+    """Return the centres as a table, and write it if ``output`` is given."""
     columns: dict[str, Any] = {name: _places(made, found, name) for name in found.columns}
     for name, shares in found.categories.items():
         column = made.domain.column(name)
         if shares is None or not isinstance(column, Categorical):
-            columns[name] = ["not known"] * len(found.centers)
+            columns[name] = ["unknown"] * len(found.centers)
         else:
             columns[name] = [described(column, row) for row in shares]
     errors = np.full(len(found.centers), np.nan) if found.std_errors is None else found.std_errors
@@ -198,18 +197,18 @@ def write_centers(made: Synopsis, found: ClusterResult, output: Path | None) -> 
 
 
 def _places(made: Synopsis, found: ClusterResult, name: str) -> list[Any]:
-    """Return the coordinates of the centres in one column; of a category that was asked for the one at the centre."""
+    """Return the coordinates of the centres in one column."""
     return place_texts(made.domain.column(name), found.centers[:, found.columns.index(name)])
 
 
 def weighed(made: Synopsis, found: ClusterResult) -> str:
-    """Say how many rows the clusters stand for, and of how many; never one number in place of the other."""
+    """Describe the number of rows in the clusters and in total."""
     held = float(found.weights.sum())
     rows = max(made.total, 0.0)
     centers = counted(len(found.centers), "centre")
     if abs(held - rows) < 1:
         return f"{centers}, about {rows:,.0f} rows"
-    return f"{centers}, holding {held:,.0f} of about {rows:,.0f} rows"
+    return f"{centers}, with {held:,.0f} of about {rows:,.0f} rows"
 
 
 def cluster_figures(made: Synopsis, found: ClusterResult, output: Path | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the job `synthesize` does: measure marginals, fit their model, write its rows and what they were made from."""
+"""The work of `synthesize`: measure marginals, fit a model, write its rows and the synopsis."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +36,7 @@ def run(job: Job) -> JobResult:
 
 
 def check(job: Job) -> None:
-    """Refuse what no table can be released with."""
+    """Check everything but the data."""
     named = _named(job)
     check_target(named.places()["table"], promised=True)
     check_escapes(named.places()["table"], chosen_columns(job), _escapes(job))
@@ -52,7 +52,7 @@ def check(job: Job) -> None:
 
 
 def known(made: Synopsis) -> dict[str, Any]:
-    """Return what was measured together, as plain data."""
+    """Return which columns were measured together."""
     assert made.measured is not None
     names = made.domain.names
     together = [[names[c] for c in m.columns] for m in made.measured.measured if len(m.columns) > 1]
@@ -60,7 +60,7 @@ def known(made: Synopsis) -> dict[str, Any]:
 
 
 def _named(job: Job) -> Job:
-    """Return the job with a place for the synopsis: beside the rows unless it was named."""
+    """Return the job with a file for the synopsis, by default next to the rows."""
     if "release" in job.outputs:
         return job
     table = Path(job.outputs["table"])

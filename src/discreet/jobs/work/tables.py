@@ -1,4 +1,4 @@
-"""What the jobs `anonymize` and `risk` do."""
+"""The work of `anonymize` and `risk`."""
 
 import ast
 from collections.abc import Iterator
@@ -18,17 +18,17 @@ from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.charging import charged, checkable, repeated, standing
 from discreet.jobs.work.pages import finish
 
-#: What is said about the release, not about the groups.
+#: Options of the release, not of the groups.
 _OF_RELEASE = ("output", "order", "previous", "history")
 
 
 def run(job: Job) -> JobResult:
-    """Release a table in which people hide, or measure how well they do."""
+    """Release an anonymous table, or measure the risk of a table."""
     return _risk(job) if job.kind == "risk" else _anonymize(job)
 
 
 def check(job: Job) -> None:
-    """Refuse what no table can be released with: files, roles and rules, without a row."""
+    """Check everything but the data."""
     if job.kind == "risk":
         _asked(job)
     else:
@@ -56,7 +56,7 @@ def _model(job: Job) -> Any:
 
 
 def _domain(job: Job) -> Domain:
-    """Return the declared columns, with thresholds that are given on top of the schema's."""
+    """Return the declared columns with top and bottom coding."""
     domain: Domain = job.read_domain()
     declared: dict[str, dict[str, Any]] | None = None
     for side in ("bottom", "top"):
@@ -76,7 +76,7 @@ def _domain(job: Job) -> Domain:
 
 
 def _about_column(job: Job, error: InvalidArgument) -> InvalidArgument:
-    """Return what is wrong with a threshold as an error about the option: a schema alone was accepted before."""
+    """Return an error about a column as one about top or bottom coding."""
     side, of, column = error.name.partition(" of column ")
     value = error.fix.removeprefix(f'"{side}": ')
     if side not in ("bottom", "top") or value == error.fix:
@@ -89,11 +89,11 @@ def _limit(given: Any) -> Any:
     try:
         return given if isinstance(given, int) else float(given)
     except ValueError:
-        return given  # the column says what is wrong with it
+        return given  # the column reports it
 
 
 def _check_model(job: Job, model: Any) -> None:
-    """Check an estimator against the declared columns, and that there is somebody to follow."""
+    """Check an estimator with the declared columns, and that people can be followed if needed."""
     model.check()
     named = {**job.outputs, **job.parameters}
     followed = next((name for name in ("record", "history", "previous") if name in named), None)
@@ -179,9 +179,9 @@ def _written_with(record: Path) -> Iterator[None]:
 
 
 def _draw(job: Job, target: Path) -> JobResult:
-    """Release drawn rows, whose price the account pays that is named; or hand out what it has paid for already.
+    """Release sampled rows and charge the account, or return an earlier release of the same job.
 
-    Of the other rows nobody learns anything, not even how many there were.
+    Nothing is revealed about the other rows, not even their number.
     """
     check(job)
     earlier = repeated(job)
@@ -200,7 +200,7 @@ def _draw(job: Job, target: Path) -> JobResult:
 
 
 def _anonymize_large(job: Job, model: Any, target: Path, settings: dict[str, Any]) -> JobResult:
-    """Do the same with a table that is not to be held in memory."""
+    """Anonymize a table that does not fit in memory."""
     form = "bounds" if job.parameters.get("bounds") else "text"
     release = model.fit(job.read_table()).transform_file(
         job.read_table(), target, form=form, escape_formulas=_escapes(job), **settings
@@ -215,27 +215,27 @@ def _anonymize_large(job: Job, model: Any, target: Path, settings: dict[str, Any
 
 
 def _given_away(release: Any, table: Any, quasi: list[str]) -> dict[str, float]:
-    """Return the share of rows whose group has but one value of a sensitive column; columns without any left out."""
+    """Return the share of rows in groups with a single value of a sensitive column, if there are any."""
     facts = release.guarantee.parameters
     secret = list(facts["reached"].get("l", ()))
-    if not secret or not len(release) or facts["output"] == "sample":  # a drawn row is nobody's
+    if not secret or not len(release) or facts["output"] == "sample":
         return {}
     found = anonymity.risk(table, quasi, secret).sensitive
     return {name: each.homogeneous for name, each in found.items() if each.homogeneous > 0}
 
 
 def _promised(job: Job) -> dict[str, list[str]]:
-    """Return the columns that the promise beside a released table names; nothing without one."""
+    """Return the columns named by the guarantee next to a released table, if there is one."""
     try:
         facts = Guarantee.from_json(promise_place(job.table(job.data)).read_text(encoding="utf-8")).parameters
         quasi, secret = list(facts["quasi_identifiers"]), list(facts.get("reached", {}).get("l", ()))
     except (DiscreetError, OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}  # `with_promise` says what is wrong with it
+        return {}  # `with_promise` reports it
     return {"quasi_identifiers": quasi, **({"sensitive": secret} if secret else {})}
 
 
 def _asked(job: Job) -> dict[str, Any]:
-    """Return which columns a table is measured by: those that are named, and else those of the schema's roles."""
+    """Return the columns for the measures: the named ones, otherwise those with roles in the schema."""
     given = job.declared.arguments(job.parameters)
     if job.schema is not None:
         of_role: dict[str, list[str]] = {}
@@ -246,10 +246,12 @@ def _asked(job: Job) -> dict[str, Any]:
             if argument not in given and (found := [name for name in of_role.get(role, ()) if name not in named]):
                 given[argument] = found
         people = [] if "person" in given else [name for name in of_role.get("person", ()) if name not in named]
-        if len(people) > 1:  # counting rows instead would find more people than there are
+        if len(people) > 1:
             listed = ", ".join(map(repr, people))
             raise job.declared.refused(
-                lambda say: f"columns {listed} are all declared person; one can be; try {say('person', people[0])}"
+                lambda say: (
+                    f"columns {listed} are all declared person; only one can be; try {say('person', people[0])}"
+                )
             )
         if people:
             given["person"] = people[0]
@@ -262,7 +264,7 @@ def _asked(job: Job) -> dict[str, Any]:
 
 
 def _written(name: str, names: Any) -> list[str]:
-    """Return the columns that hold a quasi-identifier: itself, or the bounds of its groups."""
+    """Return the columns of a quasi-identifier: itself, or the bounds of its groups."""
     bounds = [each for each in (f"{name}_lower", f"{name}_upper", f"{name}_set") if each in names]
     return bounds if bounds and name not in names else [name]
 
@@ -275,7 +277,7 @@ def _risk(job: Job) -> JobResult:
         given["population"] = engines.open(job.table(given["population"]), dialect=dialect)
     table = engines.open(job.table(job.data), dialect=dialect)
     if "person" not in job.parameters and given.get("person") not in table.names:
-        given.pop("person", None)  # of a release: whose rows they are is not in it
+        given.pop("person", None)  # a release has no person column
     named = [each for name in given["quasi_identifiers"] for each in _written(name, table.names)]
     report = anonymity.risk(table, **{**given, "quasi_identifiers": named})
     if "qi" not in job.parameters:
