@@ -179,17 +179,19 @@ def test_the_sum_of_losses_is_shown_beside_the_limit_with_its_condition(folder: 
 def test_a_release_that_was_paid_for_is_not_written_over_unless_that_is_said(folder: Path) -> None:
     discreet(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
     held = Path("s.parquet").read_bytes()
-    with pytest.raises(DataSourceError, match=r"--output s.parquet: .* could not be made again; try --output s-2.parquet, or"):
+    with pytest.raises(
+        DataSourceError, match=r"--output s.parquet: .* could not be made again; try --output s-2.parquet, or"
+    ):
         discreet(*RELEASE, "--epsilon", "0.5", "-o", "s.parquet")
     # Nor by a job that charges nothing, whatever it is for; nor by a job file.
     plain = RELEASE[:-2]
     with pytest.raises(DataSourceError, match=r"or --overwrite$"):
         discreet(*plain, "--epsilon", "1", "-o", "s.parquet")
-    with pytest.raises(DataSourceError, match="is there already"):
+    with pytest.raises(DataSourceError, match="could not be made again"):
         discreet("anonymize", "people.csv", "--schema", "schema.toml", "--k", "5", "-o", "s.parquet")
-    with pytest.raises(DataSourceError, match="is there already"):
+    with pytest.raises(DataSourceError, match="could not be made again"):
         discreet("cluster", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "-k", "2", "-o", "s.parquet")
-    with pytest.raises(DataSourceError, match="is there already"):
+    with pytest.raises(DataSourceError, match="could not be made again"):
         discreet(
             "synthesize",
             "people.csv",

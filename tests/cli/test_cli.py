@@ -23,7 +23,7 @@ def test_the_demo_tells_its_story_and_writes_its_files(tmp_path: Path) -> None:
         "Guarantee",
         "1-differential privacy",
         "Ledger",
-        "times that of plain k-means",
+        "times that of k-means without privacy",
         "The files",
     ):
         assert words in out.output

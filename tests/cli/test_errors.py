@@ -430,7 +430,12 @@ JOBS = [
         'epsilon = 1\nmethod = "tree"\nrule = "eugkm"',
         'rule can only be used with method = "grid"',
     ),
-    ("synopsis", "epsilon = 1", 'epsilon = 1\nmethod = "tree"\nmax_depth = 99', "max_depth must be 'auto' or a whole number"),
+    (
+        "synopsis",
+        "epsilon = 1",
+        'epsilon = 1\nmethod = "tree"\nmax_depth = 99',
+        "max_depth must be 'auto' or a whole number",
+    ),
     ("synopsis", "epsilon = 1", "epsilon = 1\nn_clusters = 0", "n_clusters must be a whole number"),
     ("synopsis", "epsilon = 1", "epsilon = 1\nrows = -3", "rows must be a public number"),
     ("synopsis", "epsilon = 1", "epsilon = 1\nseed = -3", "must be a whole number"),

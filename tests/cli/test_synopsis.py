@@ -47,7 +47,7 @@ def release(folder: Path, *options: object, name: str = "s.parquet") -> str:
 
 def test_from_a_table_to_centres(folder: Path) -> None:
     told = release(folder, "--epsilon", 1)
-    for words in ("Guarantee", "1-differential privacy", "Ledger", "number of rows", "The file."):
+    for words in ("Guarantee", "1-differential privacy", "Ledger", "number of rows", "File "):
         assert words in told
     assert "Do not publish" not in told
     s = Synopsis.load(folder / "s.parquet")

@@ -1,7 +1,7 @@
-"""An option of a job as a field of a form, and back: types, bounds, defaults and words come from its one declaration.
+"""Options of jobs as fields of forms: types, bounds, defaults and texts come from the declarations.
 
-A fault says what is wrong in the language of the page where that follows from the declaration; what only the library
-knows is said in its own words, with options called as the page calls them (`Page`).
+Errors that follow from a declaration are in the language of the page. Errors of the library are in English, with the
+labels of the page (`Page`).
 """
 
 from __future__ import annotations
@@ -91,21 +91,19 @@ def field(kind: Kind, option: Option, t: T, given: Mapping[str, Any], typed: Map
 
 
 def label(kind: Kind, option: Option, t: T) -> str:
-    """Return what an option is called on a page."""
-    key = _key(kind, option, "")
-    return t(key) if key in words.catalogue() else option.name.replace("_", " ")
+    """Return the label of an option."""
+    return _texts(kind.name, option, t)[0]
 
 
 def help_of(kind: Kind, option: Option, t: T) -> str:
-    """Return what an option means, as a sentence."""
-    key = _key(kind, option, "_help")
-    text = t(key) if key in words.catalogue() else option.help  # a test refuses an option without words
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "…")) else ".")
+    """Return the help of an option."""
+    return _texts(kind.name, option, t)[1]
 
 
-def _key(kind: Kind, option: Option, end: str) -> str:
-    own = f"options.{option.name}_{kind.name}{end}"
-    return own if own in words.catalogue() else f"options.{option.name}{end}"
+def _texts(kind: str, option: Option, t: T) -> tuple[str, str]:
+    translated = words.options(t.language)  # type: ignore[attr-defined]
+    own = translated.get(f"{option.name}_{kind}") or translated.get(option.name)
+    return own or (option.title, option.help)
 
 
 def write(option: Option, value: Any) -> str:
@@ -218,8 +216,7 @@ class Page:
 
     def name(self, option: Option) -> str:
         """Return the label of a field."""
-        found = f"options.{option.name}"
-        return self.t("forms.quoted", text=self.t(found) if found in words.catalogue() else option.name)
+        return self.t("forms.quoted", text=_texts("", option, self.t)[0])
 
     def given(self, option: Option, value: Any) -> str:
         """Return what to do to give a value."""

@@ -1,10 +1,11 @@
-"""Every word that the studio shows, in one catalogue: `catalogue/*.toml`, one file per screen, languages side by side.
+"""All texts of the studio: `catalogue/*.toml`, one file per screen, both languages in each.
 
     [title]
     en = "Columns"
     de = "Spalten"
 
-A text may hold ``{names}``, which are filled in when it is shown; Jinja2 escapes the whole.
+A text may contain ``{names}`` for values; Jinja2 escapes the result. Options are an exception: their English texts are
+those of their declarations, and `options.de.toml` has the German ones.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def catalogue() -> dict[str, dict[str, str]]:
     """Return all texts by ``file.name`` and language."""
     found: dict[str, dict[str, str]] = {}
     for place in sorted(files("discreet.studio").joinpath("catalogue").iterdir(), key=lambda p: p.name):
-        if place.name.endswith(".toml"):
+        if place.name.endswith(".toml") and not place.name.startswith("options."):
             screen = place.name.removesuffix(".toml")
             for name, said in tomllib.loads(place.read_text(encoding="utf-8")).items():
                 found[f"{screen}.{name}"] = said
@@ -47,7 +48,16 @@ def speaker(language: str) -> Callable[..., str]:
         text = catalogue()[key][language]
         return text.format(**values) if values else text
 
+    t.language = language  # type: ignore[attr-defined]
     return t
+
+
+@cache
+def options(language: str) -> dict[str, tuple[str, str]]:
+    """Return labels and help texts of options by name: translations of the English ones, which are declared."""
+    place = files("discreet.studio").joinpath("catalogue", f"options.{language}.toml")
+    found = tomllib.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
+    return {name: (label, help) for name, (label, help) in found.items()}
 
 
 class Terms:

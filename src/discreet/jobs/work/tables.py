@@ -249,9 +249,7 @@ def _asked(job: Job) -> dict[str, Any]:
         if len(people) > 1:
             listed = ", ".join(map(repr, people))
             raise job.declared.refused(
-                lambda say: (
-                    f"columns {listed} are all declared person; only one can be; try {say('person', people[0])}"
-                )
+                lambda say: f"columns {listed} are all declared person; only one can be; try {say('person', people[0])}"
             )
         if people:
             given["person"] = people[0]
