@@ -90,9 +90,9 @@ def test_what_cannot_be_used_is_said_in_the_language_of_the_page(goal: str, name
 def test_an_error_about_two_options_calls_them_as_the_page_does() -> None:
     kind = KINDS["synopsis"]
     error = kind.wrong("rule", 8, lambda say: f"used with {say('method', 'grid')}", ("method", "grid"))
-    assert forms.said(error, EN) == "“Size of the grid” can only be used with “Method”: grid; try “Method”: grid"
+    assert forms.said(error, EN) == "“Rule” can only be used with “Method”: grid; try “Method”: grid"
     flag = kind.wrong("fresh", 1, "true or false")
-    assert "„Noch einmal ausgeben“ ankreuzen" in forms.said(flag, DE)
+    assert "„Erneut freigeben“ ankreuzen" in forms.said(flag, DE)
 
 
 def test_a_number_is_never_written_so_that_it_is_asked_back() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.jobs import Job
+from discreet.jobs.kinds import KINDS
 from discreet.planning import outlook
 from discreet.studio import words
 from discreet.studio.forecast import forecast, known
@@ -160,8 +161,8 @@ def test_a_page_is_drawn_again_without_being_kept(client: Browser, tmp_path: Pat
         ("synopsis", {"epsilon": "50"}, "epsilon", "promises next to nothing"),
         ("synopsis", {"rho": "0.1", "epsilon": "1"}, "epsilon", "“Budget ρ”: 0.1"),
         ("synopsis", {"epsilon": ""}, "epsilon", "must be filled in"),
-        ("perturb", {"radius": ""}, "radius", "“Radius”"),
-        ("anonymize", {"form": "sample", "bounds": "yes"}, "bounds", "“What is written”: interval"),
+        ("perturb", {"radius": ""}, "radius", "must be filled in"),
+        ("anonymize", {"form": "sample", "bounds": "yes"}, "bounds", "“Form”: interval"),
         ("synopsis", {"about_rows": "many"}, "about_rows", "whole number"),
     ],
 )
@@ -303,7 +304,7 @@ def test_columns_without_a_role_lead_to_columns_and_not_to_being_passed_on_raw(c
     assert told
     assert "income" in told[1]
     assert f'href="/p/{project.id}/columns"' in told[1]
-    assert words.speaker("en")("options.keep") not in told[1]
+    assert KINDS["anonymize"].option("keep").title not in told[1]
     refused = client.post(f"/p/{project.id}/plan", data={"k": "10", "keep": "born"})
     assert refused.status_code == 422
     assert "born: not among the declared columns" in refused.text

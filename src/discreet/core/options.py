@@ -371,16 +371,18 @@ DOMAIN: Any = option(
     required=True,
 )
 EPSILON: Any = option(
-    default=1.0, takes="budget", example=1.0, help="Total privacy budget: smaller is more private and less accurate.",
+    default=1.0, takes="budget", example=1.0, label="Privacy budget ε",
+    help="Total privacy budget: smaller is more private and less accurate.",
     details="``math.inf`` adds no noise and gives no privacy.",
 )  # fmt: skip
 DELTA: Any = option(
-    default=None, takes="number", above=0, below=1, example=1e-6,
+    default=None, takes="number", above=0, below=1, example=1e-6, label="Probability δ",
     help="Probability that the privacy loss exceeds ε.",
     details="If given, Gaussian noise is used where it is more accurate.",
 )  # fmt: skip
 RHO: Any = option(
-    default=None, takes="number", above=0, example=0.1, help="Budget in zero-concentrated DP, instead of epsilon.",
+    default=None, takes="number", above=0, example=0.1, label="Budget ρ",
+    help="Budget in zero-concentrated DP, instead of epsilon.",
     details="Needs ``delta``, at which its ε is stated.",
 )  # fmt: skip
 LEDGER: Any = option(
@@ -392,7 +394,7 @@ RANDOM_STATE: Any = option(
     details="An int or a Generator repeats a run and marks the guarantee as seeded.",
 )  # fmt: skip
 N_ROWS: Any = option(
-    default=None, takes=("whole", "number"), above=0, example=10_000, job="rows",
+    default=None, takes=("whole", "number"), above=0, example=10_000, job="rows", label="Public number of rows",
     help="Number of rows, if it is public.", details="Otherwise ``size_share`` of the budget estimates it.",
     expected="a public number of rows, positive and finite",
 )  # fmt: skip

@@ -293,8 +293,10 @@ def _for_jobs(each: Option, name: str, own: Option | None) -> Option:
     made: dict[str, Any] = {"name": name, "arguments": (each.name,), "objects": False}
     if each.takes == ("budget",) and each.default is not None:
         made |= {"default": None, "example": each.default, "required": True}
+    elif each.default is False:  # a flag that is not given is off
+        made |= {"default": None, "example": True}
     elif each.example is None:
-        made["example"] = True if isinstance(each.default, bool) else each.default
+        made["example"] = each.default
     if own is not None:
         plain = Option("")
         stated = {part.name: getattr(own, part.name) for part in fields(Option) if part.name != "name"}

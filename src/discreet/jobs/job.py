@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -254,6 +254,12 @@ class Job:
         """Return a path of the job; relative paths start at its folder."""
         return self.folder / Path(path).expanduser()
 
+    def with_output(self, name: str, path: str) -> Job:
+        """Return the job with another output, and with the schema as it was parsed."""
+        made = replace(self, outputs={**self.outputs, name: path})
+        made.__dict__["_domain"] = self.read_domain()
+        return made
+
     def places(self) -> dict[str, Path]:
         """Return the paths of the outputs."""
         return {name: self.place(path) for name, path in self.outputs.items()}
@@ -287,8 +293,14 @@ class Job:
         return None if self.schema is None else self.schema.source
 
     def read_table(self) -> Any:
-        """Return the path or address of the table."""
-        return self.table(self.data)
+        """Return the table, opened once; no row is read yet."""
+        return self._source
+
+    @cached_property
+    def _source(self) -> Any:
+        from discreet import engines
+
+        return engines.open(self.table(self.data), dialect=self.read_domain().source)
 
     def table(self, path: str) -> str:
         """Return a table of the job, a path or an address, ready to open."""

@@ -1,6 +1,5 @@
 """The work of `synthesize`: measure marginals, fit a model, write its rows and the synopsis."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,7 @@ from discreet.synopses.artifact import check_ending
 
 def run(job: Job) -> JobResult:
     """Release rows and synopsis."""
-    check(job)
-    job = _named(job)
+    job = check(job)
     places = job.places()
     earlier = repeated(job)
     made: Synopsis = _estimator(job).fit(job.read_table()).synopsis_ if earlier is None else earlier
@@ -35,20 +33,22 @@ def run(job: Job) -> JobResult:
     return finish(job, made.guarantee, files, {**told, **standing(job, made, earlier is not None)}, made)
 
 
-def check(job: Job) -> None:
-    """Check everything but the data."""
-    named = _named(job)
-    check_target(named.places()["table"], promised=True)
-    check_escapes(named.places()["table"], chosen_columns(job), _escapes(job))
-    check_paid(named)
+def check(job: Job) -> Job:
+    """Check everything but the data; return the job with a file for the synopsis, by default next to the rows."""
+    if "release" not in job.outputs:
+        table = Path(job.outputs["table"])
+        job = job.with_output("release", str(table.with_name(f"{table.stem}.synopsis.parquet")))
+    check_target(job.places()["table"], promised=True)
+    check_escapes(job.places()["table"], chosen_columns(job), _escapes(job))
+    check_paid(job)
     try:
-        check_ending(named.places()["release"])
+        check_ending(job.places()["release"])
     except InvalidArgument as error:
-        path = Path(named.outputs["release"])
-        raise job.declared.wrong(
-            "release", str(path), error.expected, ("release", str(path.with_suffix(".parquet")))
-        ) from None
-    checkable(named, _estimator(job)).check()
+        path = Path(job.outputs["release"])
+        fix = ("release", str(path.with_suffix(".parquet")))
+        raise job.declared.wrong("release", str(path), error.expected, fix) from None
+    checkable(job, _estimator(job)).check()
+    return job
 
 
 def known(made: Synopsis) -> dict[str, Any]:
@@ -57,14 +57,6 @@ def known(made: Synopsis) -> dict[str, Any]:
     names = made.domain.names
     together = [[names[c] for c in m.columns] for m in made.measured.measured if len(m.columns) > 1]
     return {"measured": together}
-
-
-def _named(job: Job) -> Job:
-    """Return the job with a file for the synopsis, by default next to the rows."""
-    if "release" in job.outputs:
-        return job
-    table = Path(job.outputs["table"])
-    return replace(job, outputs={**job.outputs, "release": str(table.with_name(f"{table.stem}.synopsis.parquet"))})
 
 
 def _escapes(job: Job) -> bool:
