@@ -21,11 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discreet.core.arrays import IntArray
-from discreet.core.budget.prices import Epsilon, Rho
-from discreet.core.domain import Domain
-from discreet.core.html import EstimatorHtml
-from discreet.core.options import (
+from discreet.core import (
     DELTA,
     DOMAIN,
     EPSILON,
@@ -36,9 +32,13 @@ from discreet.core.options import (
     RHO,
     SIZE_SHARE,
     Declared,
+    Domain,
+    EstimatorHtml,
+    IntArray,
     option,
 )
-from discreet.engines.passes.trees import RowCells
+from discreet.core.budget import Epsilon, Rho
+from discreet.engines.passes import RowCells
 from discreet.mechanisms import Gate
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
