@@ -51,7 +51,7 @@ def many_dimensions() -> str:
             f" MNIST: {ours[0]['seeds']} seeds, against the best of {plain['starts']} starts; the share of images with "
             f"their cluster's commonest digit is {told} (pure, with a δ), and {plain['label_accuracy']:.2f} without."
         )
-    words = textwrap.fill(words, width=130)
+    words = textwrap.fill(words, width=100)
     heads = ["table", "ε = 0.5", "ε = 1", "ε = 0.5, δ = 10⁻⁶", "ε = 1, δ = 10⁻⁶"]
     return "\n".join([table(heads, rows), words + "\n"])
 
@@ -99,7 +99,7 @@ def many_published() -> str:
     words += f" ({'; '.join(worse)})" if worse else ""
     words += f", and within it in {len(rising)}: {'; '.join(rising)}." if rising else "."
     heads = ["table", "ε = 0.2", "ε = 0.5", "ε = 1", "ε = 1, δ = 10⁻⁶"]
-    return "\n".join([table(heads, rows), textwrap.fill(words, width=130) + "\n"])
+    return "\n".join([table(heads, rows), textwrap.fill(words, width=100) + "\n"])
 
 
 def _cost(row: dict[str, Any]) -> str:

@@ -56,7 +56,7 @@ def accuracy_summary() -> str:
         f"methods measured (itself, our `DPLloyd` and the peers above) in {100 * share:.0f} % of them, and its error "
         f"is {mean:.3f} times that of the best peer (geometric mean). Where it is not: {where}."
     )
-    return textwrap.fill(words, width=130) + "\n"
+    return textwrap.fill(words, width=100) + "\n"
 
 
 def coverage() -> str:
@@ -93,8 +93,8 @@ def coverage() -> str:
         f"{least['table']}, {least['release']})."
     )
     heads = ["table", "covered", "grid: covered, width", "tree: covered, width"]
-    parts = [textwrap.fill(words, width=130) + "\n", table(heads, rows)]
-    return "\n".join([*parts, textwrap.fill(more, width=130) + "\n"])
+    parts = [textwrap.fill(words, width=100) + "\n", table(heads, rows)]
+    return "\n".join([*parts, textwrap.fill(more, width=100) + "\n"])
 
 
 def _ratio(row: dict[str, Any]) -> str:
