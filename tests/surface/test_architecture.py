@@ -19,7 +19,7 @@ def test_the_drawing_shows_the_rooms_that_are_there():
 
 
 def test_the_drawing_names_every_inner_room():
-    lines = dict(re.findall(r"^  (\w+)/ +(.*)$", MAP, re.MULTILINE))
+    lines = dict(re.findall(r"^  (\w+)/ +(.*(?:\n {15}.*)*)$", MAP, re.MULTILINE))
     absent = [
         f"{room.name}/{folder.name}"
         for room in _folders(SOURCE)
