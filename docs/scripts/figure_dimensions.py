@@ -87,9 +87,9 @@ def many_published() -> str:
     absent = [f"{t} ({d})" for name, (t, d, _) in PUBLISHED.items() if "diffprivlib" not in found[name][1.0, 0.0]]
     words = f"Seeds: {runs} (below five, no interval)"
     words += f"; diffprivlib was not run to its end on {', '.join(absent)}" if absent else ""
-    words += ". `PrivateKMeans` has the lowest mean of those measured in "
+    words += ". `PrivateKMeans` has the lowest measured mean in "
     words += f"{n_settings - len(behind)} of {n_settings} settings"
-    words += f"; it has not on {'; '.join(behind)}." if behind else "."
+    words += f"; the exceptions: {'; '.join(behind)}." if behind else "."
     dims = [f[m] for name, costs in found.items() if name.startswith("dim") for f in costs.values() for m in f]
     words += f" {sum(f['missed'] for f in dims)} of {sum(f['seeds'] for f in dims)} fits of Dim, by any method, missed "
     words += "a cluster."

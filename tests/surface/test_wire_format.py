@@ -20,7 +20,7 @@ PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("wire-form
 
 
 def vectors(name: str) -> Any:
-    found = re.search(rf"```json vectors {name}\n(.*?)```", PAGE, re.S)
+    found = re.search(rf"```json title=\"vectors: {name}\"\n(.*?)```", PAGE, re.S)
     assert found is not None
     return json.loads(found.group(1))
 

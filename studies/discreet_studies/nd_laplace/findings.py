@@ -218,7 +218,7 @@ def _hypotheses(results: Results, section: str) -> Iterator[Finding]:
         figure = "H1, leakage grows with columns: best advantage at level 1, 10 columns less 2"
         yield Finding(figure, None, change, None, _said(change.mean > 0), note, section)
     for by, size in (("rate", 9.0), ("rate", 27.0), ("total", 40.0), ("total", 160.0)):
-        own = {"part": "attack", "set": "min_people", "by": by, "size": size}
+        own = {"part": "attack", "set": "crowd", "by": by, "size": size}
         change = results.difference("advantage", {**own, "columns": 9}, {**own, "columns": 2})
         if change.runs:
             good = change.low > 0
@@ -274,7 +274,7 @@ def _forests(results: Results) -> Iterator[Finding]:
             half = (measured.high - measured.low) / 2 + 1.96 * published.FOREST_DEVIATION / math.sqrt(20)
             good = abs(value - measured.mean) <= half
             reason = "shown as raw rows, as people have them, members cannot be told by this attack"
-            best = results.estimate("advantage", part="attack", set="min_people", columns=2, by="rate", size=epsilon)
+            best = results.estimate("advantage", part="attack", set="crowd", columns=2, by="rate", size=epsilon)
             best_or_none = best if best.runs else None
             figure = f"advantage, ε = {epsilon:g}"
             yield Finding(figure, value, measured, best_or_none, _said(good), "" if good else reason, section)
