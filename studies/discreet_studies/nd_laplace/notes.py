@@ -106,7 +106,7 @@ def _law(results: Results) -> list[str]:
         bound = results.estimate("bound", part="law", level=level, columns=1).mean
         rows.append([f"{level:g}", number(bound), *(number(x) for x in found)])
     head = ["ε times distance", "what ε allows", "1 column", *(f"{n} columns" for n in (2, 3, 5, 7, 10))]
-    words = "Largest advantage of any attacker who must tell two records apart (true less false positives), exactly:"
+    words = "Largest advantage of any attacker who must distinguish two records (true minus false positives), exactly:"
     return ["## How well two records can be told apart", words, table_of(head, rows)] if rows else []
 
 
