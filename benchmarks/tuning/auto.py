@@ -59,7 +59,7 @@ from discreet.clustering.central import auto, private_kmeans
 from discreet.clustering.central import mixture as _mixture
 from discreet.evaluation import nicv
 from discreet.synopses import Synopsis, refine
-from discreet.synopses.grid.rules import rugnik_root
+from discreet.synopses.boxes.grid.rules import rugnik_root
 from discreet.synopses.opening import open_release
 
 Centers = Iterator[tuple[str, np.ndarray]]

@@ -27,10 +27,10 @@ from discreet.errors import InvalidArgument
 from discreet.metric.points import IsotropicLaw
 from discreet.noise import DiscreteLaplace
 from discreet.synopses import AUTO_ROWS, count_variance
-from discreet.synopses.grid import rules
+from discreet.synopses.boxes.grid import rules
+from discreet.synopses.boxes.tree import LevelBudgets as Division
+from discreet.synopses.boxes.tree import TreeSettings
 from discreet.synopses.marginals import PURE_SCORES, PURE_SINGLE, SCORES, SINGLE
-from discreet.synopses.tree import LevelBudgets as Division
-from discreet.synopses.tree import TreeSettings
 
 __all__ = ["Expectation", "Outlook", "RowBound", "outlook"]
 

@@ -22,8 +22,8 @@ import discreet as dc
 from discreet.errors import FormatError
 from discreet.mechanisms import gate
 from discreet.synopses import Synopsis
-from discreet.synopses.grid import adaptive, estimator
-from discreet.synopses.grid.rules import rugnik
+from discreet.synopses.boxes.grid import adaptive, estimator
+from discreet.synopses.boxes.grid.rules import rugnik
 from enumeration import worst_loss
 
 

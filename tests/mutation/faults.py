@@ -30,12 +30,12 @@ LEDGERS = (
 #: Left out, each with the reason: what is worked out here from a release or from public values stays within the promise
 #: whatever it does, or no promise is made yet.
 AFTERWARDS = {
-    "synopses.artifact.query": "draws from what was published",
-    "synopses.artifact.plot": "a picture",
-    "synopses.artifact.distributions": "answers from what was published",
-    "synopses.artifact.evenness": "errors of answers, from what was published",
-    "synopses.refine": "post-processing",
-    "synopses.consistency": "post-processing",
+    "synopses.queries.counts": "draws from what was published",
+    "synopses.queries.plot": "a picture",
+    "synopses.queries.distributions": "answers from what was published",
+    "synopses.queries.evenness": "errors of answers, from what was published",
+    "synopses.boxes.refine": "post-processing",
+    "synopses.boxes.consistency": "post-processing",
     "local.repeated.rappor_lists": "estimates from reports",
     "local.distinct.likelihood": "estimates from what was published",
     "local.distinct.plain": "without privacy, and says so",

@@ -21,9 +21,9 @@ from discreet import engines
 from discreet.clustering.central import private_kmeans
 from discreet.core.budget.prices import Epsilon
 from discreet.errors import InvalidArgument
-from discreet.synopses.tree.growth import GrowingTree
-from discreet.synopses.tree.partitioners import Grids
-from discreet.synopses.tree.settings import PARTITIONERS
+from discreet.synopses.boxes.tree.growth import GrowingTree
+from discreet.synopses.boxes.tree.partitioners import Grids
+from discreet.synopses.boxes.tree.settings import PARTITIONERS
 
 #: Small, so that the ceiling is met by tables that a test can afford. What a fit holds besides: rows, public lines.
 CEILING, BESIDES = 2**24, 2**24

@@ -19,10 +19,10 @@ import discreet as dc
 from discreet import Domain, engines, noise
 from discreet.core.budget.prices import Epsilon
 from discreet.errors import InvalidArgument
-from discreet.synopses.grid import estimator as grids
-from discreet.synopses.grid.estimator import GridSynopsis, build
-from discreet.synopses.grid.rules import eugkm, rugnik
-from discreet.synopses.grid.settings import GridSettings
+from discreet.synopses.boxes.grid import estimator as grids
+from discreet.synopses.boxes.grid.estimator import GridSynopsis, build
+from discreet.synopses.boxes.grid.rules import eugkm, rugnik
+from discreet.synopses.boxes.grid.settings import GridSettings
 from discreet.synopses.opening import OpenRelease
 from gates import gate_of
 

@@ -9,7 +9,7 @@ import pytest
 
 from discreet import Domain, noise
 from discreet.errors import InvalidArgument
-from discreet.synopses.grid.rules import (
+from discreet.synopses.boxes.grid.rules import (
     as_continuous,
     axis_parts,
     eugkm,

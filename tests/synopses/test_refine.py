@@ -15,8 +15,8 @@ from discreet.clustering.central import _mixture_kernels
 from discreet.clustering.central.mixture import _Problem
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise.integer.laws import DiscreteLaplace
-from discreet.synopses import HiddenCells, Synopsis, TreeTable, refine
-from discreet.synopses.consistency import least_squares, rate_of
+from discreet.synopses import BoxSynopsis, HiddenCells, TreeTable, refine
+from discreet.synopses.boxes.consistency import least_squares, rate_of
 
 
 def release(weights, variances=None, *, lower=None, upper=None, **more):
@@ -26,7 +26,7 @@ def release(weights, variances=None, *, lower=None, upper=None, **more):
     lower, upper = (edges[:-1], edges[1:]) if lower is None else (lower, upper)
     ledger = dc.Ledger(epsilon=1)
     ledger.spend("counts", 1, "parallel")
-    return Synopsis(
+    return BoxSynopsis(
         dc.Domain.box([0.0] * np.shape(lower)[1], 1.0),
         lower=lower,
         upper=upper,

@@ -21,9 +21,9 @@ from discreet.core.budget.prices import Epsilon
 from discreet.core.guarantee import add_up
 from discreet.engines.passes import trees
 from discreet.errors import InvalidArgument
+from discreet.synopses.boxes.tree.estimator import TreeSynopsis, build
+from discreet.synopses.boxes.tree.settings import TreeSettings
 from discreet.synopses.opening import OpenRelease
-from discreet.synopses.tree.estimator import TreeSynopsis, build
-from discreet.synopses.tree.settings import TreeSettings
 from gates import gate_of
 
 PARTITIONERS = ["binary", "median", "quantile", "uniform", "privtree", "density"]

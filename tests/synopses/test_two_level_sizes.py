@@ -11,8 +11,14 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 
 import discreet as dc
-from discreet.synopses.grid.nested_rules import nested_bound, nested_first, nested_noise, nested_parts, nested_root
-from discreet.synopses.grid.rules import as_continuous, rugnik, rugnik_bound, rugnik_root
+from discreet.synopses.boxes.grid.nested_rules import (
+    nested_bound,
+    nested_first,
+    nested_noise,
+    nested_parts,
+    nested_root,
+)
+from discreet.synopses.boxes.grid.rules import as_continuous, rugnik, rugnik_bound, rugnik_root
 
 SETTINGS = list(itertools.product((2, 3, 4), (2, 8), ((2e3, 1.0), (1e5, 0.1), (1e6, 1.0))))
 

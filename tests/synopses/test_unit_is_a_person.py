@@ -17,8 +17,8 @@ from discreet.core.unit import unit_kind
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.jobs.job import Job
 from discreet.reporting.words import for_lawyers
-from discreet.synopses.grid.estimator import build
-from discreet.synopses.grid.settings import GridSettings
+from discreet.synopses.boxes.grid.estimator import build
+from discreet.synopses.boxes.grid.settings import GridSettings
 from discreet.synopses.opening import open_release
 
 UNIT = dc.Person("user", rows=8)

@@ -15,8 +15,8 @@ from discreet.errors import InvalidArgument, InvalidType
 from discreet.reporting import report_facts
 from discreet.reporting.pages.report import report_page
 from discreet.synopses import Marginal
-from discreet.synopses.artifact import evenness
-from discreet.synopses.artifact.measured import of_model
+from discreet.synopses.marginals.measured import of_model
+from discreet.synopses.queries import evenness
 
 NAMES = ("time", "venue", "lat", "kind", "sort", "class")
 

@@ -34,8 +34,8 @@ from discreet.engines.passes import GridMap, WhereMap, WhereSum
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.mechanisms import LARGEST_SCALE, Gate, Law, Moves, reach
 from discreet.noise.stream import generator
-from discreet.synopses.artifact.answers import wide
 from discreet.synopses.opening import OpenRelease, open_release
+from discreet.synopses.queries.answers import wide
 
 #: Numbers are added up on a public grid, as fine as its noise can be drawn: of at most so many steps (the second) from
 #: 0, or from the middle, to the farther bound. Of fewer than the first between the bounds, it is refused. Quantiles are

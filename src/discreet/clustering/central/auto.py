@@ -45,8 +45,8 @@ from discreet.core.budget import Epsilon, Price, Rho
 from discreet.engines import GridMap, Source
 from discreet.mechanisms import Gate
 from discreet.synopses import TYPICAL_OFFSET, Synopsis, rate_of
-from discreet.synopses.grid import least_parts, rugnik_root
-from discreet.synopses.tree import tie_order
+from discreet.synopses.boxes.grid import least_parts, rugnik_root
+from discreet.synopses.boxes.tree import tie_order
 
 #: Up to this many axes a grid resolves the clusters.
 FEW_AXES = 3

@@ -25,8 +25,8 @@ from discreet.core import (
     time_text,
 )
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.synopses import Synopsis
-from discreet.synopses.artifact import axis_share
+from discreet.synopses import BoxSynopsis, Synopsis
+from discreet.synopses.queries import axis_share
 
 
 def cluster_columns(domain: Domain, columns: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def view(synopsis: Synopsis, columns: Sequence[str]) -> Synopsis:
     --------
     >>> import discreet as dc
     >>> domain = dc.Domain({"a": (0, 2), "b": ["x", "y"]})
-    >>> s = Synopsis(domain, lower=[[0, 0], [0, 1], [1, 0]], upper=[[1, 1], [1, 2], [2, 2]], weights=[5, 6, 7],
+    >>> s = BoxSynopsis(domain, lower=[[0, 0], [0, 1], [1, 0]], upper=[[1, 1], [1, 2], [2, 2]], weights=[5, 6, 7],
     ...              variances=[1.0, 1.0, 1.0], guarantee=dc.Guarantee("central"))
     >>> view(s, ["a"]).weights.tolist()
     [11.0, 7.0]
@@ -111,7 +111,7 @@ def view(synopsis: Synopsis, columns: Sequence[str]) -> Synopsis:
     middles = lower + (upper - lower) / 2
     own = synopsis.lower[:, axes] + (synopsis.upper[:, axes] - synopsis.lower[:, axes]) / 2
     plain = np.array_equal(synopsis.points[:, axes], own, equal_nan=True)
-    return Synopsis(
+    return BoxSynopsis(
         domain,
         lower=lower,
         upper=upper,
@@ -139,7 +139,7 @@ def category_shares(
     --------
     >>> import discreet as dc
     >>> domain = dc.Domain({"a": (0, 2), "b": ["x", "y"], "c": ["u", "v"]})
-    >>> s = Synopsis(domain, lower=[[0, 0, 0], [0, 1, 0], [1, 0, 0]], upper=[[1, 1, 2], [1, 2, 2], [2, 1, 2]],
+    >>> s = BoxSynopsis(domain, lower=[[0, 0, 0], [0, 1, 0], [1, 0, 0]], upper=[[1, 1, 2], [1, 2, 2], [2, 1, 2]],
     ...              weights=[5, 15, 7], variances=[1.0, 1.0, 1.0], guarantee=dc.Guarantee("central"), uncut=["c"])
     >>> shares = category_shares(s, ["a"], np.array([[0.5], [1.5]]), np.ones(1))
     >>> shares["b"].tolist(), shares["c"]

@@ -40,8 +40,7 @@ from discreet.clustering.central.leaves import Leaves
 from discreet.clustering.kmeans import mass_by, weighted_kmeans
 from discreet.core import FloatArray, Frames, IntArray, checks
 from discreet.errors import InvalidArgument
-from discreet.synopses import Synopsis, rate_of
-from discreet.synopses.artifact import Marginals
+from discreet.synopses import BoxSynopsis, Marginals, ModelSynopsis, Synopsis, rate_of
 
 #: Rows of a cluster, times the ε of a count, below which noise covers it.
 LEAST_ROWS = 20.0
@@ -183,8 +182,9 @@ def suggest_k(
     seed = checks.whole("random_state", random_state)
     leaves = Leaves.of(synopsis, columns, scale)
     # Groups of a projection have no boxes, and rows of a model overlap: neither divides the domain.
-    divided = synopsis.lifted is None and synopsis.measured is None
-    signal, places = _signal(leaves.seen, synopsis.measured), len(leaves.points)
+    divided = isinstance(synopsis, BoxSynopsis)
+    measured = synopsis.measured if isinstance(synopsis, ModelSynopsis) else None
+    signal, places = _signal(leaves.seen, measured), len(leaves.points)
     seen, held = min(signal / LEAST_ROWS, float(most)), int(places / LEAVES_PER_CLUSTER)
     if seen < 2 <= most or places < 2:
         nothing = np.empty(0)
@@ -216,7 +216,7 @@ def suggest_k(
         told, reason = None, "one cluster explains the counts, and the density has one hill: it may be lopsided"
     elif answer == 1 and (votes.get("BIC", 1) > 1 or unexplained > UNEXPLAINED):
         told, reason = None, "one round cluster does not explain the counts: several overlap, or it has another shape"
-    elif answer == 1 and (loose := _loose(leaves, synopsis.measured)):
+    elif answer == 1 and (loose := _loose(leaves, measured)):
         told, reason = None, loose
     elif answer == 1 and signal < LEAST_ROWS_OF_ONE * most and (not divided or _wide(leaves)):
         told, reason = None, f"{most} clusters would look like one, because noise covers them"

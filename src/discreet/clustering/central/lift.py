@@ -36,12 +36,11 @@ from discreet.engines.passes import batch_rows as _batch_rows
 from discreet.errors import InvalidArgument
 from discreet.mechanisms import LARGEST_SCALE, Moves
 from discreet.noise import PublicRandomness
-from discreet.synopses import OpenRelease, Synopsis
-from discreet.synopses.artifact import Lifted
-from discreet.synopses.grid import GridSettings
-from discreet.synopses.grid import estimator as grid
-from discreet.synopses.tree import TreeSettings
-from discreet.synopses.tree import estimator as tree
+from discreet.synopses import CenterSynopsis, Lifted, OpenRelease, Synopsis
+from discreet.synopses.boxes.grid import GridSettings
+from discreet.synopses.boxes.grid import estimator as grid
+from discreet.synopses.boxes.tree import TreeSettings
+from discreet.synopses.boxes.tree import estimator as tree
 
 #: Axes of the projection: as many as leave a group this many times the rows that its mean on them needs, within bounds.
 AXIS_ROWS, FEWEST_AXES, MOST_AXES = 12.0, 8, 16
@@ -247,7 +246,7 @@ def fit(
         **({"declared": told} if told else {}),
     }
     whole = np.repeat(opening.domain.low[np.newaxis], len(places), axis=0)
-    return Synopsis(
+    return CenterSynopsis(
         opening.domain,
         lower=whole,
         upper=np.repeat(opening.domain.high[np.newaxis], len(places), axis=0),

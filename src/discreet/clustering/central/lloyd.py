@@ -28,8 +28,8 @@ from discreet.core.budget import Epsilon, Price, Rho
 from discreet.engines.passes import NearestMap
 from discreet.mechanisms import Moves
 from discreet.synopses import FIXED_POINT, OpenRelease, count_variance, note_columns, open_for, publish
-from discreet.synopses.artifact import empty_text
-from discreet.synopses.grid import GridSettings, check_size, estimator
+from discreet.synopses.boxes.grid import GridSettings, check_size, estimator
+from discreet.synopses.queries import empty_text
 
 #: Iterations of the plain schedule, and bounds of the improved one.
 PLAIN_ITERATIONS, FEWEST_ITERATIONS, MOST_ITERATIONS = 5, 2, 7

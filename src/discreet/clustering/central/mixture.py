@@ -107,7 +107,7 @@ def mixture(
     >>> import discreet as dc
     >>> edges = np.linspace(0, 1, 11)[:, None]
     >>> weights = [5, 40, 190, 210, 48, -6, 9, 3, -4, 1]
-    >>> s = Synopsis(dc.Domain.box(0, 1), lower=edges[:-1], upper=edges[1:], weights=weights,
+    >>> s = BoxSynopsis(dc.Domain.box(0, 1), lower=edges[:-1], upper=edges[1:], weights=weights,
     ...              variances=np.full(10, 50.0), guarantee=dc.Guarantee("central"))
     >>> mixture(s, 1).means.round(2).tolist()
     [[0.3]]
@@ -154,7 +154,7 @@ def misfits(
     Examples
     --------
     >>> import discreet as dc
-    >>> s = Synopsis(dc.Domain.box(0, 3), lower=[[0], [1], [2]], upper=[[1], [2], [3]], weights=[4, 20, 4],
+    >>> s = BoxSynopsis(dc.Domain.box(0, 3), lower=[[0], [1], [2]], upper=[[1], [2], [3]], weights=[4, 20, 4],
     ...              variances=np.full(3, 5.0), guarantee=dc.Guarantee("central"))
     >>> misfits(s, [(np.array([28.0]), np.array([[1.5]]), np.array([[0.5]]))], 20).round(1).tolist()
     [0.0]

@@ -20,10 +20,9 @@ from discreet.engines import GridMap
 from discreet.engines.passes import REACH
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import OpenRelease, Synopsis, check_release, note_columns, open_for
-from discreet.synopses.artifact import FIELDS
-from discreet.synopses.grid import GridSettings, GridSynopsis, check_size, estimator
-from discreet.synopses.tree import TreeSettings, TreeSynopsis
-from discreet.synopses.tree import estimator as tree
+from discreet.synopses.boxes.grid import GridSettings, GridSynopsis, check_size, estimator
+from discreet.synopses.boxes.tree import TreeSettings, TreeSynopsis
+from discreet.synopses.boxes.tree import estimator as tree
 
 #: Parameters of a synopsis estimator that the clusterer sets itself.
 _OWN = ("epsilon", "rho", "delta", "domain", "n_rows", "size_share", "random_state", "ledger")
@@ -227,8 +226,7 @@ def _named(released: Synopsis, opening: OpenRelease) -> Synopsis:
     facts = no_part(opening.declared, opening.domain)
     if not facts:
         return released
-    promise = dataclasses.replace(released.guarantee, parameters={**released.guarantee.parameters, **facts})
-    return Synopsis(opening.domain, guarantee=promise, **{name: getattr(released, name) for name in FIELDS})
+    return released.replace(facts=facts)
 
 
 def choice_for(opening: OpenRelease, n_clusters: int, scale: str = "none") -> auto.Choice:

@@ -22,7 +22,7 @@ from discreet.clustering.central.of_synopsis import ClusterResult
 from discreet.clustering.kmeans import mass_by
 from discreet.core import Domain, FloatArray, IntArray, jit
 from discreet.synopses import Synopsis, bind, table
-from discreet.synopses.artifact import EMPTY_UP_TO
+from discreet.synopses.queries import EMPTY_UP_TO
 
 #: Boxes whose representatives are nearest to a row, among which the box that it lies in is looked for first.
 _CANDIDATES = 12

@@ -11,11 +11,11 @@ from sklearn.base import BaseEstimator
 
 from discreet.core import Domain, EstimatorHtml, Guarantee, IntArray, checks, released_columns
 from discreet.errors import InvalidArgument
-from discreet.synopses.artifact.measured import Marginals, MeasuredMarginal
-from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.marginals.bins import public_grid
 from discreet.synopses.marginals.facts import follow
+from discreet.synopses.marginals.measured import Marginals, MeasuredMarginal
 from discreet.synopses.marginals.release import Findings, MarginalSettings, find, refined
+from discreet.synopses.marginals.synopsis import ModelSynopsis
 from discreet.synopses.opening import check_release, note_columns, open_for
 
 PUBLIC_FACTS = "the declared functions and impossible combinations are public, not read off the table"
@@ -56,7 +56,7 @@ class MarginalSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # s
 
     Attributes
     ----------
-    synopsis_ : Synopsis
+    synopsis_ : ModelSynopsis
         What may be published. Its leaves are rows of the model; `Synopsis.measured` tells what was measured.
     guarantee_ : Guarantee
         Its promise.
@@ -85,7 +85,7 @@ class MarginalSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # s
     1.0
     """
 
-    synopsis_: Synopsis
+    synopsis_: ModelSynopsis
     guarantee_: Guarantee
 
     def __init__(
@@ -150,7 +150,7 @@ class MarginalSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # s
         return tags
 
 
-def publish(found: Findings, promise: Guarantee, domain: Domain) -> Synopsis:
+def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsis:
     """Make the synopsis: the population as leaves on the fine grids, and what was measured beside it.
 
     ``domain`` has all columns, also those that follow from others: they are filled in.
@@ -184,7 +184,7 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> Synopsis:
         for m in found.measured
     ]
     bins = dict(zip(places, _listed([b.of for b in found.bins]), strict=True))
-    return Synopsis(
+    return ModelSynopsis(
         domain,
         lower=lower,
         upper=upper,
