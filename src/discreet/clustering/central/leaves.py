@@ -58,6 +58,7 @@ class Leaves:
         Examples
         --------
         >>> import discreet as dc
+        >>> from discreet.synopses import BoxSynopsis
         >>> s = BoxSynopsis(dc.Domain.box(0, 3), lower=[[0], [1], [2]], upper=[[1], [2], [3]], weights=[90, -1, 50],
         ...              variances=[2.0, 2.0, 2.0], guarantee=dc.Guarantee("central"))
         >>> leaves = Leaves.of(s)

@@ -105,6 +105,7 @@ def mixture(
     Examples
     --------
     >>> import discreet as dc
+    >>> from discreet.synopses import BoxSynopsis
     >>> edges = np.linspace(0, 1, 11)[:, None]
     >>> weights = [5, 40, 190, 210, 48, -6, 9, 3, -4, 1]
     >>> s = BoxSynopsis(dc.Domain.box(0, 1), lower=edges[:-1], upper=edges[1:], weights=weights,
@@ -154,6 +155,7 @@ def misfits(
     Examples
     --------
     >>> import discreet as dc
+    >>> from discreet.synopses import BoxSynopsis
     >>> s = BoxSynopsis(dc.Domain.box(0, 3), lower=[[0], [1], [2]], upper=[[1], [2], [3]], weights=[4, 20, 4],
     ...              variances=np.full(3, 5.0), guarantee=dc.Guarantee("central"))
     >>> misfits(s, [(np.array([28.0]), np.array([[1.5]]), np.array([[0.5]]))], 20).round(1).tolist()
