@@ -54,9 +54,9 @@ import numpy as np
 from benchmarks._bench import RESULTS, save, show
 from benchmarks.tuning.generated import Table
 from discreet import Domain, GridSynopsis, PrivateKMeans, TreeSynopsis
-from discreet.clustering import cluster_synopsis, mixture, weighted_kmeans
+from discreet.clustering import cluster_synopsis, fit_mixture, weighted_kmeans
 from discreet.clustering.central import auto, private_kmeans
-from discreet.clustering.central import mixture as _mixture
+from discreet.clustering.leaves import mixture as _mixture
 from discreet.evaluation import nicv
 from discreet.synopses import Synopsis, refine
 from discreet.synopses.boxes.grid.rules import rugnik_root
@@ -135,7 +135,7 @@ def mixtures(X: np.ndarray, domain: Domain, k: int, epsilon: float, seed: int) -
         with _set(_mixture, _START_SHARES=starts):
             yield f"_START_SHARES {starts}", _found(made, k, "mixture")
     yield "residuals beyond noise", _found(made, k, "mixture")
-    yield "residuals none", _found(made, k, lambda s: mixture(s, k, residuals="none").synopsis)
+    yield "residuals none", _found(made, k, lambda s: fit_mixture(s, k, residuals="none").synopsis)
     yield "residuals no mixture, thresholded", _found(made, k, "threshold")
 
 

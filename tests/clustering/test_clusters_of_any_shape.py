@@ -18,9 +18,9 @@ from discreet.clustering import (
     cluster_synopsis,
     suggest_k,
 )
-from discreet.clustering.central.hills import touching
-from discreet.clustering.central.leaves import Leaves
-from discreet.clustering.kmeans import nearest
+from discreet.clustering.leaves.hills import touching
+from discreet.clustering.leaves.kmeans import nearest
+from discreet.clustering.leaves.leaves import Leaves
 from discreet.clustering.shapes.ward import ward_linkage
 from discreet.errors import InvalidArgument
 from discreet.synopses import BoxSynopsis

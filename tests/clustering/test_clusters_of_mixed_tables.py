@@ -16,7 +16,7 @@ import pytest
 import discreet as dc
 from discreet.cli.app import main
 from discreet.clustering import cluster_synopsis
-from discreet.clustering.central.columns import view
+from discreet.clustering.leaves.columns import view
 from discreet.errors import DiscreetError
 from discreet.reporting import write_report
 from discreet.synopses import BoxSynopsis, Synopsis

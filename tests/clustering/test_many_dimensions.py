@@ -17,7 +17,7 @@ import pytest
 import discreet as dc
 from discreet.clustering import cluster_synopsis
 from discreet.clustering.central import auto, lift
-from discreet.clustering.central.columns import distance_units
+from discreet.clustering.leaves.columns import distance_units
 from discreet.core.budget.prices import Epsilon
 from discreet.engines.passes.lattice import REACH, BallPass, Groups, Lattice
 from discreet.errors import FormatError, InvalidArgument, SchemaError

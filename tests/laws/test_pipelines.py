@@ -96,26 +96,6 @@ def test_adaptive_grids_by_enumeration(monkeypatch, rule):
 
 
 @pytest.mark.slow
-def test_adaptive_grids_sized_for_clusters_by_enumeration(monkeypatch):
-    """One level or two by the noisy number of rows, parts by noisy counts: ε is lost in all, and it is reached."""
-    monkeypatch.setattr(estimator, "nested_first", lambda n, *_: 1 + (n >= 2))
-    seen = set()
-
-    def fit(X: Any) -> str:
-        settings = {"n_clusters": 2, "max_cells": 8, "size_share": 0.25, "random_state": 0}
-        coarse, reconcile = [], adaptive._reconcile
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(adaptive, "_reconcile", lambda *views: coarse.append(views[1]) or reconcile(*views))
-            made = dc.GridSynopsis(2, (0, 1), "rugnik-adaptive", **settings).fit(X).synopsis_
-        seen.add((len(coarse), made.n_leaves))
-        return f"{[c.weights for c in coarse]} {made.n_leaves} {made.digest}"
-
-    assert worst_loss(fit, [0.2], 0.1, monkeypatch, sizes=range(2)) == pytest.approx(2.0, abs=1e-9)
-    assert {levels for levels, _ in seen} == {0, 1}
-    assert len({cells for levels, cells in seen if levels}) > 1
-
-
-@pytest.mark.slow
 def test_a_broken_adaptive_grid_is_caught(monkeypatch):
     with monkeypatch.context() as patch:
         halve_the_noise(patch)

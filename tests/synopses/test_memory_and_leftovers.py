@@ -180,7 +180,7 @@ def test_impossible_grids_are_refused_before_anything_is_bought(monkeypatch, dom
 def test_no_number_of_rows_makes_a_rule_ask_for_an_impossible_grid(rule, columns):
     """Cells for missing values multiply too."""
     domain = dc.Domain({f"x{i}": {"bounds": [0, 1], "missing": "own"} for i in range(columns)})
-    settings = estimator.GridSettings.read(rule=rule, max_memory=1000)
+    settings = dc.GridSynopsis(rule=rule, max_memory=1000).settings()
     estimator.check_size(domain, settings)
     for n in (1, 10**6, 10**15):
         cells = engines.GridMap(domain, estimator._parts(domain, n, Fraction(1), settings)).n_cells

@@ -22,7 +22,6 @@ from discreet.core.guarantee import add_up
 from discreet.engines.passes import trees
 from discreet.errors import InvalidArgument
 from discreet.synopses.boxes.tree.estimator import TreeSynopsis, build
-from discreet.synopses.boxes.tree.settings import TreeSettings
 from discreet.synopses.opening import OpenRelease
 from gates import gate_of
 
@@ -190,7 +189,7 @@ def test_a_builder_spends_all_that_is_left():
     gate.counts("something else", np.zeros(1, np.int64), gate.left / 4)
     source = engines.open(SMALL.X, SMALL.domain)
     opening = OpenRelease(source, SMALL.domain, SMALL.domain, gate, n_rows=1200.0)
-    s = build(opening, TreeSettings.read(partitioner="median"))
+    s = build(opening, TreeSynopsis(partitioner="median").settings())
     assert not gate.left
     assert s.guarantee.epsilon == 1.0
 
@@ -279,7 +278,7 @@ def test_cuts_without_a_budget_are_refused_before_rows_are_read(settings: dict[s
 
 
 def test_noise_of_a_test_may_be_as_wide_as_can_be_drawn_and_no_wider():
-    settings = TreeSettings.read(partitioner="binary", axis="widest", max_depth=1, test_from=0, shares=(1, 0, 1))
+    settings = TreeSynopsis(axis="widest", max_depth=1, test_from=0, shares=(1, 0, 1)).settings()
     settings.check_prices(2, Epsilon(Fraction(21, 10**13)))  # half of it for the test: scale 0.95e12
     with pytest.raises(InvalidArgument, match="epsilon"):
         settings.check_prices(2, Epsilon(Fraction(19, 10**13)))  # 1.05e12

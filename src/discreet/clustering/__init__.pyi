@@ -1,16 +1,16 @@
 from .central.auto import Choice as Choice
 from .central.auto import choose as choose
-from .central.how_many import KSuggestion as KSuggestion
-from .central.how_many import suggest_k as suggest_k
 from .central.lloyd import DPLloyd as DPLloyd
-from .central.mixture import MixtureFit as MixtureFit
-from .central.mixture import mixture as mixture
 from .central.of_synopsis import ClusterResult as ClusterResult
 from .central.of_synopsis import cluster_synopsis as cluster_synopsis
 from .central.private_kmeans import PrivateKMeans as PrivateKMeans
-from .kmeans import WeightedClusters as WeightedClusters
-from .kmeans import nearest as nearest
-from .kmeans import weighted_kmeans as weighted_kmeans
+from .how_many.suggest import KSuggestion as KSuggestion
+from .how_many.suggest import suggest_k as suggest_k
+from .leaves.kmeans import WeightedClusters as WeightedClusters
+from .leaves.kmeans import nearest as nearest
+from .leaves.kmeans import weighted_kmeans as weighted_kmeans
+from .leaves.mixture import MixtureFit as MixtureFit
+from .leaves.mixture import fit_mixture as fit_mixture
 from .noisy.clusters import NoisyClusters as NoisyClusters
 from .noisy.clusters import cluster_after_noise as cluster_after_noise
 from .noisy.kmeans import DenoisingKMeans as DenoisingKMeans
@@ -39,7 +39,7 @@ __all__ = [
     "choose",
     "cluster_after_noise",
     "cluster_synopsis",
-    "mixture",
+    "fit_mixture",
     "suggest_k",
     "weighted_kmeans",
 ]

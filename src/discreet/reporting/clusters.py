@@ -18,7 +18,7 @@ def of_release(thing: Any) -> dict[str, Any] | None:
     if not isinstance(thing, CenterSynopsis):
         return None
     from discreet.clustering import cluster_synopsis  # here: other pages do without scikit-learn
-    from discreet.clustering.central import place_texts
+    from discreet.clustering.leaves import place_texts
 
     found = cluster_synopsis(thing, len(thing.lifted.centers), scale=thing.lifted.scale)
     places = [place_texts(c, found.centers[:, j]) for j, c in enumerate(thing.domain)]

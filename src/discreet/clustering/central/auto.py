@@ -40,6 +40,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.clustering.leaves.mixture import MIXTURE_WORK
 from discreet.core import Categorical, Domain, checks
 from discreet.core.budget import Epsilon, Price, Rho
 from discreet.engines import GridMap, Source
@@ -66,8 +67,6 @@ TIGHT_ROWS, TIGHT_DOMAIN = 0.95, 0.15
 #: For tight clusters: the parts per axis times this many. The argument for an occupied share ρ asks
 #: for ρ^(-2/(4+d)) as many parts: 1.7 or more for ρ up to `TIGHT_DOMAIN` and three axes.
 TIGHT_FACTOR = 1.6
-#: Above this many cells times clusters a mixture takes too long to fit.
-MIXTURE_WORK = 400_000
 #: Many axes: up to this z a coarse grid with means, of this many cells for each cluster; a tree from there on
 #: (``benchmarks/tuning/rich.py``). On the axes of a projection either will do (``lift.py`` there).
 RICH, RICH_ON_AXES, CELLS_PER_CLUSTER = 6.0, 12.0, 8

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines
-from discreet.clustering.central.columns import distance_units
+from discreet.clustering.leaves.columns import distance_units
 from discreet.core import Domain, EstimatorHtml, FloatArray, IntArray
 from discreet.engines import RowWriter, WrittenTable, check_target
 from discreet.engines.passes import NearestMap, nearest_distances, nearest_labels

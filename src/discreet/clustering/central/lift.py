@@ -25,9 +25,9 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.clustering.central import auto
-from discreet.clustering.central.columns import distance_units, within_values
 from discreet.clustering.central.of_synopsis import cluster_synopsis
 from discreet.clustering.central.shrinking import Means, in_ball, merge, shrunk, signal_of
+from discreet.clustering.leaves.columns import distance_units, within_values
 from discreet.core import Domain, FloatArray, IntArray
 from discreet.core.budget import Epsilon, Price, Rho, root
 from discreet.engines import projected
@@ -36,10 +36,8 @@ from discreet.engines.passes import batch_rows as _batch_rows
 from discreet.errors import InvalidArgument
 from discreet.mechanisms import LARGEST_SCALE, Moves
 from discreet.noise import PublicRandomness
-from discreet.synopses import CenterSynopsis, Lifted, OpenRelease, Synopsis
-from discreet.synopses.boxes.grid import GridSettings
+from discreet.synopses import CenterSynopsis, GridSynopsis, Lifted, OpenRelease, Synopsis, TreeSynopsis
 from discreet.synopses.boxes.grid import estimator as grid
-from discreet.synopses.boxes.tree import TreeSettings
 from discreet.synopses.boxes.tree import estimator as tree
 
 #: Axes of the projection: as many as leave a group this many times the rows that its mean on them needs, within bounds.
@@ -328,9 +326,9 @@ def _groups(
             opening, source=source, domain=domain, declared=domain, gate=gate, counts=None, n_rows_variance=None
         )
         if chosen.method == "tree":
-            made = tree.build(part, TreeSettings.read(**chosen.settings))
+            made = tree.build(part, TreeSynopsis(**chosen.settings).settings())
         else:
-            made = grid.build(part, GridSettings.read(**chosen.settings))
+            made = grid.build(part, GridSynopsis(**chosen.settings).settings())
     seed = opening.gate.free.seed()
     found = cluster_synopsis(made, n_groups, refine=chosen.refine, n_init=5, random_state=seed)
     return made, found.centers

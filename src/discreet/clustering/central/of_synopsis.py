@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.clustering.central import auto
-from discreet.clustering.central.columns import (
+from discreet.clustering.how_many.suggest import KSuggestion, check_clusters, suggest_k
+from discreet.clustering.leaves.columns import (
     category_shares,
     cluster_columns,
     distance_units,
@@ -16,10 +17,9 @@ from discreet.clustering.central.columns import (
     view,
     within_values,
 )
-from discreet.clustering.central.how_many import KSuggestion, check_clusters, suggest_k
-from discreet.clustering.central.mixture import mixture
-from discreet.clustering.central.weights import noise_of_weights
-from discreet.clustering.kmeans import weighted_kmeans
+from discreet.clustering.leaves.kmeans import weighted_kmeans
+from discreet.clustering.leaves.mixture import fit_mixture
+from discreet.clustering.leaves.weights import noise_of_weights
 from discreet.core import BoolArray, FloatArray, Frames, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import CenterSynopsis, Lifted, Synopsis
@@ -241,7 +241,7 @@ def refined_synopsis(
         if callable(step):
             synopsis = step(synopsis)
         elif step == "mixture":
-            synopsis = mixture(synopsis, n_clusters, n_init=n_init, scale=scale, random_state=random_state).synopsis
+            synopsis = fit_mixture(synopsis, n_clusters, n_init=n_init, scale=scale, random_state=random_state).synopsis
         else:
             synopsis = _STEPS[step](synopsis)
     return synopsis

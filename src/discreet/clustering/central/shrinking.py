@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.clustering.kmeans import mass_by, nearest, weighted_kmeans
+from discreet.clustering.leaves.kmeans import mass_by, nearest, weighted_kmeans
 from discreet.core import BoolArray, FloatArray
 from discreet.engines.passes import ONE, Projection
 

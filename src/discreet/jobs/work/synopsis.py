@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from discreet import clustering, synopses
 from discreet.clustering import ClusterResult, PrivateKMeans, cluster_synopsis
-from discreet.clustering.central import described, place_texts
+from discreet.clustering.leaves import described, place_texts
 from discreet.core import Categorical, Guarantee, category_text, counted
 from discreet.engines import stage, write_table
 from discreet.errors import InvalidArgument

@@ -9,23 +9,21 @@ for a tree.
 import math
 from typing import Any
 
-from discreet.core import Exact, checks
+from discreet.core import Exact
 from discreet.engines import WORKERS
 
 GIB = 2**30
-#: GiB that cells and nodes of one release may take, unless ``max_memory`` says otherwise.
-MOST_MEMORY = 2.0
 
 
-def read_memory(value: Any) -> int:
-    """Check ``max_memory``, in GiB; return bytes.
+def memory_bytes(gib: Any) -> int:
+    """Return a number of GiB in bytes.
 
     Examples
     --------
-    >>> read_memory(0.5)
+    >>> memory_bytes(0.5)
     536870912
     """
-    return max(1, int(checks.positive("max_memory", value) * GIB))
+    return max(1, int(gib * GIB))
 
 
 def cell_bytes(n_columns: int, *, means: bool = False) -> int:

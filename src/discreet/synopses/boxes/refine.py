@@ -4,7 +4,7 @@ A synopsis keeps its weights as they were drawn. Before they are used, noise tha
 out: `consistent` uses the counts that a tree drew on its way, `means` what all leaves say of where rows are, `project`
 finds the nearest weights that could be counts, `threshold` drops leaves that noise alone explains. All return a new
 synopsis under the same promise, and its guarantee lists what was done. (The fit of a mixture needs k-means:
-`discreet.clustering.mixture`.)
+`discreet.clustering.fit_mixture`.)
 
 On the same grid these choices moved the error of private k-means by up to nine times, more than the size of the grid
 did.

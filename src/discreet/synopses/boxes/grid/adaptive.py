@@ -1,14 +1,12 @@
 """Two-level adaptive grids: each cell of a coarse grid is divided according to its own noisy count.
 
-Settings of one algorithm (spec partition-synopsis 3.14): "adaptive" is the adaptive grid of Qardaji, Yang and Li (2013)
-in any number of dimensions, whose two noisy views of each coarse cell are reconciled; "rugnik-adaptive" sizes both
-levels for k-means (`nested_rules.py`); "dpkfm" publishes the fine counts as drawn and leaves the coarse ones in the
-tree, for a refinement to use.
+"adaptive" is the adaptive grid of Qardaji, Yang and Li (2013) in any number of dimensions: the two noisy views of each
+coarse cell are reconciled. "dpkfm" publishes the fine counts as drawn and leaves the coarse ones in the tree, for a
+refinement to use.
 """
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,10 +14,8 @@ import numpy as np
 from discreet.core import Categorical, Exact, FloatArray, IntArray, Integer
 from discreet.engines import GridMap
 from discreet.engines.passes import NestedMap
-from discreet.synopses.boxes.grid.nested_rules import nested_parts
 from discreet.synopses.boxes.grid.rules import second_level
 from discreet.synopses.boxes.grid.settings import GridSettings
-from discreet.synopses.boxes.projection import nearest_weights
 from discreet.synopses.boxes.tables import HiddenCells, TreeTable
 from discreet.synopses.opening import OpenRelease
 from discreet.synopses.publishing import PublishedLeaves, publish
@@ -64,16 +60,13 @@ def two_levels(opening: OpenRelease, grid: GridMap, settings: GridSettings) -> G
     """
     source, gate = opening.source, opening.gate
     whole = gate.left.pure()
-    first = Fraction(2, _divided(grid) + 2) if settings.rule == "rugnik-adaptive" else settings.adaptive.first_share
+    first = settings.adaptive.first_share
     line = gate.hold("first level", whole * first)
     coarse = publish(line, source.count(grid).dense())
     rest = whole - whole * first
     line = gate.hold("second level", rest)
     most = min(settings.max_cells, settings.most_nested(len(grid.domain)) - grid.n_cells)
-    if settings.rule == "rugnik-adaptive":
-        parts = _parts_for_clusters(grid, coarse, opening.n_rows, whole.amount, settings.n_clusters, most)
-    else:
-        parts = _inner_parts(grid, coarse.weights, rest.amount, settings.adaptive.c2, most)
+    parts = _inner_parts(grid, coarse.weights, rest.amount, settings.adaptive.c2, most)
     nested = NestedMap(grid, parts)
     if settings.wants_means(opening.n_rows, nested.n_cells, rest.amount, len(grid.domain)):
         counts, sums = source.sums(nested).dense()
@@ -87,28 +80,9 @@ def two_levels(opening: OpenRelease, grid: GridMap, settings: GridSettings) -> G
     return GridRelease(*boxes, fine if as_drawn else reconciled, nested.n_cells, total, spread, tree=tree)
 
 
-def _divided(grid: GridMap) -> int:
-    """Return how many axes are cut again."""
-    return sum(not isinstance(c, (Categorical, Integer)) for c in grid.domain)
-
-
-def _parts_for_clusters(
-    grid: GridMap, coarse: PublishedLeaves, n_rows: float, epsilon: Exact, n_clusters: int, max_cells: int
-) -> IntArray:
-    """Return the parts of each coarse cell by RUGNIK's argument, from counts without negative ones, of the same sum."""
-    d = _divided(grid)
-    if d == 0 or epsilon == math.inf:
-        return np.ones(grid.n_cells, np.int64)
-    pairs = zip(grid.domain, grid.parts, strict=True)
-    inside = math.prod(p for c, p in pairs if not isinstance(c, (Categorical, Integer)))
-    clusters = -(-n_clusters * inside // grid.n_cells)  # for each combination of what is not cut again
-    rows, _ = nearest_weights(coarse.weights.astype(np.float64), coarse.variances, n_rows)
-    return nested_parts(rows, inside ** (1 / d), float(epsilon), d, clusters, max_cells)
-
-
 def _inner_parts(grid: GridMap, counts: Any, epsilon: Exact, c2: float, max_cells: int) -> IntArray:
     """Return the parts of each coarse cell; the constant is raised until all cells fit the limit."""
-    d = _divided(grid)
+    d = sum(not isinstance(c, (Categorical, Integer)) for c in grid.domain)
     if d == 0 or epsilon == math.inf:
         return np.ones(len(counts), np.int64)
     values, places, times = np.unique(counts, return_inverse=True, return_counts=True)

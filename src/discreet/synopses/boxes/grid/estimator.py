@@ -1,87 +1,53 @@
 """Grid synopses: one noisy count per cell of a uniform or a two-level grid.
 
-The size of the grid follows a published rule (`rules.py`) from a noisy number of rows, never from the true one.
-A grid that is small enough is published whole. A larger one lists the cells whose noisy count exceeds a cutoff, empty
-ones among them (`Gate.sparse_counts`). Noise makes some of the empty cells exceed the cutoff too: they are drawn from
-their exact law without touching the others, so nothing in the result tells which cells hold rows. The price is
-resolution: a cell with fewer rows than about the cutoff vanishes.
+The size of the grid follows a published rule (`rules.py`) from a noisy number of rows, never from the true one. A small
+grid is published completely. A larger one lists the cells whose noisy count exceeds a cutoff (`Gate.sparse_counts`).
+Noise makes some empty cells exceed it too: they are drawn from their exact law without touching the others, so nothing
+in the result shows which cells hold rows. The price is resolution: cells with fewer rows than about the cutoff vanish.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable
-from inspect import signature
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discreet.core import Categorical, Domain, EstimatorHtml, Exact, Guarantee, Integer
+from discreet.core import (
+    DELTA,
+    DOMAIN,
+    EPSILON,
+    LEDGER,
+    MAX_MEMORY,
+    N_ROWS,
+    RANDOM_STATE,
+    RHO,
+    SIZE_SHARE,
+    Categorical,
+    Declared,
+    Domain,
+    EstimatorHtml,
+    Exact,
+    Integer,
+    option,
+)
 from discreet.core.budget import Epsilon, Price, Rho
 from discreet.engines import GridMap
 from discreet.engines.passes import DENSE_LIMIT
 from discreet.synopses.boxes.grid.adaptive import GridRelease, two_levels
-from discreet.synopses.boxes.grid.nested_rules import nested_first
-from discreet.synopses.boxes.grid.rules import THETA, axis_parts, eugkm, first_level, n_combinations, rugnik
-from discreet.synopses.boxes.grid.settings import GridSettings
+from discreet.synopses.boxes.grid.rules import THETA, axis_parts, eugkm, first_level, rugnik
+from discreet.synopses.boxes.grid.settings import RULES, GridSettings
 from discreet.synopses.boxes.grid.size import check_large, check_size, survival_cutoff
-from discreet.synopses.boxes.memory import MOST_MEMORY
 from discreet.synopses.boxes.synopsis import BoxSynopsis
 from discreet.synopses.boxes.tables import HiddenCells
 from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
 from discreet.synopses.publishing import PublishedLeaves, count_variance, publish
 
-#: What an estimator passes on; found out once, because reading a signature costs as much as counting a small table.
-_SETTINGS = tuple(signature(GridSettings.read).parameters)
 
-
-class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Publish noisy counts of the cells of a grid.
-
-    Parameters
-    ----------
-    epsilon : float, default 1.0
-        The whole budget. ``math.inf`` counts without noise and without privacy.
-    domain : Domain, mapping or (low, high)
-        The declared columns; scalar bounds hold for all. Must be given.
-    rule : {"rugnik", "eugkm", "adaptive", "rugnik-adaptive", "dpkfm"}, int or sequence of int, default "rugnik"
-        Parts per axis: RUGNIK's for ``n_clusters``, EUGkM's, a two-level grid whose cells are divided by their own
-        noisy counts (reconciled as Qardaji, Yang and Li do, sized as they do or by RUGNIK's argument for
-        ``n_clusters``; or as drawn), or numbers. A categorical axis has one cell a category.
-    n_clusters : int, default 8
-        The number of clusters that the grid is to resolve.
-    n_rows : float, optional
-        A public number of rows. By default a noisy one is bought with ``size_share`` of the budget.
-    size_share : float, default 0.03
-        See ``n_rows``.
-    axes : {"scaled", "units"}, default "scaled"
-        "scaled" gives all numeric axes equally many parts; "units" says that they share one unit of length, and gives
-        them parts in proportion to their declared widths.
-    max_cells : int, default 2**20
-        Grids up to this size list all cells, larger ones those above a cutoff. The rules do not ask for more, nor for
-        more than ``max_memory`` holds.
-    expected_survivors : float, default 100
-        How many empty cells a larger grid may list on average; sets the cutoff. Cells with fewer rows than that
-        cutoff mostly vanish.
-    leaf_means : bool or "auto", default False
-        Whether cells publish a mean beside their count, for more noise. "auto" decides by the noisy number of rows
-        per cell. Grids with a cutoff publish counts only.
-    adaptive : mapping, optional
-        Constants of "adaptive" and "dpkfm": ``first_share`` (0.5), ``c`` (10) and ``c2`` (5).
-    theta : float, default 10
-        Of the rule "eugkm": rows times ε for one part of an axis, before the root is drawn; larger is coarser.
-    max_memory : float, default 2.0
-        GiB that the cells may take. What would need more is refused, by public values and before rows are read; only
-        where nothing but the number of rows decides and a noisy one is bought, after that.
-    random_state : None, int or Generator
-        None draws secure noise. Anything else is for experiments and marks the guarantee.
-    rho, delta : float, optional
-        With ``delta`` beside ``epsilon`` the release may be (ε, δ)-DP; with ``rho`` and ``delta`` in its place, ρ-zCDP,
-        its ε stated at δ. Whether Gaussian noise is better is told by public values (`discreet.synopses.prices`).
-    ledger : Ledger or Account, optional
-        Charged with all of ε before the first row is read; fitting twice charges twice.
+class GridSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Publish a noisy histogram over the cells of a grid.
 
     Attributes
     ----------
@@ -89,10 +55,6 @@ class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # sciki
         What may be published.
     guarantee_ : Guarantee
         Its promise.
-    n_features_in_ : int
-        Number of columns of the table.
-    feature_names_in_ : array of str
-        Their names, if they have any.
 
     Privacy
     -------
@@ -111,51 +73,76 @@ class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # sciki
     1.0
     """
 
-    synopsis_: BoxSynopsis
-    guarantee_: Guarantee
-
-    def __init__(
-        self,
-        epsilon: Any = 1.0,
-        domain: Any = None,
-        rule: Any = "rugnik",
-        *,
-        n_clusters: int = 8,
-        n_rows: Any = None,
-        size_share: Any = 0.03,
-        axes: str = "scaled",
-        max_cells: int = 2**20,
-        expected_survivors: float = 100,
-        leaf_means: Any = False,
-        adaptive: Any = None,
-        max_memory: float = MOST_MEMORY,
-        random_state: Any = None,
-        rho: Any = None,
-        delta: Any = None,
-        ledger: Any = None,
-        theta: float = THETA,
-    ) -> None:
-        self.epsilon = epsilon
-        self.domain = domain
-        self.rule = rule
-        self.n_clusters = n_clusters
-        self.n_rows = n_rows
-        self.size_share = size_share
-        self.axes = axes
-        self.max_cells = max_cells
-        self.expected_survivors = expected_survivors
-        self.leaf_means = leaf_means
-        self.adaptive = adaptive
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.rho = rho
-        self.delta = delta
-        self.ledger = ledger
-        self.theta = theta
+    epsilon: Any = EPSILON
+    domain: Any = DOMAIN
+    rule: str | int | Sequence[int] = option(
+        default="rugnik",
+        takes=("text", "whole"),
+        choices=RULES,
+        low=1,
+        objects=True,
+        help="Rule for the parts per axis, or their number, or a list with one number per axis.",
+        details=(
+            '"rugnik" suits k-means with ``n_clusters``; "eugkm" is EUGkM\'s rule; "adaptive" and "dpkfm" have two '
+            "levels, whose cells are divided by their own noisy counts. A categorical axis has one cell per category."
+        ),
+    )
+    n_clusters: int = option(
+        default=8,
+        low=1,
+        high=2**31,
+        help="Number of clusters that the grid is meant to resolve.",
+    )
+    n_rows: float | None = N_ROWS
+    size_share: float = SIZE_SHARE
+    axes: str = option(
+        default="scaled",
+        choices=("scaled", "units"),
+        help="How parts are divided between numeric axes.",
+        details='"scaled" gives all the same number; "units" gives parts of equal length.',
+    )
+    max_cells: int = option(
+        default=2**20,
+        low=1,
+        high=2**27,
+        help="Largest grid that lists all its cells.",
+        details="Larger ones list the cells above a cutoff. No rule asks for more cells.",
+    )
+    expected_survivors: float = option(
+        default=100,
+        above=0,
+        high=10**7,
+        help="Expected number of empty cells that a larger grid lists; sets the cutoff.",
+        details="Cells with fewer rows than the cutoff mostly vanish.",
+    )
+    leaf_means: bool | str = option(
+        default=False,
+        choices=("auto",),
+        takes=("flag", "text"),
+        example="auto",
+        expected="True, False or 'auto'",
+        help="Publish the mean of each cell too, for more noise.",
+        details='"auto" decides by the noisy number of rows per cell. Grids with a cutoff publish counts only.',
+    )
+    adaptive: Mapping[str, float] | None = option(
+        default=None,
+        example={"first_share": 0.5},
+        help="Constants of two levels: first_share, c and c2.",
+    )
+    max_memory: float = MAX_MEMORY
+    random_state: Any = RANDOM_STATE
+    rho: Any = RHO
+    delta: Any = DELTA
+    ledger: Any = LEDGER
+    theta: float = option(
+        default=THETA,
+        above=0,
+        help='Rows times ε per part of an axis, for the rule "eugkm"; larger is coarser.',
+    )
 
     def fit(self, X: Any, y: Any = None) -> GridSynopsis:
         """Make the synopsis of a table. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
-        settings = self._settings()
+        settings = self.settings()
         known = {"grid": lambda domain: fixed_grid(domain, settings), "gaussian": gaussian_grid(settings)}
         opening = open_for(self, X, check=self._fits(settings), **known)
         self.synopsis_ = build(opening, settings)
@@ -165,10 +152,11 @@ class GridSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # sciki
 
     def check(self) -> None:
         """Refuse what no table could be released with: what `fit` refuses before it reads a row."""
-        check_release(self, self._fits(self._settings()))
+        check_release(self, self._fits(self.settings()))
 
-    def _settings(self) -> GridSettings:
-        return GridSettings.read(**{name: getattr(self, name) for name in _SETTINGS})
+    def settings(self) -> GridSettings:
+        """Check the options and return them in the form that the method uses."""
+        return GridSettings.read(self.read_options())
 
     def _fits(self, settings: GridSettings) -> Callable[[Domain, Any], None]:
         return lambda domain, epsilon: check_size(domain, settings, epsilon, self.n_rows)
@@ -189,12 +177,12 @@ def build(opening: OpenRelease, settings: GridSettings) -> BoxSynopsis:
     >>> from discreet.mechanisms import Gate
     >>> domain, gate = Domain.box([0, 0], [1, 1]), Gate.open(Wanted.read(math.inf, None, None))
     >>> opening = OpenRelease(engines.open(np.zeros((5, 2))), domain, domain, gate, n_rows=5)
-    >>> build(opening, GridSettings.read(rule=2)).weights.tolist()
+    >>> build(opening, GridSynopsis(rule=2).settings()).weights.tolist()
     [5, 0, 0, 0]
     """
     domain, n_rows, left = opening.domain, opening.n_rows, opening.gate.left
     epsilon = left.like_epsilon().amount  # for sizes
-    rule, settings = settings.rule, _pays(domain, n_rows, epsilon, settings)
+    rule = settings.rule
     grid = GridMap(domain, _parts(domain, n_rows, epsilon, settings))
     if settings.two_levels:
         release = two_levels(opening, grid, settings)
@@ -244,18 +232,6 @@ def fixed_grid(domain: Domain, settings: GridSettings) -> GridMap | None:
     return GridMap(domain, settings.rule) if known else None
 
 
-def _pays(domain: Domain, n: float, epsilon: Exact, settings: GridSettings) -> GridSettings:
-    """Return the settings; those of one level where "rugnik-adaptive" has the smaller bound with that."""
-    if settings.rule != "rugnik-adaptive":
-        return settings
-    axes, together = sum(not isinstance(c, Categorical) for c in domain), n_combinations(domain)
-    if all(isinstance(c, (Categorical, Integer)) for c in domain):  # nothing to cut again
-        return dataclasses.replace(settings, rule="rugnik")
-    each = math.inf if epsilon == math.inf else float(epsilon) / math.sqrt(together)
-    alone = each < math.inf and nested_first(n, each, axes, -(-settings.n_clusters // together)) < 2
-    return dataclasses.replace(settings, rule="rugnik") if alone else settings
-
-
 def _parts(domain: Domain, n: float, epsilon: Exact, settings: GridSettings) -> Any:
     """Return the parts per axis that the rule asks for."""
     rule = settings.rule
@@ -266,11 +242,9 @@ def _parts(domain: Domain, n: float, epsilon: Exact, settings: GridSettings) -> 
     nested = min(DENSE_LIMIT, settings.most_nested(len(domain)) // 2)
     if settings.two_levels:
         limit = max(1, min(settings.max_cells // 4, nested // 2))  # most cells are left to the second level
-        k = k if rule == "rugnik-adaptive" else 1
+        k = 1
 
     def parts(e: float, d: int, k: int) -> int:
-        if rule == "rugnik-adaptive":
-            return nested_first(n, e, d, k)
         if rule == "rugnik":
             return rugnik(n, e, d, k, guard=False)
         if rule == "eugkm":

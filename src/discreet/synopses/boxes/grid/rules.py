@@ -109,56 +109,6 @@ def rugnik_bound(m: float, n: float, epsilon: float, d: int, k: int) -> float:
     return noise + 2 / m * math.sqrt(n / 3) / side + n / (3 * m * m)
 
 
-def rugnik_range(n: float, d: int, k: int) -> tuple[float, float]:
-    """Return ε_0 and ε_1, between which Theorem 2 bounds the optimal number of cells from below and above.
-
-    Above ε_0 the optimal grid has more than k cells.
-
-    Examples
-    --------
-    >>> [round(e, 4) for e in rugnik_range(100, d=2, k=2)]
-    [0.0256, 15.396]
-    """
-    n, _, d, k = numbers(n, 1.0, d, k)
-    low = 3 * d * math.sqrt(k) / (2 * math.sqrt(2) * n) / (1 + math.sqrt(3 / n))
-    return low, math.sqrt(2) * d / 3 * math.sqrt(k) * _power(4 * n / 3, d / 4)
-
-
-def rugnik_cells(n: float, epsilon: float, d: int, k: int) -> tuple[float, float]:
-    """Return Theorem 2's bounds on the number of cells of the optimal grid, as numbers; NaN where they do not hold.
-
-    From below (η K^(2/d))^(2d/(4+d)) for ε > ε_0, from above (2√2 N ε K^(2/d) / d)^(2d/(4+d)) for ε <= ε_1, with η =
-    (2√2 N ε / 3d)(1 + √(3/N)) and ε_0, ε_1 of `rugnik_range`. For large N the optimum is near the first.
-
-    Examples
-    --------
-    >>> [round(m, 3) for m in rugnik_cells(1600, 1.0, d=2, k=8)], round(rugnik_root(1600, 1.0, d=2, k=8) ** 2, 3)
-    ([340.938, 689.419], 395.707)
-    """
-    n, epsilon, d, k = numbers(n, epsilon, d, k)
-    lowest, highest = rugnik_range(n, d, k)
-    upper = 2 * math.sqrt(2) * n * epsilon / d * k ** (2 / d)
-    lower = upper / 3 * (1 + math.sqrt(3 / n))
-    found = [_power(x, 2 * d / (4 + d)) for x in (lower, upper)]
-    return found[0] if epsilon > lowest else math.nan, found[1] if epsilon <= highest else math.nan
-
-
-def as_continuous(epsilon: float) -> float:
-    """Return the ε at which continuous Laplace noise varies as discrete noise does at this one: 2 sinh(ε/2).
-
-    The variance is 2/ε² of the one and 2α/(1 - α)², α = e^-ε, of the other. Put in the place of ε it makes the bounds
-    and the root of this module those for the noise that is drawn; below ε = 1 they move by less than 5 %, and the
-    rules, which are the published ones, leave it out.
-
-    Examples
-    --------
-    >>> round(as_continuous(1.0), 4), round(as_continuous(0.1), 4)
-    (1.0422, 0.1)
-    """
-    half = float(checks.positive("epsilon", epsilon)) / 2
-    return 2 * math.sinh(half) if half < _LARGEST_EXPONENT else math.inf
-
-
 def eugkm(n: float, epsilon: float, d: int, theta: float = THETA) -> int:
     """Return the parts per axis of EUGkM, (n ε/θ)^(2/(2+d)) to the nearest whole number; at least 1.
 

@@ -1,4 +1,4 @@
-"""The settings of a grid synopsis, checked in one place before any row is read."""
+"""The settings of a grid synopsis, checked against each other before any row is read."""
 
 from __future__ import annotations
 
@@ -12,13 +12,10 @@ import numpy as np
 
 from discreet.core import Exact, checks
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.synopses.boxes.grid.rules import THETA
-from discreet.synopses.boxes.memory import MOST_MEMORY, cell_bytes, nested_bytes, read_memory
+from discreet.synopses.boxes.memory import cell_bytes, memory_bytes, nested_bytes
 from discreet.synopses.publishing import TYPICAL_OFFSET
 
-#: More empty cells than this are not worth listing.
-MOST_SURVIVORS = 10**7
-RULES = ("rugnik", "eugkm", "adaptive", "rugnik-adaptive", "dpkfm")
+RULES = ("rugnik", "eugkm", "adaptive", "dpkfm")
 
 
 @dataclass(frozen=True)
@@ -38,13 +35,9 @@ class Adaptive:
     c2: float
 
     @classmethod
-    def read(cls, settings: Any) -> Adaptive:
-        """Check what the user gave; None and missing entries are the published constants."""
-        if settings is None:
-            settings = {}
-        if not isinstance(settings, Mapping):
-            raise InvalidType("adaptive", settings, "a mapping", 'adaptive={"first_share": 0.5}')
-        given = {"first_share": 0.5, "c": 10, "c2": 5, **settings}
+    def read(cls, settings: Mapping[str, Any] | None) -> Adaptive:
+        """Check the given constants; missing ones are those of Qardaji, Yang and Li."""
+        given = {"first_share": 0.5, "c": 10, "c2": 5, **(settings or {})}
         if len(given) > 3:
             unknown = sorted(map(str, set(given) - {"first_share", "c", "c2"}))
             raise InvalidArgument(
@@ -59,59 +52,35 @@ class Adaptive:
 
 @dataclass(frozen=True)
 class GridSettings:
-    """The settings of a grid, checked; named as in `GridSynopsis`."""
+    """The checked settings of a grid, named as in `GridSynopsis`."""
 
     rule: Any
     n_clusters: int
     axes: str
     max_cells: int
     expected_survivors: float
-    leaf_means: Any
+    leaf_means: bool | str
     adaptive: Adaptive
     memory: int
-    theta: float = THETA
+    theta: float
 
     @classmethod
-    def read(
-        cls,
-        rule: Any = "rugnik",
-        n_clusters: Any = 8,
-        axes: Any = "scaled",
-        max_cells: Any = 2**20,
-        expected_survivors: Any = 100,
-        leaf_means: Any = False,
-        adaptive: Any = None,
-        max_memory: Any = MOST_MEMORY,
-        theta: Any = THETA,
-    ) -> GridSettings:
-        """Check every setting."""
-        if isinstance(rule, str):
-            rule = checks.choice("rule", rule, RULES)
-        elif isinstance(rule, (Sequence, np.ndarray)):
+    def read(cls, options: Mapping[str, Any]) -> GridSettings:
+        """Read the clean options of a `GridSynopsis`."""
+        rule = options["rule"]
+        if isinstance(rule, (Sequence, np.ndarray)) and not isinstance(rule, str):
             rule = tuple(None if p is None else checks.whole(f"rule[{i}]", p, low=1) for i, p in enumerate(rule))
-        elif isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
-            rule = checks.whole("rule", rule, low=1)
-        else:
+        elif not isinstance(rule, (str, int)):
             raise InvalidType("rule", rule, f"one of {', '.join(RULES)}, a number of parts or several", 'rule="rugnik"')
-        if not isinstance(leaf_means, (bool, np.bool_)) and leaf_means != "auto":
-            kind = InvalidArgument if isinstance(leaf_means, str) else InvalidType
-            raise kind("leaf_means", leaf_means, "True, False or 'auto'", "leaf_means='auto'")
-        return cls(
-            rule,
-            checks.whole("n_clusters", n_clusters, low=1, high=2**31),
-            checks.choice("axes", axes, ("scaled", "units")),
-            checks.whole("max_cells", max_cells, low=1, high=2**27),
-            _survivors(expected_survivors),
-            leaf_means,
-            Adaptive.read(adaptive),
-            read_memory(max_memory),
-            float(checks.positive("theta", theta)),
-        )
+        plain = {name: options[name] for name in ("n_clusters", "axes", "max_cells", "leaf_means")}
+        numbers = {name: float(options[name]) for name in ("expected_survivors", "theta")}
+        adaptive, memory = Adaptive.read(options["adaptive"]), memory_bytes(options["max_memory"])
+        return cls(rule=rule, adaptive=adaptive, memory=memory, **plain, **numbers)
 
     @property
     def two_levels(self) -> bool:
         """Whether cells are divided by their own noisy counts."""
-        return self.rule in ("adaptive", "rugnik-adaptive", "dpkfm")
+        return self.rule in ("adaptive", "dpkfm")
 
     def most_listed(self, n_columns: int) -> int:
         """Return how many cells a grid of one level lists at most: ``max_cells``, or as many as fit the memory."""
@@ -122,14 +91,7 @@ class GridSettings:
         return max(1, self.memory // nested_bytes(n_columns, means=self.leaf_means is not False))
 
     def wants_means(self, n_rows: float, n_cells: int, epsilon: Exact, d: int) -> bool:
-        """Tell whether cells get means: they pay when a cell's rows times ε exceed √((d+2)(d+3)/3)/β (spec 9.9)."""
+        """Return whether cells get means: they pay when a cell's rows times ε exceed √((d+2)(d+3)/3)/β."""
         if self.leaf_means != "auto":
             return bool(self.leaf_means)
         return n_rows / n_cells * float(epsilon) >= math.sqrt((d + 2) * (d + 3) / 3) / TYPICAL_OFFSET
-
-
-def _survivors(value: Any) -> float:
-    number = float(checks.positive("expected_survivors", value))
-    if number > MOST_SURVIVORS:
-        raise InvalidArgument("expected_survivors", value, f"at most {MOST_SURVIVORS}", "expected_survivors=100")
-    return number

@@ -15,12 +15,13 @@ from typing import Any
 
 from discreet.core import checks
 from discreet.core.budget import Epsilon, Price
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.errors import InvalidArgument
 from discreet.mechanisms import law_for
 
 BUDGETS = ("geometric", "uniform", "linear", "fibonacci")
 #: Portions are multiples of ε / GRAIN.
 GRAIN = 2**32
+_SHARES = "shares=(0.15, 0.25, 0.6)"
 
 
 class OwnBudget:
@@ -146,7 +147,7 @@ class LevelBudgets:
         bought = iter(portions(split / together, kind, sum(pays), fan_out, whole) if split else [nothing] * depth)
         splits: list[Price] = [next(bought) if pay else nothing for pay in pays]
         if not whole.infinite and sum([*tests, *splits], nothing) >= whole:
-            raise InvalidArgument("shares", list(shares), "large enough for publication", "shares=(0.15, 0.25, 0.6)")
+            raise InvalidArgument("shares", list(shares), "large enough for publication", _SHARES)
         return cls(whole, tuple([nothing] * first_test + tests), tuple(splits))
 
     @property
@@ -163,14 +164,12 @@ class LevelBudgets:
         return self.whole - sum([*self.tests[:level], *self.splits[:level], *here], type(self.whole)(Fraction(0)))
 
 
-def read_shares(shares: object) -> tuple[Fraction, Fraction, Fraction]:
+def read_shares(shares: Sequence[Any]) -> tuple[Fraction, Fraction, Fraction]:
     """Check the three shares: tests, splits, publication, which needs a positive one."""
-    fix = "shares=(0.15, 0.25, 0.6)"
-    if isinstance(shares, (str, bytes)) or not isinstance(shares, Sequence) or len(shares) != 3:
-        raise InvalidType("shares", shares, "three numbers: tests, splits, publication", fix)
-    exact = [checks.exact(f"shares[{i}]", s, "a number of at least 0", fix) for i, s in enumerate(shares)]
-    if min(exact) < 0 or not exact[2]:
-        raise InvalidArgument("shares", shares, "three numbers of at least 0, the last one positive", fix)
+    exact = [checks.exact(f"shares[{i}]", s, "a number of at least 0", _SHARES) for i, s in enumerate(shares)]
+    if len(exact) != 3 or min(exact) < 0 or not exact[2]:
+        expected = "three numbers of at least 0 (tests, splits, publication), the last one positive"
+        raise InvalidArgument("shares", shares, expected, _SHARES)
     return exact[0], exact[1], exact[2]
 
 

@@ -7,15 +7,14 @@
 >>> tree.guarantee_.epsilon
 1.0
 
-One engine grows them all, level by level (`levels.py`); partitioners differ in how a node is cut (`partitioners.py`).
-The faults of the published recursive form (spec partition-synopsis 8: a branch on raw emptiness, medians that are data
-points, boxes read off the data, counts paid twice, axes by column order) are not here.
+One engine grows all of them, level by level (`levels.py`); partitioners differ in how a node is split
+(`partitioners.py`). The published recursive form branches on raw emptiness, takes data points as medians, reads boxes
+off the data, pays counts twice and chooses axes by column order. None of that happens here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ from discreet.core.budget import Epsilon, Rho
 from discreet.engines.passes import RowCells
 from discreet.mechanisms import Gate
 from discreet.synopses.boxes.synopsis import BoxSynopsis
-from discreet.synopses.boxes.tree.budgets import OwnBudget
+from discreet.synopses.boxes.tree.budgets import BUDGETS, OwnBudget
 from discreet.synopses.boxes.tree.growth import GrowingTree
 from discreet.synopses.boxes.tree.levels import Leaves, grow, grow_privtree, publish_leaves
 from discreet.synopses.boxes.tree.own import OwnCuts, OwnPartitioner
@@ -57,9 +56,6 @@ from discreet.synopses.boxes.tree.partitioners import (
 from discreet.synopses.boxes.tree.settings import PARTITIONERS, TreeSettings
 from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
 from discreet.synopses.publishing import count_variance
-
-#: What an estimator passes on; found out once, because reading a signature costs as much as counting a small table.
-_SETTINGS = tuple(signature(TreeSettings.read).parameters)
 
 
 class TreeSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc]
@@ -122,7 +118,7 @@ class TreeSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc
     )
     budget: str | OwnBudget = option(
         default="geometric",
-        choices=("geometric", "uniform", "linear", "fibonacci"),
+        choices=BUDGETS,
         objects=True,
         help="How the budget is divided between levels.",
         details="An `OwnBudget` is a rule of your own.",
@@ -167,7 +163,7 @@ class TreeSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc
 
     def fit(self, X: Any, y: Any = None) -> TreeSynopsis:
         """Grow the tree and publish it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
-        settings = self._settings()
+        settings = self.settings()
         opening = open_for(self, X, check=self._fits(settings), gaussian=gaussian_tree(settings))
         self.synopsis_ = build(opening, settings)
         self.guarantee_ = opening.book(self.synopsis_.guarantee)
@@ -176,13 +172,14 @@ class TreeSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc
 
     def check(self) -> None:
         """Refuse what no table could be released with: what `fit` refuses before it reads a row."""
-        check_release(self, self._fits(self._settings()))
+        check_release(self, self._fits(self.settings()))
 
     def _fits(self, settings: TreeSettings) -> Callable[[Domain, Any], None]:
         return lambda domain, epsilon: settings.check_fit(len(domain), epsilon, self.n_rows, self.size_share)
 
-    def _settings(self) -> TreeSettings:
-        return TreeSettings.read(**{name: getattr(self, name) for name in _SETTINGS})
+    def settings(self) -> TreeSettings:
+        """Check the options and return them in the form that the method uses."""
+        return TreeSettings.read(self.read_options())
 
 
 def build(opening: OpenRelease, settings: TreeSettings) -> BoxSynopsis:

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from discreet.core import Exact, checks
 from discreet.core.budget import Epsilon, Price
-from discreet.errors import InvalidArgument
+from discreet.errors import InvalidArgument, InvalidType
 from discreet.mechanisms import law_for, least_price
 from discreet.synopses.boxes.grid.rules import rugnik
-from discreet.synopses.boxes.memory import GIB, MOST_MEMORY, node_bytes, read_memory
-from discreet.synopses.boxes.tree.budgets import BUDGETS, LevelBudgets, OwnBudget, read_shares
+from discreet.synopses.boxes.memory import GIB, memory_bytes, node_bytes
+from discreet.synopses.boxes.tree.budgets import LevelBudgets, OwnBudget, read_shares
 from discreet.synopses.boxes.tree.own import OwnPartitioner
 from discreet.synopses.boxes.tree.partitioners import ROWS_PER_PART, most_lines
 
 PARTITIONERS = ("binary", "median", "quantile", "uniform", "privtree", "density")
 #: Those that can take turns in one tree. "uniform" cannot: its tests are its sizes, at every level.
 MIXABLE = ("binary", "median", "quantile", "density", "privtree")
-AXES = ("auto", "spread", "widest")
-_BOUGHT = ("median", "quantile", "density")
+_PRIVATE = ("median", "quantile", "density")
 #: Shares of tests, splits and publication where none are given.
 SHARES = (Fraction(15, 100), Fraction(25, 100), Fraction(60, 100))
 HALVES = {
@@ -65,87 +64,54 @@ class TreeSettings:
     threshold_share: float | None = None
 
     @classmethod
-    def read(
-        cls,
-        *,
-        partitioner: Any = "binary",
-        max_depth: Any = 8,
-        threshold: Any = "auto",
-        budget: Any = "geometric",
-        shares: Any = None,
-        n_quantiles: Any = 3,
-        test_from: Any = "auto",
-        leaf_means: Any = False,
-        bits: Any = 20,
-        n_clusters: Any = None,
-        axis: Any = "auto",
-        max_memory: Any = MOST_MEMORY,
-        threshold_share: Any = None,
-    ) -> TreeSettings:
-        """Check them, before any row is read."""
+    def read(cls, options: Mapping[str, Any]) -> TreeSettings:
+        """Check the options of a `TreeSynopsis` against each other; each by itself is clean already."""
+        partitioner, shares, chosen = (options[name] for name in ("partitioner", "shares", "axis"))
         own = partitioner if isinstance(partitioner, OwnPartitioner) else None
         levels = _read_levels(partitioner)
         kind = (
             type(own).__name__ if own is not None
             else levels[0] if len(levels) == 1
             else "mixed" if levels
-            else checks.choice("partitioner", partitioner, PARTITIONERS)
+            else partitioner
         )  # fmt: skip
         levels = levels if kind == "mixed" else ()
-        auto_depth = isinstance(max_depth, str) and max_depth == "auto"
-        # Until noisy rows are known, an automatic depth stands for the least that the settings need.
-        depth = max(1, len(levels)) if auto_depth else _read_depth(max_depth)
+        auto_depth = options["max_depth"] == "auto"
+        # Until the noisy number of rows is known, an automatic depth stands for the least that the settings need.
+        depth = max(1, len(levels)) if auto_depth else options["max_depth"]
         if depth < len(levels):
             expected = f"at least {len(levels)}, one level for each of the partitioners"
-            raise InvalidArgument("max_depth", max_depth, expected, f"max_depth={len(levels)}")
-        limit = (
-            None
-            if isinstance(threshold, str) and threshold == "auto"
-            else checks.finite("threshold", threshold, fix='threshold="auto"')
-        )
-        first = (
-            None
-            if isinstance(test_from, str) and test_from == "auto"
-            else checks.whole("test_from", test_from, high=62 if auto_depth else depth)
-        )
-        share = None if threshold_share is None else float(checks.probability("threshold_share", threshold_share))
+            raise InvalidArgument("max_depth", depth, expected, f"max_depth={len(levels)}")
+        limit = None if options["threshold"] == "auto" else float(options["threshold"])
+        first = None if options["test_from"] == "auto" else options["test_from"]
+        if first is not None and first > (_MOST_DEPTH if auto_depth else depth):
+            expected = f"at most the depth of the tree, {depth}"
+            raise InvalidArgument("test_from", first, expected, f"test_from={depth}")
+        share = None if options["threshold_share"] is None else float(options["threshold_share"])
         if share is not None and (limit is not None or "privtree" in (kind, *levels)):
-            expected = "left out beside a threshold, and with privtree, which has a rule of its own"
-            raise InvalidArgument("threshold_share", threshold_share, expected, "threshold_share=None")
-        chosen = checks.choice("axis", axis, AXES)
+            expected = "left out with a threshold, and with privtree, which has a rule of its own"
+            raise InvalidArgument("threshold_share", share, expected, "threshold_share=None")
         if kind == "privtree" and chosen == "spread":
-            raise InvalidArgument("axis", axis, 'a public rule with partitioner="privtree"', 'axis="auto"')
-        cuts = {"median": 1, "quantile": checks.whole("n_quantiles", n_quantiles, low=1, high=31)}.get(kind, 1)
+            raise InvalidArgument("axis", chosen, 'a public rule with partitioner="privtree"', 'axis="auto"')
+        cuts = options["n_quantiles"] if "quantile" in (kind, *levels) else 1
         if own is not None:
             cuts = checks.whole("fan_out", own.fan_out, low=2, high=1024) - 1
-        if "quantile" in levels:
-            cuts = checks.whole("n_quantiles", n_quantiles, low=1, high=31)
         usual = ABOVE_PRIVTREE if "privtree" in levels else HALVES.get(kind, SHARES)
         divided = usual if shares is None else read_shares(shares)
         if "privtree" in (kind, *levels) and not divided[0] + divided[1]:
             raise InvalidArgument("shares", shares, "something for the structure of the tree", "shares=(0.5, 0, 0.5)")
-        bought = any(k in _BOUGHT or (k, chosen) == ("binary", "spread") for k in levels or (kind,))
-        bought = bought if own is None else own.paid
-        if bought and not divided[1]:
+        private = any(k in _PRIVATE or (k, chosen) == ("binary", "spread") for k in levels or (kind,))
+        private = private if own is None else own.paid
+        if private and not divided[1]:
             raise InvalidArgument("shares", shares, "something for the cuts of the tree", "shares=(0.15, 0.25, 0.6)")
+        if not isinstance(options["budget"], (str, OwnBudget)):
+            raise InvalidType("budget", options["budget"], "a name or an OwnBudget", 'budget="geometric"')
+        plain = {name: options[name] for name in ("budget", "leaf_means", "bits", "n_clusters", "axis")}
         settings = cls(
-            kind,
-            depth,
-            limit,
-            budget if isinstance(budget, OwnBudget) else checks.choice("budget", budget, BUDGETS),
-            divided,
-            cuts,
-            first,
-            checks.choice("leaf_means", leaf_means, (False, True)),
-            checks.whole("bits", bits, low=1, high=30),
-            None if n_clusters is None else checks.whole("n_clusters", n_clusters, low=1),
-            chosen,
-            read_memory(max_memory),
-            own,
-            levels,
-            auto_depth,
-            share,
-        )
+            partitioner=kind, max_depth=depth, threshold=limit, shares=divided, n_quantiles=cuts, test_from=first,
+            memory=memory_bytes(options["max_memory"]), own=own, levels=levels, auto_depth=auto_depth,
+            threshold_share=share, **plain,
+        )  # fmt: skip
         settings._check_leaves(MOST_LEAVES, f"small enough for {MOST_LEAVES} leaves", WIDE)
         return settings
 
@@ -310,7 +276,7 @@ class TreeSettings:
     def _level_pays(self, kind: str, axis: str) -> bool:
         if self.own is not None:
             return self.own.paid
-        return kind in _BOUGHT or (kind, axis) == ("binary", "spread")
+        return kind in _PRIVATE or (kind, axis) == ("binary", "spread")
 
     def first_test(self, epsilon: Epsilon, n_rows: float, n_axes: int, axis: str) -> int:
         """Return the first tested level: the largest s with F^s no more than the cells of a grid for these data.
@@ -358,27 +324,22 @@ class TreeSettings:
         }
 
 
-def _read_depth(max_depth: Any) -> int:
-    try:
-        return checks.whole("max_depth", max_depth, high=_MOST_DEPTH)
-    except InvalidArgument as error:
-        fix = 'max_depth="auto"' if isinstance(max_depth, str) else error.fix
-        raise type(error)("max_depth", max_depth, f'{error.expected}, or "auto"', fix) from None
-
-
 def _read_levels(partitioner: Any) -> tuple[str, ...]:
-    """Return the names of a list of partitioners, checked; none where it is not a list."""
-    if isinstance(partitioner, str) or not isinstance(partitioner, Sequence):
+    """Return the names of a list of partitioners, checked; none if it is not a list."""
+    if isinstance(partitioner, (str, OwnPartitioner)):
         return ()
     fix = 'partitioner=["median", "median", "privtree"]'
+    if not isinstance(partitioner, Sequence):
+        raise InvalidType("partitioner", partitioner, "a name, a list of names or an OwnPartitioner", fix)
     if not 0 < len(partitioner) <= _MOST_DEPTH:
         raise InvalidArgument("partitioner", list(partitioner), f"a name, or a list of 1 to {_MOST_DEPTH}", fix)
-    if len(partitioner) == 1:
-        return (checks.choice("partitioner[0]", partitioner[0], PARTITIONERS),)
-    names = tuple(checks.choice(f"partitioner[{i}]", name, MIXABLE) for i, name in enumerate(partitioner))
-    if "privtree" in names[:-1]:
-        raise InvalidArgument("partitioner", list(names), "a list in which privtree is last: it grows to its end", fix)
-    return names
+    if len(partitioner) > 1:
+        for i, name in enumerate(partitioner):
+            checks.choice(f"partitioner[{i}]", name, MIXABLE)
+    if "privtree" in partitioner[:-1]:
+        expected = "a list in which privtree is last: it grows to its end"
+        raise InvalidArgument("partitioner", list(partitioner), expected, fix)
+    return tuple(partitioner)
 
 
 def _levels_within(n_leaves: float, fan_out: int) -> int:

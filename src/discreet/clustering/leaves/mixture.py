@@ -28,11 +28,13 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import ndtr
 
-from discreet.clustering.central import _mixture_kernels as kernels
-from discreet.clustering.kmeans import mass_by, nearest, weighted_kmeans
+from discreet.clustering.leaves import _mixture_kernels as kernels
+from discreet.clustering.leaves.kmeans import mass_by, nearest, weighted_kmeans
 from discreet.core import BoolArray, FloatArray, IntArray, checks
 from discreet.synopses import Synopsis, refine
 
+#: Above this many leaves times clusters a mixture takes too long to fit.
+MIXTURE_WORK = 400_000
 #: Shares of the rows that the thresholded starts keep at least.
 _START_SHARES: tuple[float, ...] = (0.5, 0.8, 1.0)
 #: Steps of the optimiser that each start gets, and that the best one gets on top.
@@ -63,7 +65,7 @@ class MixtureFit:
     >>> import discreet as dc
     >>> data = dc.datasets.mixture(5000, 2, 3, random_state=0)
     >>> release = dc.GridSynopsis(1.0, data.domain, 20, random_state=0).fit(data.X).synopsis_
-    >>> fit = mixture(release, 3)
+    >>> fit = fit_mixture(release, 3)
     >>> fit.means.shape, fit.masses.shape
     ((3, 2), (3,))
     """
@@ -74,7 +76,7 @@ class MixtureFit:
     spreads: FloatArray
 
 
-def mixture(
+def fit_mixture(
     synopsis: Synopsis,
     n_clusters: int,
     *,
@@ -110,7 +112,7 @@ def mixture(
     >>> weights = [5, 40, 190, 210, 48, -6, 9, 3, -4, 1]
     >>> s = BoxSynopsis(dc.Domain.box(0, 1), lower=edges[:-1], upper=edges[1:], weights=weights,
     ...              variances=np.full(10, 50.0), guarantee=dc.Guarantee("central"))
-    >>> mixture(s, 1).means.round(2).tolist()
+    >>> fit_mixture(s, 1).means.round(2).tolist()
     [[0.3]]
     """
     n_clusters = checks.whole("n_clusters", n_clusters, low=1)

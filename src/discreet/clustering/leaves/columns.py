@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.clustering.kmeans import mass_by, nearest
+from discreet.clustering.leaves.kmeans import mass_by, nearest
 from discreet.core import (
     NAMING,
     Categorical,

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.spatial import cKDTree
 
-from discreet.clustering.central.leaves import Leaves
+from discreet.clustering.leaves.leaves import Leaves
 from discreet.core import FloatArray, IntArray, jit
 from discreet.errors import InvalidArgument
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.clustering.central.columns import cluster_columns, distance_units, left_out, view
-from discreet.clustering.kmeans import mass_by
+from discreet.clustering.leaves.columns import cluster_columns, distance_units, left_out, view
+from discreet.clustering.leaves.kmeans import mass_by
 from discreet.core import FloatArray, IntArray
 from discreet.errors import InvalidType
 from discreet.synopses import Synopsis, refine

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.clustering import _kmeans_kernels as kernels
+from discreet.clustering.leaves import _kmeans_kernels as kernels
 from discreet.core import AnyArray, FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 

@@ -19,10 +19,9 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 from scipy.special import gammaln
 
-from discreet.clustering.central.auto import MIXTURE_WORK
-from discreet.clustering.central.leaves import Leaves
-from discreet.clustering.central.mixture import misfits
-from discreet.clustering.kmeans import mass_by, nearest
+from discreet.clustering.leaves.kmeans import mass_by, nearest
+from discreet.clustering.leaves.leaves import Leaves
+from discreet.clustering.leaves.mixture import MIXTURE_WORK, misfits
 from discreet.core import FloatArray
 
 #: Steps of the mixture's optimiser; points in all leaves, and least and most in one, at which one cluster is looked at.

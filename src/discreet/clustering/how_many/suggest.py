@@ -12,12 +12,12 @@ Noise makes every table look as if it had more clusters, so its share is taken o
   as in Hruschka, de Castro and Campello 2004, and with the spread inside a leaf added to both distances), beyond what
   the tables without clusters show;
 - **BIC** of a mixture of Gaussians fitted to the signed counts, where noise cancels, against one cluster of any
-  elliptical shape (`discreet.clustering.central.bic`).
+  elliptical shape (`discreet.clustering.how_many.bic`).
 
 Each votes for a number, a vote counts half for the numbers beside it, and the weights say how often each criterion was
 right. Where too few agree, or the noise covers what could be there, the answer is that it cannot be told. The first
 three look for round clusters that stand apart, and see one where clusters overlap or wind around each other. So no
-answer is given, either, where the density has **hills** (`discreet.clustering.central.hills`) that the answer does not
+answer is given, either, where the density has **hills** (`discreet.clustering.leaves.hills`) that the answer does not
 account for, and *one* is the answer only if one cluster explains the counts as well as several Gaussians do. The
 constants were chosen on generated tables by ``benchmarks/tuning/how_many.py``, which also reports how often the answer
 is right on others.
@@ -34,10 +34,10 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import noise
-from discreet.clustering.central.bic import mixture_bic
-from discreet.clustering.central.hills import hills
-from discreet.clustering.central.leaves import Leaves
-from discreet.clustering.kmeans import mass_by, weighted_kmeans
+from discreet.clustering.how_many.bic import mixture_bic
+from discreet.clustering.leaves.hills import hills
+from discreet.clustering.leaves.kmeans import mass_by, weighted_kmeans
+from discreet.clustering.leaves.leaves import Leaves
 from discreet.core import FloatArray, Frames, IntArray, checks
 from discreet.errors import InvalidArgument
 from discreet.synopses import BoxSynopsis, Marginals, ModelSynopsis, Synopsis, rate_of

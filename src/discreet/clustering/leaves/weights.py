@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.clustering.kmeans import mass_by, nearest
+from discreet.clustering.leaves.kmeans import mass_by, nearest
 from discreet.core import BoolArray, FloatArray
 from discreet.synopses import Synopsis
 from discreet.synopses.queries import EMPTY_UP_TO
