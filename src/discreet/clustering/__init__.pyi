@@ -11,8 +11,6 @@ from .leaves.kmeans import nearest as nearest
 from .leaves.kmeans import weighted_kmeans as weighted_kmeans
 from .leaves.mixture import MixtureFit as MixtureFit
 from .leaves.mixture import fit_mixture as fit_mixture
-from .noisy.clusters import NoisyClusters as NoisyClusters
-from .noisy.clusters import cluster_after_noise as cluster_after_noise
 from .noisy.kmeans import DenoisingKMeans as DenoisingKMeans
 from .pipelines import DomainScaler as DomainScaler
 from .pipelines import private_pipeline as private_pipeline
@@ -31,13 +29,11 @@ __all__ = [
     "GaussianClusters",
     "KSuggestion",
     "MixtureFit",
-    "NoisyClusters",
     "PrivateKMeans",
     "SpectralClusters",
     "WardClusters",
     "WeightedClusters",
     "choose",
-    "cluster_after_noise",
     "cluster_synopsis",
     "fit_mixture",
     "suggest_k",

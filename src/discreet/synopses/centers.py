@@ -123,7 +123,7 @@ class CenterSynopsis(Synopsis):
 
     parts = (*Synopsis.parts, "lifted")
 
-    def _take(self, *, lifted: Lifted) -> None:
+    def _take(self, *, lifted: Lifted) -> None:  # type: ignore[override]
         columns = self._lower.shape[1]
         if not isinstance(lifted, Lifted) or len(lifted.matrix) != columns:
             raise InvalidType("lifted", type(lifted), f"Lifted, of {columns} columns")

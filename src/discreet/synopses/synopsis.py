@@ -11,13 +11,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.core import AnyArray, Domain, FloatArray, Frames, Guarantee, IntArray, checks, html
-from discreet.errors import FormatError, InvalidArgument, InvalidType
+from discreet.errors import FormatError, InvalidArgument, InvalidType, SchemaError
 from discreet.noise import Generator
 from discreet.synopses import file
 from discreet.synopses.frozen import frozen_floats, frozen_ints
@@ -130,8 +130,9 @@ class Synopsis(Questions, Frames):
         promise = dataclasses.replace(guarantee, domain=domain, digest=None)
         self._guarantee = promise.seal(file.payload(self))
 
-    def _take(self) -> None:
+    def _take(self, **own: Any) -> None:
         """Check and keep the arguments that only this kind of synopsis has."""
+        raise NotImplementedError
 
     @property
     def domain(self) -> Domain:
@@ -224,7 +225,7 @@ class Synopsis(Questions, Frames):
         middles = (self._upper - self._lower) / 2 + self._lower
         return not np.array_equal(self._points, middles, equal_nan=True)
 
-    def replace(self, *, note: str | None = None, facts: Mapping[str, Any] | None = None, **changes: Any) -> Any:
+    def replace(self, *, note: str | None = None, facts: Mapping[str, Any] | None = None, **changes: Any) -> Self:
         """Return a synopsis with some parts changed: post-processing, under the same promise, sealed again.
 
         Parameters
@@ -280,6 +281,14 @@ class Synopsis(Questions, Frames):
             One column for each of the domain's.
         """
         return sample(self, n, rng)
+
+    def merge(self, other: Synopsis, *, disjoint_people: bool = False) -> Synopsis:
+        """Combine the synopses of two disjoint tables. Only a `BoxSynopsis` can."""
+        # Two models side by side no longer know what was measured: answers would look surer than they are.
+        raise SchemaError(
+            "only synopses of boxes can be merged: what was measured of one table says nothing about the other; add "
+            "answers instead, as in first.count(...) + second.count(...), or put samples together"
+        )
 
     def _choose(self, n: int, stream: Generator) -> IntArray:
         """Choose the leaves of n synthetic rows."""

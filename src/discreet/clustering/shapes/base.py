@@ -85,7 +85,7 @@ class LeafClusters(Declared, BaseEstimator):  # type: ignore[misc]
             how = {name: options[name] for name in ("scale", "random_state", "max_clusters")}
             self.suggestion_ = suggest_k(leaves.seen, **how)
             given = self.suggestion_.n_clusters or 1
-        return min(given, len(leaves.points))
+        return min(int(given), len(leaves.points))
 
     def _described(self, leaves: Leaves) -> ClusterResult:
         labels = self.labels_[leaves.which]

@@ -48,7 +48,9 @@ class BoxSynopsis(Synopsis):
 
     parts = (*Synopsis.parts, "tree", "hidden")
 
-    def _take(self, *, tree: TreeTable | None = None, hidden: HiddenCells | None = None) -> None:
+    def _take(  # type: ignore[override]
+        self, *, tree: TreeTable | None = None, hidden: HiddenCells | None = None
+    ) -> None:
         leaves, columns = self._lower.shape
         if tree is not None and (not isinstance(tree, TreeTable) or tree.lower.shape[1] != columns):
             raise InvalidType("tree", type(tree), f"a TreeTable with {columns} axes", "tree=None")
@@ -124,7 +126,7 @@ class BoxSynopsis(Synopsis):
                 "release both with the same declaration"
             )
         if not isinstance(other, BoxSynopsis):
-            return other.merge(self)  # type: ignore[no-any-return]  # refuses
+            other.merge(self)  # refuses
         return BoxSynopsis(
             self.domain,
             **{
@@ -143,7 +145,7 @@ class BoxSynopsis(Synopsis):
         picks = below(STEPS, size=n, rng=stream) / STEPS * heap[-1]
         # Rounding must not lead past the last leaf that has a chance at all.
         last = np.searchsorted(heap, heap[-1], side="left")
-        return np.minimum(np.searchsorted(heap, picks, side="right"), last)
+        return np.asarray(np.minimum(np.searchsorted(heap, picks, side="right"), last))
 
     def _chances(self) -> FloatArray:
         """Return non-negative weights near the noisy ones; uniform by volume if none is positive."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.core import Domain, FloatArray, IntArray, Intervals
 from discreet.engines.passes import AxisGrids
-from discreet.errors import FormatError, InvalidArgument, InvalidType, SchemaError
+from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.noise import Generator, permutation
 from discreet.synopses.marginals.bins import public_grid
 from discreet.synopses.marginals.measured import Marginals
@@ -39,7 +39,7 @@ class ModelSynopsis(Synopsis):
     modelled = True
     leaf_names = ("model row", "model rows")
 
-    def _take(self, *, measured: Marginals) -> None:
+    def _take(self, *, measured: Marginals) -> None:  # type: ignore[override]
         columns = self._lower.shape[1]
         if not isinstance(measured, Marginals):
             raise InvalidType("measured", type(measured), "Marginals", "MarginalSynopsis(...).fit(data).synopsis_")
@@ -53,14 +53,6 @@ class ModelSynopsis(Synopsis):
     def measured(self) -> Marginals:
         """The noisy marginals that the model was fitted to."""
         return self._measured
-
-    def merge(self, other: Synopsis, *, disjoint_people: bool = False) -> Any:
-        """Refuse: the measurements of one table say nothing about another."""
-        # Rows of two models side by side no longer know what was measured: answers would look surer than they are.
-        raise SchemaError(
-            "a marginal synopsis cannot be merged: what was measured of one table says nothing of the other; "
-            "add answers instead, as in first.count(...) + second.count(...), or put samples together"
-        )
 
     def _more_facts(self) -> dict[str, Any]:
         return {"measured": self._measured.to_dict()}

@@ -72,10 +72,11 @@ class GridSettings:
             rule = tuple(None if p is None else checks.whole(f"rule[{i}]", p, low=1) for i, p in enumerate(rule))
         elif not isinstance(rule, (str, int)):
             raise InvalidType("rule", rule, f"one of {', '.join(RULES)}, a number of parts or several", 'rule="rugnik"')
-        plain = {name: options[name] for name in ("n_clusters", "axes", "max_cells", "leaf_means")}
-        numbers = {name: float(options[name]) for name in ("expected_survivors", "theta")}
-        adaptive, memory = Adaptive.read(options["adaptive"]), memory_bytes(options["max_memory"])
-        return cls(rule=rule, adaptive=adaptive, memory=memory, **plain, **numbers)
+        return cls(
+            rule, options["n_clusters"], options["axes"], options["max_cells"], float(options["expected_survivors"]),
+            options["leaf_means"], Adaptive.read(options["adaptive"]), memory_bytes(options["max_memory"]),
+            float(options["theta"]),
+        )  # fmt: skip
 
     @property
     def two_levels(self) -> bool:

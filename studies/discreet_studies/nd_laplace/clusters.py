@@ -11,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
-from discreet.clustering.noisy.kmeans import DenoisingKMeans, read_law
+from discreet.clustering import DenoisingKMeans
+from discreet.clustering.noisy import read_law
 from discreet.core import FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.metric import IsotropicLaw
