@@ -247,13 +247,6 @@ def bound_scores(histogram: IntArray) -> IntArray:
 
     With L persons of n that have no more, the score is -|10 L - 9 n|. Another person changes what is between the bars
     by 1 or by -9, so all scores change by -9 to 9: `AUTO_SPAN`.
-
-    Examples
-    --------
-    >>> crowd = np.zeros(AUTO_ROWS[-1] + 1, np.int64)
-    >>> crowd[4] = 10  # ten persons with five rows each
-    >>> bound_scores(crowd)[:6].tolist()
-    [-90, -90, -90, -90, -10, -10]
     """
     within = np.cumsum(histogram)[np.array(AUTO_ROWS) - 1]
     return np.asarray(-np.abs(10 * within - 9 * int(histogram.sum())), np.int64)

@@ -222,14 +222,7 @@ def public_steps(domain: Domain) -> GridMap:
 
 
 def sensitivities(grid: GridMap, n_runs: int) -> tuple[list[int], list[Fraction]]:
-    """Return how far all sums of a column move together, and its share of the budget; see `OrderedMicroaggregation`.
-
-    Examples
-    --------
-    >>> moves, shares = sensitivities(GridMap(Domain({"x": (0, 1), "y": (0, 1)}), 11), 8)
-    >>> moves, shares
-    ([10, 80], [Fraction(1, 5), Fraction(4, 5)])
-    """
+    """Return how far all sums of a column move together, and its share of the budget; see `OrderedMicroaggregation`."""
     times = [1, *[n_runs] * (len(grid.parts) - 1)]
     weights = [Fraction(t ** (2 / 3)).limit_denominator(10**6) for t in times]
     moves = [max(t * (parts - 1), 1) for t, parts in zip(times, grid.parts, strict=True)]
@@ -237,27 +230,14 @@ def sensitivities(grid: GridMap, n_runs: int) -> tuple[list[int], list[Fraction]
 
 
 def run_sizes(k: int, n: int) -> IntArray:
-    """Return the number of records of each run: k, and of the last all that are left.
-
-    Examples
-    --------
-    >>> run_sizes(3, 11).tolist()
-    [3, 3, 5]
-    """
+    """Return the number of records of each run: k, and of the last all that are left."""
     sizes = np.full(n // k, k, np.int64)
     sizes[-1] += n - k * len(sizes)
     return sizes
 
 
 def run_sums(counts: CellCounts, grid: GridMap, k: int, n: int) -> IntArray:
-    """Return the sum of the steps of every run, one row per column: raw numbers, which must not leave the mechanism.
-
-    Examples
-    --------
-    >>> grid = GridMap(Domain({"x": (0, 4)}), 4)
-    >>> run_sums(CellCounts(4, [0, 2], [3, 1]), grid, 2, 6).tolist()  # 0, 0, 0, 2, and twice 3 for want of more
-    [[0, 2, 6]]
-    """
+    """Return the sum of the steps of every run, one row per column: raw numbers, which must not leave the mechanism."""
     filled = max(n - int(counts.counts.sum()), 0)
     cells = np.append(counts.cells, grid.n_cells - 1)
     held = np.append(counts.counts, filled)

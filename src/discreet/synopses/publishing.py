@@ -108,16 +108,7 @@ def means_law(price: Price, n_axes: int) -> tuple[int, Law]:
 
 
 def count_variance(price: Price, n_axes: int, *, means: bool) -> float:
-    """Return the variance of the noise on a published count; with means, of one that shares its draw with them.
-
-    Examples
-    --------
-    >>> from discreet.core.budget.prices import Epsilon, Rho
-    >>> round(count_variance(Rho(1) / 2, 4, means=True), 6)
-    5.0
-    >>> round(count_variance(Epsilon(1), 4, means=False), 2)
-    1.84
-    """
+    """Return the variance of the noise on a published count; with means, of one that shares its draw with them."""
     if not means:
         return law_for(price).variance
     return law_for(price, _moves(FIXED_POINT, n_axes), n_axes + 1).variance / FIXED_POINT**2

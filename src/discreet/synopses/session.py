@@ -324,14 +324,7 @@ def _coarsest(column: Column, origin: Fraction) -> Fraction:
 
 
 def _grid(column: Column, origin: Fraction, price: Exact) -> tuple[int, Fraction, float]:
-    """Return how many steps from the origin the farther bound is, a step, and how far rounding moves a value, in steps.
-
-    Examples
-    --------
-    >>> of = Domain({"n": Integer(-9, 4)}).columns[0]
-    >>> _grid(of, Fraction(-5, 2), Fraction(1)), _grid(of, Fraction(0), math.inf)[:2]
-    ((13, Fraction(1, 2), 0.0), (9, Fraction(1, 1)))
-    """
+    """Return how many steps from the origin the farther bound is, a step, and how far rounding moves a value, in steps."""
     low, high = _ends(column)
     far = max(abs(low - origin), abs(high - origin))
     finest = _FINEST if isinstance(price, float) else min(_FINEST, math.floor(LARGEST_SCALE * price))

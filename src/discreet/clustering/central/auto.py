@@ -208,11 +208,6 @@ def has_rows_to_lift(n_rows: float, domain: Domain, n_clusters: int, price: Pric
     """Tell whether a cluster has rows for a projection, wherever they lie.
 
     Without, in ρ, there are so few that boxes are a coarse grid, never a tree, whose rule is written for pure ε.
-
-    Examples
-    --------
-    >>> [has_rows_to_lift(n, Domain.box([0] * 40, 1), 8, Epsilon(1) / 2) for n in (600, 6000)]
-    [False, True]
     """
     d = len(domain)
     z = n_rows * like_pure(price, d) / n_clusters / rows_for_a_mean(d)
@@ -224,11 +219,6 @@ def on_axes(n_rows: float, domain: Domain, n_groups: int, price: Price) -> tuple
 
     In ρ a grid has Gaussian noise, and is weighed at the ε whose noise on a mean would be as strong; a
     tree's rule is written for Laplace noise, at √(2ρ).
-
-    Examples
-    --------
-    >>> [on_axes(50_000, Domain.box([0] * 10, 1), 25, price(Fraction(1, 500)))[1] for price in (Rho, Epsilon)]
-    [True, False]
     """
     like = like_pure(price, len(domain))
     chosen = boxes(n_rows, domain, n_groups, like, rich=RICH_ON_AXES)
@@ -267,11 +257,6 @@ def refinement(
         Whether leaves publish means.
     tree : bool, default False
         Whether there are counts above the leaves.
-
-    Examples
-    --------
-    >>> refinement(400, n_axes=2, parts=16, work=4000), refinement(400, n_axes=2, parts=3, work=135)
-    (('mixture',), ('project',))
     """
     if means:  # the place of a leaf is measured: a model of its shape has nothing to add
         first = ("means",) if n_axes > FEW_AXES and not math.isinf(x) else ()  # boxes are wide there
@@ -285,16 +270,7 @@ def refinement(
 
 
 def refinement_for(synopsis: Synopsis, n_clusters: int) -> tuple[str, ...]:
-    """Return the steps that suit a released synopsis, by what it says of itself.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> data = dc.datasets.mixture(2000, 2, 3, random_state=0)
-    >>> made = [dc.GridSynopsis(1.0, data.domain, parts).fit(data.X).synopsis_ for parts in (3, 20)]
-    >>> [refinement_for(synopsis, 3) for synopsis in made]
-    [('project',), ('mixture',)]
-    """
+    """Return the steps that suit a released synopsis, by what it says of itself."""
     if synopsis.hidden is not None or not synopsis.n_leaves:
         return ("threshold",)  # what is not listed can be neither fitted nor made to add up
     rate = rate_of(float(np.median(synopsis.variances)))
@@ -315,24 +291,12 @@ def refinement_for(synopsis: Synopsis, n_clusters: int) -> tuple[str, ...]:
 
 
 def rows_for_a_mean(n_axes: int) -> float:
-    """Return how many rows, times ε, outweigh the noise of their mean: sqrt((d + 2)(d + 3)/3)/β (spec 9.9).
-
-    Examples
-    --------
-    >>> round(rows_for_a_mean(10), 1)
-    28.8
-    """
+    """Return how many rows, times ε, outweigh the noise of their mean: sqrt((d + 2)(d + 3)/3)/β (spec 9.9)."""
     return math.sqrt((n_axes + 2) * (n_axes + 3) / 3) / TYPICAL_OFFSET
 
 
 def rich_depth(n_rows: float, n_axes: int, epsilon: float) -> int:
-    """Return the depth of the deepest binary tree all of whose leaves have rows for a mean, if evenly filled.
-
-    Examples
-    --------
-    >>> rich_depth(20_000, 10, 0.1)
-    6
-    """
+    """Return the depth of the deepest binary tree all of whose leaves have rows for a mean, if evenly filled."""
     return max(1, math.floor(math.log2(max(n_rows * epsilon / rows_for_a_mean(n_axes), 1.0))))
 
 
@@ -341,11 +305,6 @@ def coarse_parts(domain: Domain, n_cells: int) -> list[int]:
 
     Equally wide ones come in the order of a public hash of their names. A last cut is made if it brings the number of
     cells nearer, in proportion.
-
-    Examples
-    --------
-    >>> sorted(coarse_parts(Domain.box([0] * 5, 1), 8))
-    [1, 1, 2, 2, 2]
     """
     widths = domain.high - domain.low
     order = sorted(tie_order(domain).tolist(), key=lambda j: -widths[j])
@@ -358,13 +317,7 @@ def coarse_parts(domain: Domain, n_cells: int) -> list[int]:
 
 
 def broad_parts(n_rows: float, n_axes: int, epsilon: float, rows_per_cell: float = ROWS_PER_CELL) -> int:
-    """Return into how many parts rows are enough to cut every axis, if each cell is to have so many for its mean.
-
-    Examples
-    --------
-    >>> broad_parts(1e8, 4, 1.0), broad_parts(1e8, 8, 1.0)
-    (16, 4)
-    """
+    """Return into how many parts rows are enough to cut every axis, if each cell is to have so many for its mean."""
     cells = min(n_rows * epsilon / (rows_per_cell * rows_for_a_mean(n_axes)), BROAD_CELLS)
     return max(1, int(max(cells, 1.0) ** (1 / n_axes) + 1e-9))
 

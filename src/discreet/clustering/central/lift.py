@@ -263,14 +263,7 @@ def fit(
 
 
 def projection_matrix(n_columns: int, n_axes: int, random: PublicRandomness) -> IntArray:
-    """Draw random orthonormal directions, in whole numbers of which 1024 stand for 1.
-
-    Examples
-    --------
-    >>> drawn = projection_matrix(50, 3, PublicRandomness(1)) / 1024
-    >>> (drawn.T @ drawn).round(2).tolist()
-    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-    """
+    """Draw random orthonormal directions, in whole numbers of which 1024 stand for 1."""
     normal = random.normals((n_columns, n_axes)).astype(np.float64)
     turned, corner = np.linalg.qr(normal)
     return np.asarray(np.rint(turned * np.where(np.diag(corner) < 0, -ONE, ONE)), np.int64)
@@ -359,23 +352,12 @@ def surest(quantile: float, x: float) -> float:
     """Return a quantile that is not missed for want of rows: x of them, times ε.
 
     Beyond all rows the exponent of the draw is x (1 - q)/(2q) lower than at the quantile.
-
-    Examples
-    --------
-    >>> surest(0.9, 1000.0), round(surest(0.9, 40.0), 2), surest(0.9, 1.0)
-    (0.9, 0.71, 0.5)
     """
     return min(quantile, max(0.5, x / (x + 2 * SURE))) if math.isfinite(x) else quantile
 
 
 def n_axes(x: float) -> int:
-    """Return how many axes a projection has for groups of so many rows times ε.
-
-    Examples
-    --------
-    >>> n_axes(10.0), n_axes(400.0), n_axes(math.inf)
-    (8, 11, 16)
-    """
+    """Return how many axes a projection has for groups of so many rows times ε."""
     enough = (p for p in range(MOST_AXES, FEWEST_AXES, -1) if x >= AXIS_ROWS * auto.rows_for_a_mean(p))
     return next(enough, FEWEST_AXES)
 
@@ -384,11 +366,6 @@ def added_noise(price: Price, rows: float, n_axes: int) -> float:
     """Return what noise adds to the squared distances of rows from their mean, for a ball of radius 1.
 
     d v/n² with v the variance of an entry: (d + 2)/ε², or 1/(2ρ).
-
-    Examples
-    --------
-    >>> added_noise(Epsilon(1) / 2, 100.0, 10)
-    0.048
     """
     if price.infinite:
         return 0.0
@@ -397,13 +374,7 @@ def added_noise(price: Price, rows: float, n_axes: int) -> float:
 
 
 def n_steps(price: Price, rows: float, n_axes: int) -> int:
-    """Return how many steps a price is divided into: as many as add little noise each.
-
-    Examples
-    --------
-    >>> n_steps(Epsilon(2) / 5, 5000.0, 784), n_steps(Rho(1) / 100, 6000.0, 784)
-    (1, 2)
-    """
+    """Return how many steps a price is divided into: as many as add little noise each."""
     if price.infinite:
         return MOST_STEPS
     parts = range(LAST_WEIGHT + 1, LAST_WEIGHT + MOST_STEPS)

@@ -162,11 +162,6 @@ def one_iteration(n_clusters: int, n_axes: int, n_rows: float) -> float:
     """Return ε_m, the budget below which an iteration does more harm than good (Su et al. 2016).
 
     sqrt( 500 k³/N² (d + (4 d ρ²)^(1/3))³ ), with a noisy or public N.
-
-    Examples
-    --------
-    >>> round(one_iteration(15, 2, 5000), 4)
-    1.1783
     """
     d = n_axes
     factor = (d + (4 * d * TYPICAL_CENTER**2) ** (1 / 3)) ** 3
@@ -174,13 +169,7 @@ def one_iteration(n_clusters: int, n_axes: int, n_rows: float) -> float:
 
 
 def iterations(epsilon: float, needed: float) -> int:
-    """Return min(7, max(2, floor(ε/ε_m))).
-
-    Examples
-    --------
-    >>> iterations(1.0, 0.3), iterations(0.1, 0.3), iterations(math.inf, 0.3)
-    (3, 2, 7)
-    """
+    """Return min(7, max(2, floor(ε/ε_m)))."""
     return int(min(MOST_ITERATIONS, max(FEWEST_ITERATIONS, min(epsilon / needed, 1e6))))
 
 
@@ -203,11 +192,6 @@ def count_share(n_axes: int, *, plain: bool) -> Fraction:
     """Return the share ε_0/(ε_0 + d ε_i) of an iteration's budget that goes to the count; the sums divide the rest.
 
     Improved: ε_0/ε_i = (4 d ρ²)^(1/3), which minimises d/ε_i² + 4 d ρ²/ε_0². Plain: equal shares.
-
-    Examples
-    --------
-    >>> count_share(2, plain=True), round(float(count_share(2, plain=False)), 4)
-    (Fraction(1, 3), 0.27)
     """
     if plain:
         return Fraction(1, n_axes + 1)

@@ -229,12 +229,6 @@ def planned(
     """Return what "auto" would choose by public values alone, and what it would have left.
 
     With few rows on many columns rows are taken to fill the domain: where they lie is bought, and not yet known.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> [planned(1500, 60, 8, 1.0, delta, Fraction(3, 100))[0].method for delta in (0.0, 1e-6)]
-    ['grid', 'lift']
     """
     domain, wanted = Domain.box([0.0] * n_axes, 1.0), Wanted.read(epsilon, None, delta or None)
     gaussian = wanted.rho is not None and _gaussian(None)(domain, wanted.pure, wanted.rho)

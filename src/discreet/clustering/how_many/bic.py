@@ -47,15 +47,6 @@ def mixture_bic(leaves: Leaves, fits: Sequence[FloatArray]) -> tuple[FloatArray,
         What is clustered.
     fits : sequence of arrays
         Centres to start from: one, two, …
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> tilted = np.random.default_rng(0).normal(size=(4000, 2)) @ np.array([[0.1, 0.1], [-0.02, 0.02]]) + 0.5
-    >>> leaves = Leaves.of(dc.GridSynopsis(1.0, dc.Domain.box([0, 0], 1), 20, random_state=0).fit(tilted).synopsis_)
-    >>> fits = [np.array([[0.5, 0.5]]), np.array([[0.42, 0.42], [0.58, 0.58]])]
-    >>> int(np.argmin(mixture_bic(leaves, fits)[0])) + 1
-    1
     """
     seen, top = leaves.seen, len(fits)
     n, d = seen.n_leaves, len(seen.domain)

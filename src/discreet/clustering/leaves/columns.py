@@ -30,13 +30,7 @@ from discreet.synopses.queries import axis_share
 
 
 def cluster_columns(domain: Domain, columns: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Return the columns to cluster on: those named, or all that are neither categories nor say whose row it is.
-
-    Examples
-    --------
-    >>> cluster_columns(Domain({"age": (0, 120), "sex": ["f", "m"], "cost": (0, 9)}))
-    ('age', 'cost')
-    """
+    """Return the columns to cluster on: those named, or all that are neither categories nor say whose row it is."""
     if columns is None:
         numeric = tuple(c.name for c in domain if not isinstance(c, Categorical) and c.role not in NAMING)
         if not numeric:
@@ -49,13 +43,7 @@ def cluster_columns(domain: Domain, columns: Sequence[str] | None = None) -> tup
 
 
 def left_out(domain: Domain, chosen: Sequence[str]) -> str:
-    """Say which columns take no part in clustering, and why; nothing if all do.
-
-    Examples
-    --------
-    >>> left_out(Domain({"age": (0, 120), "sex": ["f", "m"]}), ["age"])
-    'clustered on age; sex took no part: the mean of categories is not a place'
-    """
+    """Say which columns take no part in clustering, and why; nothing if all do."""
     rest = [c for c in domain if c.name not in chosen and c.role not in NAMING]
     if not rest:
         return ""
@@ -86,15 +74,6 @@ def view(synopsis: Synopsis, columns: Sequence[str]) -> Synopsis:
     """Return what a synopsis says of some of its columns: leaves that are the same there add up.
 
     The tree is gone: its boxes are those of all columns.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> domain = dc.Domain({"a": (0, 2), "b": ["x", "y"]})
-    >>> s = BoxSynopsis(domain, lower=[[0, 0], [0, 1], [1, 0]], upper=[[1, 1], [1, 2], [2, 2]], weights=[5, 6, 7],
-    ...              variances=[1.0, 1.0, 1.0], guarantee=dc.Guarantee("central"))
-    >>> view(s, ["a"]).weights.tolist()
-    [11.0, 7.0]
     """
     domain = synopsis.domain.select(list(columns))
     axes = [synopsis.domain.position(name) for name in columns]
@@ -134,16 +113,6 @@ def category_shares(
     A leaf belongs to the centre nearest to its representative. What comes from leaves that were not cut along the
     column, and missing values, is not known: the shares of a cluster then add up to less than 1. None where the column
     was never cut; NaN for a cluster without positive weight.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> domain = dc.Domain({"a": (0, 2), "b": ["x", "y"], "c": ["u", "v"]})
-    >>> s = BoxSynopsis(domain, lower=[[0, 0, 0], [0, 1, 0], [1, 0, 0]], upper=[[1, 1, 2], [1, 2, 2], [2, 1, 2]],
-    ...              weights=[5, 15, 7], variances=[1.0, 1.0, 1.0], guarantee=dc.Guarantee("central"), uncut=["c"])
-    >>> shares = category_shares(s, ["a"], np.array([[0.5], [1.5]]), np.ones(1))
-    >>> shares["b"].tolist(), shares["c"]
-    ([[0.25, 0.75], [1.0, 0.0]], None)
     """
     axes = [synopsis.domain.position(name) for name in columns]
     placed = np.isfinite(synopsis.points[:, axes]).all(axis=1)
@@ -172,13 +141,7 @@ def category_shares(
 
 
 def place_texts(column: Column, places: FloatArray) -> list[float | str]:
-    """Return places on a column's axis as a reader knows them: numbers, dates, times, or the category that is there.
-
-    Examples
-    --------
-    >>> place_texts(Categorical("b", ["x", "y"]), np.array([0.2, 1.7]))
-    ['x', 'y']
-    """
+    """Return places on a column's axis as a reader knows them: numbers, dates, times, or the category that is there."""
     if isinstance(column, Date):
         return [date_text(round(float(p))) for p in places]
     if isinstance(column, Time):
@@ -190,13 +153,7 @@ def place_texts(column: Column, places: FloatArray) -> list[float | str]:
 
 
 def described(column: Categorical, shares: FloatArray, most: int = 3) -> str:
-    """Return the shares of one cluster in words: the commonest categories first.
-
-    Examples
-    --------
-    >>> described(Categorical("b", ["x", "y", "z"]), np.array([0.2, 0.7, 0.0]))
-    'y 70 %, x 20 %, not known 10 %'
-    """
+    """Return the shares of one cluster in words: the commonest categories first."""
     if not np.isfinite(shares).all():
         return "not known"
     order = [i for i in np.argsort(-shares, kind="stable").tolist() if shares[i] >= 0.005]
@@ -211,11 +168,6 @@ def within_values(domain: Domain, centers: FloatArray) -> FloatArray:
     """Move centres between the least and the largest value that a column can have.
 
     The axis of whole numbers reaches half a step further, and noise may lead there.
-
-    Examples
-    --------
-    >>> within_values(Domain({"n": Integer(0, 9), "x": (0.0, 1.0)}), np.array([[-0.4, 1.5]])).tolist()
-    [[0.0, 1.0]]
     """
     ends = [(c.least, c.most) if isinstance(c, Integer) else (c.low, c.high) for c in domain.columns]
     low, high = np.array(ends, dtype=np.float64).T

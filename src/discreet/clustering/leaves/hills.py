@@ -17,13 +17,6 @@ def touching(leaves: Leaves) -> tuple[IntArray, IntArray]:
 
     Two boxes that touch have middles no farther apart, on any axis, than the longest side of the two: so it is enough
     to look around each box as far as its own longest side (the pair is found by the one with the longer).
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> s = dc.GridSynopsis(1000.0, (0, 1), 3, n_rows=90, random_state=0).fit(np.linspace(0, 1, 90)[:, None]).synopsis_
-    >>> [pair.tolist() for pair in touching(Leaves.of(s))]
-    [[0, 1], [1, 2]]
     """
     seen = leaves.seen
     if len(leaves.which) > 1 and set(seen.domain.names) <= set(seen.uncut):
@@ -61,14 +54,6 @@ def hills(leaves: Leaves, prominence: float, contrast: float) -> IntArray:
 
     A hill counts as one of its own if its rows above the saddle exceed zero by ``prominence`` standard deviations, and
     if it is ``contrast`` times as dense as the saddle.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> rows = np.r_[np.full(50, 0.1), np.full(50, 0.9), 0.5][:, None]
-    >>> s = dc.GridSynopsis(1000.0, (0, 1), 9, n_rows=101, random_state=0).fit(rows).synopsis_
-    >>> len(set(hills(Leaves.of(s), 4.0, 1.6).tolist()))
-    3
     """
     dense, (first, second) = density(leaves), touching(leaves)
     n = len(dense)

@@ -153,15 +153,6 @@ def misfits(
         Of the optimiser, for each.
     least : array of shape (leaves,), optional
         Rows by which the count of each leaf varies at least, from one sample of people to the next.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> from discreet.synopses import BoxSynopsis
-    >>> s = BoxSynopsis(dc.Domain.box(0, 3), lower=[[0], [1], [2]], upper=[[1], [2], [3]], weights=[4, 20, 4],
-    ...              variances=np.full(3, 5.0), guarantee=dc.Guarantee("central"))
-    >>> misfits(s, [(np.array([28.0]), np.array([[1.5]]), np.array([[0.5]]))], 20).round(1).tolist()
-    [0.0]
     """
     units = synopsis.domain.high - synopsis.domain.low
     problem = _Problem(synopsis, np.asarray(np.isfinite(synopsis.points).all(axis=1)), least)

@@ -36,16 +36,6 @@ def noise_of_weights(
     Privacy
     -------
     Post-processing of released counts and public variances.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> from discreet.synopses import BoxSynopsis
-    >>> s = BoxSynopsis(dc.Domain.box(0, 3), lower=[[0], [1], [2]], upper=[[1], [2], [3]], weights=[90, 10, 4],
-    ...              variances=[8.0, 8.0, 9.0], guarantee=dc.Guarantee("central"))
-    >>> errors, doubtful = noise_of_weights(s, s.domain.names, np.array([[0.6], [2.5]]), np.ones(1), np.array([100, 4]))
-    >>> errors.tolist(), doubtful.tolist()
-    ([4.0, 3.0], [False, True])
     """
     axes = [synopsis.domain.position(name) for name in columns]
     placed = np.isfinite(synopsis.points[:, axes]).all(axis=1)

@@ -87,11 +87,6 @@ def ward_linkage(points: FloatArray, weights: FloatArray) -> FloatArray:
 
     Heights are sqrt(2 w v/(w + v)) |x - y| for clusters of weights w and v, as SciPy has them for weights of 1. The
     last column counts points, not their weights.
-
-    Examples
-    --------
-    >>> ward_linkage(np.array([[0.0], [1.0], [9.0]]), np.array([1.0, 1.0, 4.0])).round(3).tolist()
-    [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 13.88, 3.0]]
     """
     n = len(points)
     if n < 2:

@@ -25,11 +25,6 @@ def rate_of(variance: float) -> float:
     """Return the ε at which discrete Laplace noise on a count has this variance; inf for 0.
 
     The variance is 2α/(1-α)² = 1/(2 sinh²(ε/2)).
-
-    Examples
-    --------
-    >>> round(rate_of(DiscreteLaplace(2).variance), 12)
-    0.5
     """
     return 2 * math.asinh(1 / math.sqrt(2 * variance)) if variance > 0 else math.inf
 

@@ -16,13 +16,7 @@ GIB = 2**30
 
 
 def memory_bytes(gib: Any) -> int:
-    """Return a number of GiB in bytes.
-
-    Examples
-    --------
-    >>> memory_bytes(0.5)
-    536870912
-    """
+    """Return a number of GiB in bytes."""
     return max(1, int(gib * GIB))
 
 
@@ -56,11 +50,5 @@ def listed_of_large(n_cells: int, n_rows: float, epsilon: Exact, cutoff: int, ex
 
 
 def shown(n_bytes: float) -> str:
-    """Return a size for a message.
-
-    Examples
-    --------
-    >>> shown(5.6 * GIB), shown(3e8)
-    ('5.6 GiB', '0.28 GiB')
-    """
+    """Return a size for a message."""
     return f"{n_bytes / GIB:,.2g} GiB" if n_bytes < 1000 * GIB else f"{n_bytes / GIB:,.0f} GiB"

@@ -35,11 +35,6 @@ def nearest_weights(y: FloatArray, s: FloatArray, total: float) -> tuple[FloatAr
     """Return w = max(0, y - λ s) with Σ w = total, and λ.
 
     Weights without noise (s = 0) stay, as far as they are positive; with none but those, all are scaled.
-
-    Examples
-    --------
-    >>> nearest_weights(np.array([5.0, 1.0]), np.array([1.0, 1.0]), 2.0)
-    (array([2., 0.]), 3.0)
     """
     if total <= 0 or not y.size:
         return np.zeros_like(y), math.inf

@@ -30,15 +30,7 @@ def has_ends(column: Column) -> bool:
 
 
 def fine_parts(column: Column) -> int:
-    """Return the cells of the public grid of a column, without the one for missing values.
-
-    Examples
-    --------
-    >>> from discreet import Domain
-    >>> domain = Domain({"age": Integer(0, 120), "gain": (0, 1e5), "sex": ["f", "m"]})
-    >>> [fine_parts(c) for c in domain]
-    [121, 512, 2]
-    """
+    """Return the cells of the public grid of a column, without the one for missing values."""
     if isinstance(column, Categorical):
         return len(column.categories)
     if isinstance(column, Integer):
@@ -83,12 +75,6 @@ def levels(column: Column, size: int) -> list[IntArray]:
 
     Long stretches of an axis are often empty. The sum of the noise of a hundred fine cells would put rows there; that
     of two wide ones is a seventh of it.
-
-    Examples
-    --------
-    >>> from discreet.core.domain import Numeric
-    >>> [int(of[-1]) + 1 for of in levels(Numeric("gain", 0, 1e5), 514)]
-    [514, 65, 9]
     """
     made = [np.arange(size)]
     if isinstance(column, Categorical) or size <= FLAT:
@@ -104,12 +90,6 @@ def consistent(
     """Return the counts of fine cells that agree best with the noisy counts of every level, and their covariance.
 
     Weighted least squares: unbiased, and of the least variance among linear estimates.
-
-    Examples
-    --------
-    >>> y, spread = consistent([np.arange(2), np.zeros(2, np.int64)], [np.array([3, 1]), np.array([7])], [1.0, 1.0])
-    >>> y.round(6).tolist(), round(float(spread.sum()), 3)
-    ([4.0, 2.0], 0.667)
     """
     precision = sum((g[:, None] == g) / max(v, 1e-9) for g, v in zip(groups, variances, strict=True))
     covariance = np.linalg.inv(np.asarray(precision, np.float64))
@@ -138,14 +118,6 @@ def make_bins(
         A number for each cell; those with different ones stay in different bins.
     covariance : array, optional
         Of all counts; by default their noise is independent.
-
-    Examples
-    --------
-    >>> from discreet.core.domain import Numeric
-    >>> counts = np.array([900] + [2] * 99)
-    >>> made = make_bins(Numeric("gain", 0, 100), counts, variance=100.0)
-    >>> made.size, made.counts.tolist()
-    (6, [900.0, 40.0, 40.0, 40.0, 40.0, 38.0])
     """
     y = noisy.astype(np.float64)
     own = column.missing == "own"

@@ -59,12 +59,6 @@ def coarsen(
         Whether neighbouring bins of a column are alike.
     noise : float
         Standard deviation of a count.
-
-    Examples
-    --------
-    >>> counts = [np.array([50.0, 3, 2, 45]), np.array([60.0, 40])]
-    >>> [g.tolist() for g in coarsen([0, 1], counts, [True, False], noise=5.0).groups]
-    [[0, 1, 1, 1], [0, 1]]
     """
     groups = [np.arange(len(known[c])) for c in columns]
     for _ in range(4):
@@ -105,11 +99,6 @@ def distances(found: Sequence[IntArray], expected: Sequence[FloatArray]) -> IntA
     Neighbours: add or remove one row. It changes one count of each table by 1; what is expected is a function of what
     was released before, rounded to whole numbers. Each distance moves by at most 1, exactly: no rounding happens after
     the rows come in.
-
-    Examples
-    --------
-    >>> distances([np.array([3, 1])], [np.array([2.2, 2.2])]).tolist()
-    [2]
     """
     pairs = zip(found, expected, strict=True)
     return np.array([np.abs(m - np.rint(e).astype(np.int64)).sum() for m, e in pairs], np.int64)

@@ -272,11 +272,6 @@ def to_watch(sizes: Sequence[int], rows: int, target: int | None = None) -> Iter
     """Yield the marginals that a population is evened out on: pairs, triples with the target, then others.
 
     The smallest come first, and as many as there is time for.
-
-    Examples
-    --------
-    >>> [m.columns for m in to_watch([3, 2, 4], 100)]
-    [(0, 1), (1, 2), (0, 2), (0, 1, 2)]
     """
     every = [np.arange(size) for size in sizes]
     left, room = WATCHING / max(rows * EVENED, 1), _ALL_WATCHED

@@ -390,13 +390,7 @@ def _start(factors: Sequence[Factor], known: Sequence[FloatArray], rows: float) 
 
 
 def onto_simplex(y: FloatArray, total: float) -> FloatArray:
-    """Return the nearest non-negative numbers with a given sum.
-
-    Examples
-    --------
-    >>> onto_simplex(np.array([5.0, 3.0, -2.0]), 6.0).tolist()
-    [4.0, 2.0, 0.0]
-    """
+    """Return the nearest non-negative numbers with a given sum."""
     down = np.sort(y)[::-1]
     excess = (np.cumsum(down) - total) / np.arange(1, len(y) + 1)
     last = np.flatnonzero(down > excess)[-1]

@@ -25,11 +25,6 @@ def wide(level: float) -> float:
     """Return how many standard errors an interval reaches to each side.
 
     The noise of one leaf is Laplace, that of many is nearly normal: the wider of both holds for either.
-
-    Examples
-    --------
-    >>> round(wide(0.95), 3), round(wide(0.5), 3)
-    (2.118, 0.674)
     """
     level = checks.finite("level", level)
     if not 0 < level < 1:

@@ -55,18 +55,7 @@ def parse(domain: Domain, question: object) -> list[Query]:
 
 
 def read(domain: Domain, question: object) -> tuple[list[Query], str]:
-    """Read a question; return boxes that do not overlap and cover it, and what the schema left out of it.
-
-    Examples
-    --------
-    >>> domain = Domain({"age": Integer(0, 120), "sex": ["f", "m"]})
-    >>> read(domain, "age between 30 and 40 and sex = 'f'")
-    ([{0: [(29.5, 40.5)], 1: [(0.0, 1.0)]}], '')
-    >>> parse(domain, "not (age < 18 or sex = 'm')")
-    [{0: [(17.5, inf)], 1: [(0.0, 1.0)]}]
-    >>> read(domain, "age is missing")
-    ([], 'rows without a value in age were left out by the schema (missing = "drop")')
-    """
+    """Read a question; return boxes that do not overlap and cover it, and what the schema left out of it."""
     if not isinstance(question, str):
         raise InvalidType("question", question, "a text", _fix(domain, None))
     if len(question) > _LONGEST:

@@ -12,13 +12,7 @@ EMPTY_UP_TO = math.log(50) / math.sqrt(2)
 
 
 def rows_text(total: float) -> str:
-    """Write a noisy number of rows for a reader: noise may make it negative, and no table has less than no rows.
-
-    Examples
-    --------
-    >>> rows_text(-5.2), rows_text(1234.4)
-    ('about 0 rows', 'about 1,234 rows')
-    """
+    """Write a noisy number of rows for a reader: noise may make it negative, and no table has less than no rows."""
     return f"about {max(total, 0.0):,.0f} rows"
 
 
@@ -28,13 +22,6 @@ def empty_text(total: float, variance: float) -> str:
     Privacy
     -------
     Post-processing: a function of a noisy number and public constants.
-
-    Examples
-    --------
-    >>> empty_text(1000.0, 16.0)
-    ''
-    >>> empty_text(-5.0, 16.0)[:43]
-    'the number of rows cannot be told from zero'
     """
     error = math.sqrt(variance)
     if total > EMPTY_UP_TO * error:

@@ -168,18 +168,7 @@ class GridSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc
 
 
 def build(opening: OpenRelease, settings: GridSettings) -> BoxSynopsis:
-    """Make a grid synopsis with everything that a gate has left.
-
-    Examples
-    --------
-    >>> from discreet import engines
-    >>> from discreet.core.budget.prices import Wanted
-    >>> from discreet.mechanisms import Gate
-    >>> domain, gate = Domain.box([0, 0], [1, 1]), Gate.open(Wanted.read(math.inf, None, None))
-    >>> opening = OpenRelease(engines.open(np.zeros((5, 2))), domain, domain, gate, n_rows=5)
-    >>> build(opening, GridSynopsis(rule=2).settings()).weights.tolist()
-    [5, 0, 0, 0]
-    """
+    """Make a grid synopsis with everything that a gate has left."""
     domain, n_rows, left = opening.domain, opening.n_rows, opening.gate.left
     epsilon = left.like_epsilon().amount  # for sizes
     rule = settings.rule

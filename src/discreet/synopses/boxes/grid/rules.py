@@ -38,11 +38,6 @@ def rugnik(n: float, epsilon: float, d: int, k: int, *, guard: bool = True) -> i
         Number of clusters.
     guard : bool, default True
         Whether the grid has at least k cells even where the bound would do with fewer.
-
-    Examples
-    --------
-    >>> rugnik(5000, 0.1, d=2, k=15)
-    16
     """
     n, epsilon, d, k = numbers(n, epsilon, d, k)
     root = rugnik_root(n, epsilon, d, k)
@@ -56,11 +51,6 @@ def rugnik_root(n: float, epsilon: float, d: int, k: int) -> float:
 
     It is the one positive root of ξ(m) = m^(d/2+2) - ηγ K^(1/d) m - η(1-γ) K^(2/d). ξ is convex,
     negative at 0 and grows beyond all bounds, so halving an interval finds it.
-
-    Examples
-    --------
-    >>> round(rugnik_root(1600, 1.0, d=2, k=8), 4)
-    19.8924
     """
     n, epsilon, d, k = numbers(n, epsilon, d, k)
     side = k ** (1 / d)
@@ -75,13 +65,7 @@ def rugnik_root(n: float, epsilon: float, d: int, k: int) -> float:
 
 
 def rising_root(negative: Callable[[float], bool]) -> float:
-    """Return the one positive place up to which a function is negative, by halving an interval.
-
-    Examples
-    --------
-    >>> round(rising_root(lambda m: m * m < 2), 6)
-    1.414214
-    """
+    """Return the one positive place up to which a function is negative, by halving an interval."""
     low, high = 0.0, 1.0
     while negative(high):
         low, high = high, 2 * high
@@ -94,13 +78,7 @@ def rising_root(negative: Callable[[float], bool]) -> float:
 
 
 def rugnik_bound(m: float, n: float, epsilon: float, d: int, k: int) -> float:
-    """Return h(m), the bound that RUGNIK minimises, without its factor d r²/K.
-
-    Examples
-    --------
-    >>> rugnik_bound(20, 1600, 1.0, 2, 8) < rugnik_bound(19, 1600, 1.0, 2, 8)
-    True
-    """
+    """Return h(m), the bound that RUGNIK minimises, without its factor d r²/K."""
     side = math.pow(k, 1 / d)
     try:
         noise = math.sqrt(2) * math.pow(m, d / 2) / (epsilon * side * side)
@@ -113,11 +91,6 @@ def eugkm(n: float, epsilon: float, d: int, theta: float = THETA) -> int:
     """Return the parts per axis of EUGkM, (n ε/θ)^(2/(2+d)) to the nearest whole number; at least 1.
 
     Published experiments round differently; `GridSynopsis` takes any number of parts as its ``rule``.
-
-    Examples
-    --------
-    >>> eugkm(5000, 1.0, d=2)
-    22
     """
     n, epsilon, d, _ = numbers(n, epsilon, d, 1)
     theta = float(checks.positive("theta", theta))
@@ -125,13 +98,7 @@ def eugkm(n: float, epsilon: float, d: int, theta: float = THETA) -> int:
 
 
 def first_level(n: float, epsilon: float, d: int, c: float = 10.0) -> int:
-    """Return the parts per axis of the first level of an adaptive grid (spec partition-synopsis 3.14).
-
-    Examples
-    --------
-    >>> first_level(100_000, 1.0, d=2), first_level(100_000, 1.0, d=9)
-    (25, 4)
-    """
+    """Return the parts per axis of the first level of an adaptive grid (spec partition-synopsis 3.14)."""
     n, epsilon, d, _ = numbers(n, epsilon, d, 1)
     return max(1, _floor_root(100, d), _nearest(16 ** (-1 / d) * (n * epsilon / c) ** (2 / (2 + d))))
 
@@ -140,24 +107,13 @@ def second_level(count: float, epsilon: float, d: int, c2: float = 5.0) -> int:
     """Return the parts per axis of the second level in a cell with this noisy count; 1 if it is not positive.
 
     Rounded up, as published in two dimensions, unless that would give more than four times the cells asked for.
-
-    Examples
-    --------
-    >>> second_level(1000, 0.5, d=2), second_level(-3, 0.5, d=2)
-    (10, 1)
     """
     wanted = max(1.0, math.pow(max(count, 0.0) * epsilon / c2, 2 / (2 + d)))
     return math.ceil(wanted) if math.ceil(wanted) ** d <= 4 * math.pow(wanted, d) else math.floor(wanted)
 
 
 def least_parts(k: int, d: int) -> int:
-    """Return the smallest m with m^d >= k, exactly.
-
-    Examples
-    --------
-    >>> least_parts(8, 3), least_parts(9, 3)
-    (2, 3)
-    """
+    """Return the smallest m with m^d >= k, exactly."""
     m = _floor_root(k, d)
     return m if m**d >= k else m + 1
 
@@ -202,14 +158,6 @@ def axis_parts(
         Whether numeric axes share one unit of length.
     most_cells : int
         Limit of the product where categories and cells for missing values alone exceed ``max_cells``.
-
-    Examples
-    --------
-    >>> domain = Domain({"x": (0, 30), "y": (0, 10), "sex": ["f", "m"]})
-    >>> axis_parts(lambda e, d, k: rugnik(5000, e, d, k), domain, n=5000, epsilon=1.0, k=4, max_cells=2**20)
-    (16, 16, 2)
-    >>> axis_parts(lambda e, d, k: rugnik(5000, e, d, k), domain, n=5000, epsilon=1.0, k=4, max_cells=2**20, units=True)
-    (28, 9, 2)
     """
     fixed = {c.name: len(c.categories) for c in domain if isinstance(c, Categorical)}
     combinations = n_combinations(domain)
@@ -247,13 +195,7 @@ def axis_parts(
 
 
 def n_combinations(domain: Domain) -> int:
-    """Return how many combinations of categories there are.
-
-    Examples
-    --------
-    >>> n_combinations(Domain({"x": (0, 30), "sex": ["f", "m"], "town": ["A", "B", "C"]}))
-    6
-    """
+    """Return how many combinations of categories there are."""
     return math.prod(len(c.categories) + (c.missing == "own") for c in domain if isinstance(c, Categorical))
 
 
@@ -291,13 +233,7 @@ def _nearest(x: float) -> int:
 
 
 def numbers(n: float, epsilon: float, d: int, k: int) -> tuple[float, float, int, int]:
-    """Return the numbers that a rule goes by, checked; rows are at least one.
-
-    Examples
-    --------
-    >>> numbers(0, 0.5, 2, 8)
-    (1.0, 0.5, 2, 8)
-    """
+    """Return the numbers that a rule goes by, checked; rows are at least one."""
     rows = max(1.0, checks.finite("n", n))
     budget = float(checks.budget("epsilon", epsilon))
     if math.isinf(budget):

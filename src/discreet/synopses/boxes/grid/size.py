@@ -78,12 +78,6 @@ def survival_cutoff(n_cells: int, epsilon: Exact, expected_survivors: float) -> 
     """Return the smallest cutoff τ >= 0 that that many empty cells, or fewer, are expected to exceed.
 
     τ = ceil(ln(M/(σ (1+α)))/ε) - 1, a function of public values. ε = ∞: 0, which keeps the occupied cells.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> [survival_cutoff(m, Fraction(1), 1) for m in (10**6, 10**12)], survival_cutoff(10**12, Fraction(1, 10), 100)
-    ([13, 27], 223)
     """
     if epsilon == math.inf:
         return 0

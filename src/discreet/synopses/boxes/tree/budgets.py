@@ -64,11 +64,6 @@ def level_fractions(kind: str | OwnBudget, levels: int, fan_out: int) -> list[fl
 
     geometric: in proportion to F^(i/3), which minimises the summed variance of F^i counts at level i (Cormode et al.,
     2012; spec 2.7). linear: to i + 1. fibonacci: to 1, 1, 2, 3, 5, ... (Wang et al., 2016). uniform: the same for all.
-
-    Examples
-    --------
-    >>> [round(f, 4) for f in level_fractions("geometric", 4, 2)]
-    [0.171, 0.2155, 0.2715, 0.342]
     """
     if isinstance(kind, OwnBudget):
         return checked_fractions(kind, levels, fan_out)
@@ -105,14 +100,6 @@ class LevelBudgets:
         What a path spends.
     tests, splits : tuple of Epsilon or Rho
         Price of the test and of the split of each level that may be cut, 0 where there is none.
-
-    Examples
-    --------
-    >>> shares = (0.15, 0.25, 0.6)
-    >>> rule = {"depth": 8, "first_test": 0, "shares": shares, "kind": "geometric", "fan_out": 2}
-    >>> plan = LevelBudgets.make(Epsilon(Fraction(1, 10)), **rule)
-    >>> sum([*plan.tests, *plan.splits], plan.left(8))
-    Epsilon(1/10)
     """
 
     whole: Price
@@ -178,11 +165,6 @@ def auto_threshold(price: Price, fan_out: int) -> int:
 
     In ε: T = ceil(ln(2F / (1 + α)) / ε) - 1, α = e^-ε. A node is cut iff count + noise > T. An empty region then
     grows two nodes in expectation at most (spec 9.5).
-
-    Examples
-    --------
-    >>> [auto_threshold(Epsilon(Fraction(1, 18)), f) for f in (2, 4)]
-    [12, 25]
     """
     return law_for(price).one.threshold(Fraction(1, 2 * fan_out))
 

@@ -12,16 +12,7 @@ from discreet.synopses.boxes.tables import TreeTable
 
 
 class GrowingTree:
-    """Nodes of a growing tree; node 0 is the root. Arrays have one entry per node.
-
-    Examples
-    --------
-    >>> tree = GrowingTree(Domain({"age": (0, 120)}), bits=4)
-    >>> tree.cut(np.array([0]), np.array([0]), np.array([4, 8]), np.array([2])).tolist()
-    [1, 2, 3]
-    >>> tree.upper[1:].ravel().tolist()
-    [4, 8, 16]
-    """
+    """Nodes of a growing tree; node 0 is the root. Arrays have one entry per node."""
 
     def __init__(self, domain: Domain, bits: int) -> None:
         self.domain, self.bits = domain, bits
