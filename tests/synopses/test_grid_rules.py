@@ -187,7 +187,8 @@ def test_limits_hold():
     ],
 )
 def test_the_optimum_lies_between_the_bounds_of_theorem_2(d, k, n, epsilon, lower, best, upper):
-    assert lower < rugnik_root(n, epsilon, d, k) ** d == pytest.approx(best, abs=6e-3) < upper
+    assert rugnik_root(n, epsilon, d, k) ** d == pytest.approx(best, abs=6e-3)
+    assert lower < best < upper
 
 
 def test_rules_hold_in_a_thousand_dimensions_and_for_budgets_beyond_doubles() -> None:

@@ -294,7 +294,7 @@ def test_noise_of_a_test_may_be_as_wide_as_can_be_drawn_and_no_wider():
         ({"partitioner": ["median"] * 63, "max_depth": "auto"}, r"a list of 1 to 62"),
         (
             {"max_depth": "deep"},
-            r'from 0 to 62, or "auto", got .deep.; try max_depth="auto"',
+            r"from 0 to 62, got .deep.; try max_depth=.auto.",
         ),
         ({"threshold_share": 0.1, "threshold": 5}, "threshold_share must be left out"),
         ({"threshold_share": 0.1, "partitioner": "privtree"}, "threshold_share must be left out"),

@@ -278,7 +278,7 @@ def _check_steps(named: list[tuple[str, Any]]) -> None:
 
 
 def _maps_rows(step: Any) -> bool:
-    """Tell whether a step is a rule for single rows; by its very class, as a subclass may do anything."""
+    """Return whether a step is a rule for single rows; by its very class, as a subclass may do anything."""
     if type(step) is FunctionTransformer:
         functions = [f for f in (step.func, step.inverse_func) if f is not None]
         plain = all(isinstance(f, np.ufunc) and f.nin == f.nout == 1 and f.signature is None for f in functions)
@@ -287,7 +287,7 @@ def _maps_rows(step: Any) -> bool:
 
 
 def _tries_inverse(step: FunctionTransformer) -> bool:
-    """Tell whether a step would warn if some row is not what it was after going there and back."""
+    """Return whether a step would warn if some row is not what it was after going there and back."""
     return bool(step.check_inverse and step.func is not None and step.inverse_func is not None)
 
 

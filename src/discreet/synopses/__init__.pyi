@@ -22,6 +22,7 @@ from .opening import AUTO_ROWS as AUTO_ROWS
 from .opening import OpenRelease as OpenRelease
 from .opening import bind as bind
 from .opening import check_release as check_release
+from .opening import method_options as method_options
 from .opening import note_columns as note_columns
 from .opening import open_for as open_for
 from .opening import table as table

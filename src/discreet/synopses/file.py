@@ -90,14 +90,14 @@ def _corners(domain: Domain, lower: Any, upper: Any) -> dict[str, Any]:
 
 
 def save(synopsis: Synopsis, path: str | Path, overwrite: bool) -> None:
-    """Write the file beside its place, then move it there."""
+    """Write a new file next to its place, then move it there."""
     check_name(path)
     target = Path(path).expanduser()
     promise = promise_of(target) if target.is_file() and not overwrite else None
     if promise and heads_of(promise.parameters) and not promise.seeded and promise.digest != synopsis.digest:
         raise DataSourceError(
-            f"path: {str(path)!r} holds another release, which an account was charged for and which cannot be had "
-            "again; name another file, or say overwrite=True"
+            f"path: {str(path)!r} holds another release, which an account was charged for and which cannot be "
+            "drawn again; name another file, or say overwrite=True"
         )
     table = leaves(synopsis)
     metadata = table.schema.metadata
@@ -136,8 +136,8 @@ def load(path: str | Path) -> Synopsis:
     except (OSError, TypeError) as error:
         reason = getattr(error, "strerror", error)
         raise DataSourceError(f"path: cannot read {str(path)!r} ({reason}); check the path") from None
-    beside = Path(path).expanduser().with_suffix(".synopsis.parquet")
-    _check_bytes(where, data, f"; its synopsis is beside it, {str(beside)!r}" if beside.is_file() else "")
+    nearby = Path(path).expanduser().with_suffix(".synopsis.parquet")
+    _check_bytes(where, data, f"; its synopsis is {str(nearby)!r}" if nearby.is_file() else "")
     try:
         file = pq.ParquetFile(pa.BufferReader(data))
         table = file.read()
@@ -164,14 +164,14 @@ def promise_of(path: Path) -> Guarantee | None:
         return None
 
 
-def _check_bytes(where: str, data: bytes, beside: str) -> None:
+def _check_bytes(where: str, data: bytes, nearby: str) -> None:
     if len(data) < 12 or not data.startswith(_MAGIC):
-        raise FormatError(f"{where} is not a Discreet synopsis: it is not a Parquet file{beside}")
+        raise FormatError(f"{where} is not a Discreet synopsis: it is not a Parquet file{nearby}")
     if not data.endswith(_MAGIC):
         raise FormatError(f"{where} is damaged: it is cut off or has been added to")
     place = data.rfind(_MARK)
     if place < 0:
-        raise FormatError(f"{where} is not a Discreet synopsis: its metadata hold no checksum of ours{beside}")
+        raise FormatError(f"{where} is not a Discreet synopsis: its metadata hold no checksum of ours{nearby}")
     place += len(_MARK)
     if data[place : place + 64] != hashlib.sha256(data[:place] + _BLANK + data[place + 64 :]).hexdigest().encode():
         raise FormatError(f"{where} is damaged or was changed after it was written: its checksum does not match")

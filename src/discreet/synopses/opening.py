@@ -252,6 +252,15 @@ def bound_scores(histogram: IntArray) -> IntArray:
     return np.asarray(-np.abs(10 * within - 9 * int(histogram.sum())), np.int64)
 
 
+#: Options that `open_release` checks together.
+_TOGETHER = ("epsilon", "rho", "delta", "n_rows", "size_share")
+
+
+def method_options(model: Any) -> dict[str, Any]:
+    """Check the options of a method and return them in their clean form; `open_release` checks budget and rows."""
+    return {name: model.read_option(name) for name in model.declared if name not in _TOGETHER}
+
+
 def open_for(model: Any, X: Any, **checks: Any) -> OpenRelease:
     """Open a release with the arguments of an estimator; ``checks`` as in `open_release`."""
     plain = (str, int, float, bool)

@@ -181,11 +181,11 @@ class OrderedMicroaggregation(Declared, EstimatorHtml, BaseEstimator):  # type: 
         write_table(path, self.table_, self.guarantee_)
 
     def _public(self) -> tuple[int, int]:
-        options = self.read_options()
-        for name in ("k", "n_rows"):
-            if options[name] is None:
+        k, n_rows = (self.read_option(name) for name in ("k", "n_rows"))
+        for name, value in (("k", k), ("n_rows", n_rows)):
+            if value is None:
                 raise self.declared[name].wrong(None, wrong_type=True)
-        return options["k"], checks.whole("n_rows", options["n_rows"], low=options["k"])
+        return k, checks.whole("n_rows", n_rows, low=k)
 
     def _select(self, axes: Domain) -> Domain:
         chosen = axes if self.columns is None else axes.select(list(self.columns))

@@ -195,17 +195,17 @@ def boxes(
 
 
 def is_whole(domain: Domain) -> bool:
-    """Tell whether every row that counts has a number on every axis."""
+    """Return whether every row that counts has a number on every axis."""
     return not any(isinstance(c, Categorical) or c.missing == "own" for c in domain)
 
 
 def may_lift(domain: Domain) -> bool:
-    """Tell whether a table has so many axes that a projection is to be thought of."""
+    """Return whether a table has so many axes that a projection is to be thought of."""
     return len(domain) >= MANY_AXES and is_whole(domain)
 
 
 def has_rows_to_lift(n_rows: float, domain: Domain, n_clusters: int, price: Price) -> bool:
-    """Tell whether a cluster has rows for a projection, wherever they lie.
+    """Return whether a cluster has rows for a projection, wherever they lie.
 
     Without, in ρ, there are so few that boxes are a coarse grid, never a tree, whose rule is written for pure ε.
     """
@@ -291,7 +291,7 @@ def refinement_for(synopsis: Synopsis, n_clusters: int) -> tuple[str, ...]:
 
 
 def rows_for_a_mean(n_axes: int) -> float:
-    """Return how many rows, times ε, outweigh the noise of their mean: sqrt((d + 2)(d + 3)/3)/β (spec 9.9)."""
+    """Return how many rows, times ε, outweigh the noise of their mean: sqrt((d + 2)(d + 3)/3)/β ."""
     return math.sqrt((n_axes + 2) * (n_axes + 3) / 3) / TYPICAL_OFFSET
 
 
@@ -323,7 +323,7 @@ def broad_parts(n_rows: float, n_axes: int, epsilon: float, rows_per_cell: float
 
 
 def wants_probe(n_rows: float, domain: Domain, n_clusters: int, epsilon: float) -> bool:
-    """Tell whether it is worth its price to look for tight clusters."""
+    """Return whether it is worth its price to look for tight clusters."""
     plain = not any(isinstance(c, Categorical) for c in domain)
     return plain and len(domain) <= FEW_AXES and PROBE_FROM <= n_rows * epsilon / n_clusters < math.inf
 

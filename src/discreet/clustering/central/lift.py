@@ -3,10 +3,10 @@
 On hundreds of axes no box holds enough rows to be seen. So rows are projected to a few axes, at random and without a
 look at them, which keeps distances about right (Johnson and Lindenstrauss). There private k-means is accurate, and is
 asked for more groups than there are clusters: clusters that overlap after the projection are then seldom one group.
-Noisy means of the groups are bought in all dimensions (*lifted*), merged to k centres, and these improved by noisy
+Noisy means of the groups are published in all dimensions (*lifted*), merged to k centres, and these improved by noisy
 steps of Lloyd's algorithm. Relatives: Balcan et al. 2017; Chang and Kamath 2021; Su et al. 2016 for the last steps.
 
-All noise on sums is proportional to the radius of the ball that rows are clipped to, so the ball is bought before the
+All noise on sums is proportional to the radius of the ball that rows are clipped to, so the ball is estimated before the
 sums: a noisy mean as its centre, a private quantile of the distances from it as its radius. The last steps clip what
 matters more: a row's offset *from the centre it is assigned to*, which is known by then. On separated clusters that
 radius is a half or a third of the first one, and with it the noise; and what clipping takes away pulls a centre towards
@@ -49,7 +49,7 @@ OVER = 2.5
 SHARES = {"first radius": 0.01, "centre": 0.06, "radius": 0.015, "projection": 0.27, "lift": 0.25, "last radius": 0.015}
 #: Quantiles of the norms that make the radii.
 FIRST_QUANTILE, QUANTILE, LAST_QUANTILE = 0.6, 0.9, 0.75
-#: Radii are looked for among so many cells of equal ratio, over so many octaves (below a bound that was bought, fewer).
+#: Radii are looked for among so many cells of equal ratio, over so many octaves (fewer below a noisy bound).
 #: A quantile is lowered until missing the cells beyond it costs `SURE` in the exponent; before that its share is
 #: raised, up to so many times, until it has these rows times ε.
 RADIUS_CELLS, OCTAVES, LATER_OCTAVES, ROOM, SURE, RADIUS_ROWS, RADIUS_MORE = 2**12, 8, 3, 1.0, 8.0, 36.0, 8.0
@@ -84,11 +84,11 @@ class OnLattice:
         return self.whole * Fraction(round(share * _SHARE_STEPS), _SHARE_STEPS)
 
     def radius(
-        self, label: str, groups: Groups, quantile: float, share: float, most: float, *, bought: bool = False
+        self, label: str, groups: Groups, quantile: float, share: float, most: float, *, private: bool = False
     ) -> int:
         """Choose a quantile of the rows' distances from the centres of their groups, in lattice steps.
 
-        It is looked for up to a public or bought bound, among cells that grow with the distance: where budget and rows
+        It is looked for up to a public or noisy bound, among cells that grow with the distance: where budget and rows
         are few, what comes out is a wrong octave and not a place on the domain's diagonal. For the same reason the
         share is raised there, and a lower quantile taken, which has more rows above it (`surest`).
 
@@ -101,7 +101,7 @@ class OnLattice:
         more = min(max(1.0, wanted if self.gate.pure else wanted**2), RADIUS_MORE)
         epsilon = self.share(share * more).pure()
         norms = NormMap(groups)
-        low = max(64.0, most * 2.0 ** -(LATER_OCTAVES if bought else OCTAVES))
+        low = max(64.0, most * 2.0 ** -(LATER_OCTAVES if private else OCTAVES))
         # A cell of distances counts as at its upper end, so that it is not called shorter than it is; and beyond the
         # longest there are cells, as a quantile lies between two.
         ends = low, most * 2.0**ROOM
@@ -160,7 +160,7 @@ def check(domain: Domain, declared: Sequence[str] = ()) -> None:
 
 
 def gaussian_lift(domain: Domain, pure: Epsilon, rho: Rho) -> bool:
-    """Tell whether sums have less noise for ρ than for ε: 1/(2ρ) against (d + 2)/ε², of a ball of radius 1."""
+    """Return whether sums have less noise for ρ than for ε: 1/(2ρ) against (d + 2)/ε², of a ball of radius 1."""
     return not pure.infinite and pure.as_rho() < rho * (len(domain) + 2)
 
 
@@ -284,18 +284,18 @@ def _ball(
         place, most = rows.lattice.points(center[np.newaxis]), 2.0 * REACH
     if radius is None:
         near = Groups(rows.lattice, place)
-        radius = rows.radius("radius", near, quantile, SHARES["radius"], most, bought=center is None)
+        radius = rows.radius("radius", near, quantile, SHARES["radius"], most, private=center is None)
     return place[0], radius
 
 
-def _centre(rows: OnLattice, share: float, bought: tuple[int, ...]) -> tuple[FloatArray, float]:
+def _centre(rows: OnLattice, share: float, first: tuple[int, ...]) -> tuple[FloatArray, float]:
     """Find a place amid the rows, from a public one that is not far from them; and what they are within of."""
-    lattice, n, radii = rows.lattice, rows.n, bought or _radii(rows)
+    lattice, n, radii = rows.lattice, rows.n, first or _radii(rows)
     places = [place for _, place, _ in _public_places(lattice)]
     first = int(np.argmin(radii))
     start, radius = places[first], radii[first]
     if len(radii) > 1 and sum(radii) < np.linalg.norm(places[1] - places[0]):
-        # More than half of the rows cannot be near both: one is wrong, and nobody knows which.
+        # More than half of the rows cannot be near both: one is wrong, and it is not known which.
         start, radius = places[0], REACH
     found = rows.means("centre", Groups(lattice, start), start, radius, rows.share(share))
     # The number of rows is known better than the count that comes with the sums.
@@ -332,7 +332,7 @@ def _polish(rows: OnLattice, centers: FloatArray, n: float, most: int) -> tuple[
     k, d = centers.shape
     lattice, gate = rows.lattice, rows.gate
     near = Groups(lattice, centers)
-    radius = rows.radius("radius of clusters", near, LAST_QUANTILE, SHARES["last radius"], most, bought=True)
+    radius = rows.radius("radius of clusters", near, LAST_QUANTILE, SHARES["last radius"], most, private=True)
     steps = n_steps(gate.left, n / k, d)
     for step in range(steps):
         later = steps - 1 - step

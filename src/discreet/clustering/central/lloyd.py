@@ -1,7 +1,7 @@
 """DPLloyd: k-means with noise in every step, the classic interactive method, done right.
 
 Every iteration assigns rows to their nearest centre and releases a noisy count and noisy sums per cluster, from which
-the next centres follow (Blum et al. 2005; schedules by Su et al. 2016; spec partition-synopsis 3.15). Known faults of
+the next centres follow (Blum et al. 2005; schedules by Su et al. 2016; ). Known faults of
 shipped versions are not here: the number of iterations comes from a noisy or declared number of rows, the shares of
 counts and sums are in the right order, noise is drawn for every cluster whether or not rows are in it, and noise is
 exact.
@@ -41,7 +41,16 @@ from discreet.core import (
 from discreet.core.budget import Epsilon, Price, Rho
 from discreet.engines.passes import NearestMap
 from discreet.mechanisms import Moves
-from discreet.synopses import FIXED_POINT, GridSynopsis, OpenRelease, count_variance, note_columns, open_for, publish
+from discreet.synopses import (
+    FIXED_POINT,
+    GridSynopsis,
+    OpenRelease,
+    count_variance,
+    method_options,
+    note_columns,
+    open_for,
+    publish,
+)
 from discreet.synopses.boxes.grid import check_size, estimator
 from discreet.synopses.queries import empty_text
 
@@ -123,7 +132,7 @@ class DPLloyd(Declared, Centers):
 
     def fit(self, X: Any, y: Any = None) -> DPLloyd:
         """Run the private iterations. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
-        options = self.read_options()
+        options = method_options(self)
         k, plain, joint = options["n_clusters"], self.schedule == "plain", self.draw == "joint"
         hybrid, asked = self.init == "synopsis", None if self.n_iter == "auto" else options["n_iter"]
         grids, possible = GridSynopsis(n_clusters=k).settings(), joint and not hybrid
@@ -232,7 +241,7 @@ def _iterate(
 
 
 def _synopsis_start(opening: OpenRelease, k: int, scale: str, share: Fraction) -> FloatArray:
-    """Return the clusters of a grid synopsis bought with a share of what is left."""
+    """Return the clusters of a grid synopsis for a share of the remaining budget."""
     with opening.gate.share("synopsis", opening.gate.left * share) as part:
         paid = dataclasses.replace(opening, gate=part, n_rows_variance=None)
         released = estimator.build(paid, GridSynopsis(n_clusters=k).settings())

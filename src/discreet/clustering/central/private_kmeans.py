@@ -32,7 +32,7 @@ from discreet.core.budget import Price, Wanted
 from discreet.engines import GridMap
 from discreet.engines.passes import REACH
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.synopses import OpenRelease, Synopsis, check_release, note_columns, open_for
+from discreet.synopses import OpenRelease, Synopsis, check_release, method_options, note_columns, open_for
 from discreet.synopses.boxes.grid import GridSettings, GridSynopsis, check_size, estimator
 from discreet.synopses.boxes.tree import TreeSettings, TreeSynopsis
 from discreet.synopses.boxes.tree import estimator as tree
@@ -67,7 +67,7 @@ class PrivateKMeans(Declared, Centers):
     Notes
     -----
     There is no ``labels_``, ``inertia_`` or ``n_iter_``: exact labels and the exact objective are facts about the rows
-    that no budget was spent on. `predict` labels rows for whoever holds them.
+    that no budget was spent on. `predict` labels rows for the holder of the rows.
 
     Privacy
     -------
@@ -181,7 +181,7 @@ class PrivateKMeans(Declared, Centers):
 
     def _settings(self) -> tuple[auto.Choice | None, Callable[[Domain, Any], None], Callable[[Domain], Domain]]:
         """Check the settings; return the synopsis that they name, what checks its size, and what selects columns."""
-        self.read_options()
+        method_options(self)
         k = self._planned_clusters()
         check_refine(self.refine)
         named = _method(self.synopsis, k)
@@ -228,7 +228,7 @@ def planned(
 ) -> tuple[auto.Choice, Price]:
     """Return what "auto" would choose by public values alone, and what it would have left.
 
-    With few rows on many columns rows are taken to fill the domain: where they lie is bought, and not yet known.
+    With few rows on many columns rows are taken to fill the domain: their places cost budget and are not known yet.
     """
     domain, wanted = Domain.box([0.0] * n_axes, 1.0), Wanted.read(epsilon, None, delta or None)
     gaussian = wanted.rho is not None and _gaussian(None)(domain, wanted.pure, wanted.rho)

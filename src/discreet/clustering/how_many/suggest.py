@@ -263,7 +263,7 @@ def _loose(leaves: Leaves, measured: Marginals | None) -> str:
 
 
 def _wide(leaves: Leaves) -> bool:
-    """Tell whether the rows take up much of the domain: then many clusters could hide among them."""
+    """Return whether the rows take up much of the domain: then many clusters could hide among them."""
     middle = leaves.weights @ leaves.points / leaves.weights.sum()
     varied = leaves.weights @ ((leaves.points - middle) ** 2 + leaves.within) / leaves.weights.sum()
     span = (leaves.seen.domain.high - leaves.seen.domain.low) / leaves.units

@@ -1,6 +1,6 @@
 """Weighted k-means on a synopsis: post-processing, so it may try as often as it likes at no price.
 
-Minimise Σ_i w_i min_c |x_i - c|² (spec partition-synopsis 2.3). Restarts alone rarely find the optimum with dozens of
+Minimise Σ_i w_i min_c |x_i - c|² (). Restarts alone rarely find the optimum with dozens of
 clusters: one start in a thousand is right everywhere. So the best of several k-means++ starts is improved by *swaps*:
 a centre is taken from where it is missed least to where points cost most, a few Lloyd steps settle it, and the swap
 stays if the cost fell (random swap, Fränti 2018; the choice of the centre as in local search, Lattanzi and Sohler

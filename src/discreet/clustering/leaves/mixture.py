@@ -170,7 +170,9 @@ def _refined(synopsis: Synopsis, placed: BoolArray, problem: _Problem, fit: _Com
     weights: FloatArray = np.maximum(np.where(kept, drawn, fitted), 0.0)
     points = synopsis.points.copy()
     middles = synopsis.lower + (synopsis.upper - synopsis.lower) / 2
-    if np.array_equal(points[placed], middles[placed]):  # no means were bought: those of the fit beat the middles
+    if np.array_equal(
+        points[placed], middles[placed]
+    ):  # there are no published means: those of the fit beat the middles
         inside = problem.leaf_means(fit) * (synopsis.domain.high - synopsis.domain.low)
         explained = np.minimum(fitted, weights)[placed] / np.where(weights > 0, weights, 1.0)[placed]
         points[placed] += explained[:, np.newaxis] * (inside - points[placed])

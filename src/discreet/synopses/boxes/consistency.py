@@ -1,8 +1,7 @@
 """Weighted least squares over a tree: every noisy count above the leaves helps to estimate the leaves.
 
 The counts of a node and of its children speak of the same rows. The estimates with the smallest variance that add up
-exactly follow from two linear passes (Hay et al. 2010 for equal variances; any fan-out and any variances here,
-spec partition-synopsis 9.10):
+exactly follow from two linear passes (Hay et al. 2010 for equal variances; any fan-out and any variances here):
 
     up:    Z = Σ z_u and T = Σ t_u over the children; z = (y/s + Z/T) / (1/s + 1/T), t = 1 / (1/s + 1/T)
     down:  x_u = z_u + (t_u/T) (x - Z),  V_u = t_u - t_u²/T + (t_u/T)² V

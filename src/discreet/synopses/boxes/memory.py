@@ -1,4 +1,4 @@
-"""What a release may hold in memory: bytes per cell or node, and how many of them fit, from public values alone.
+"""Memory of a release: bytes per cell or node, from public values only.
 
 The number of columns, the kind of release and the ceiling are arguments; the number of rows is declared or noisy. No
 raw count decides here. The bytes are upper bounds of measured peaks (``tests/synopses/test_bounded_memory.py``

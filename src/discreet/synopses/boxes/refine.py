@@ -155,7 +155,7 @@ def _likely(low: FloatArray, high: FloatArray, anywhere: float, span: FloatArray
 def project(synopsis: Synopsis) -> Synopsis:
     """Find the nearest non-negative weights that add up to the estimated number of rows.
 
-    Minimises Σ (w - y)²/s over w >= 0, Σ w = `Synopsis.total`: w = max(0, y - λ s), spec partition-synopsis 9.11.
+    Minimises Σ (w - y)²/s over w >= 0, Σ w = `Synopsis.total`: w = max(0, y - λ s),
     Setting negative weights to zero instead would invent E[max(Z, 0)] rows in every empty leaf.
 
     In a grid that lists survivors only, the hidden cells would be zero as well if λ s exceeds the cutoff; then the

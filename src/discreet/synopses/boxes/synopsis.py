@@ -141,11 +141,11 @@ class BoxSynopsis(Synopsis):
         )
 
     def _choose(self, n: int, stream: Generator) -> IntArray:
-        heap = np.cumsum(self._chances() if self.n_leaves else np.ones(1))
-        picks = below(STEPS, size=n, rng=stream) / STEPS * heap[-1]
+        running = np.cumsum(self._chances() if self.n_leaves else np.ones(1))
+        picks = below(STEPS, size=n, rng=stream) / STEPS * running[-1]
         # Rounding must not lead past the last leaf that has a chance at all.
-        last = np.searchsorted(heap, heap[-1], side="left")
-        return np.asarray(np.minimum(np.searchsorted(heap, picks, side="right"), last))
+        last = np.searchsorted(running, running[-1], side="left")
+        return np.asarray(np.minimum(np.searchsorted(running, picks, side="right"), last))
 
     def _chances(self) -> FloatArray:
         """Return non-negative weights near the noisy ones; uniform by volume if none is positive."""

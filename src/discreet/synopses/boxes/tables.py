@@ -104,7 +104,7 @@ class TreeTable:
 
 @dataclass(frozen=True)
 class HiddenCells:
-    """What a grid says about the cells it does not list.
+    """A description of the cells that a grid does not list.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class HiddenCells:
 
     @property
     def noise_alone(self) -> float:
-        """How many cells, at most, are expected to be listed although they are empty: noise alone above the cutoff."""
+        """Largest expected number of listed cells that are empty: noise alone exceeds the cutoff."""
         if self.variance == 0:
             return 0.0
         decay = math.exp(-2 * math.asinh(1 / math.sqrt(2 * self.variance)))  # the discrete Laplace of this variance

@@ -1,6 +1,6 @@
 """Bins that fit: the cells of a column are joined by its own noisy counts, and rows find their values again.
 
-A column is counted on a fine public grid once. What was bought serves three times: neighbouring cells are joined into
+A column is counted on a fine public grid once. The noisy counts serve three times: neighbouring cells are joined into
 bins of about equal mass, values that stand out (zero, a cap, "999") stay alone, and inside a bin values are spread as
 the noisy counts say. Post-processing of noisy counts throughout.
 """
@@ -23,7 +23,7 @@ FLAT, WIDER = 128, 8
 
 
 def has_ends(column: Column) -> bool:
-    """Tell whether the bounds of a column get cells of their own: where its grid is coarser than its values."""
+    """Return whether the bounds of a column get cells of their own: where its grid is coarser than its values."""
     if isinstance(column, (Categorical, Date)):
         return False
     return not isinstance(column, Integer) or column.n_values > FINEST
@@ -45,7 +45,7 @@ def public_grid(domain: Domain) -> AxisGrids:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """How the fine cells of a column are joined.
+    """The bins of a column: groups of its fine cells.
 
     Attributes
     ----------
@@ -161,17 +161,17 @@ def _stretches(y: FloatArray, variance: float) -> IntArray:
     others = max(float(y[~alone].sum()), 1.0)
     enough = max(others / max(MOST_BINS - int(alone.sum()), 1), least, 1.0)
     of = np.zeros(len(y), np.int64)
-    current, heap, begun = 0, 0.0, False
+    current, held, begun = 0, 0.0, False
     for i, count in enumerate(y.tolist()):
         if count >= enough:
             current += begun
             of[i] = current
-            current, heap, begun = current + 1, 0.0, False
+            current, held, begun = current + 1, 0.0, False
             continue
         of[i], begun = current, True
-        heap += count
-        if heap >= enough:
-            current, heap, begun = current + 1, 0.0, False
+        held += count
+        if held >= enough:
+            current, held, begun = current + 1, 0.0, False
     return of
 
 

@@ -1,4 +1,4 @@
-"""Which marginals to measure, how coarsely, and at what price.
+"""The choice of marginals to measure, how coarsely, and at what price.
 
 A pair is worth measuring if the model is further from it than the noise would be. How far is a score: the L1 distance
 between the table's marginal and the model's, rounded to whole rows, so that one row moves it by at most 1. Bins with
@@ -82,12 +82,12 @@ def _groups(counts: FloatArray, need: float, ordered: bool) -> IntArray:
 
 def _in_turn(counts: FloatArray, need: float) -> IntArray:
     groups = np.zeros(len(counts), np.int64)
-    current, heap, left = 0, 0.0, float(counts.sum())
+    current, held, left = 0, 0.0, float(counts.sum())
     for i, count in enumerate(counts.tolist()):
         groups[i] = current
-        heap, left = heap + count, left - count
-        if heap >= need and left >= need:
-            current, heap = current + 1, 0.0
+        held, left = held + count, left - count
+        if held >= need and left >= need:
+            current, held = current + 1, 0.0
     return groups
 
 
@@ -105,7 +105,7 @@ def distances(found: Sequence[IntArray], expected: Sequence[FloatArray]) -> IntA
 
 
 def chance_distance(expected: FloatArray) -> float:
-    """Return the distance that rows drawn from the model itself would have: what no measurement can mend cheaply."""
+    """Return the distance that rows drawn from the model itself would have: what no measurement can mend cheldly."""
     return float(np.sqrt(np.maximum(expected, 0.5) * (2 / math.pi)).sum())
 
 
@@ -175,7 +175,7 @@ def mean_size(price: Price, share: float = 1.0) -> float:
 
 
 def better_one_by_one(scores: int, choices: int, price: Price) -> bool:
-    """Tell whether choices one after the other blur a ranking less than noisy scores of all, at the same price."""
+    """Return whether choices one after the other blur a ranking less than noisy scores of all, at the same price."""
     if price.infinite:
         return False
     gumbel = 2 * 1.28

@@ -30,7 +30,7 @@ from discreet.synopses.marginals.facts import follow
 from discreet.synopses.marginals.measured import Marginals, MeasuredMarginal
 from discreet.synopses.marginals.release import Findings, MarginalSettings, find, refined
 from discreet.synopses.marginals.synopsis import ModelSynopsis
-from discreet.synopses.opening import check_release, note_columns, open_for
+from discreet.synopses.opening import check_release, method_options, note_columns, open_for
 
 PUBLIC_FACTS = "the declared functions and impossible combinations are public, not read off the table"
 
@@ -122,7 +122,7 @@ class MarginalSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[
         check_release(self, self._read, Domain.without_functions)
 
     def _read(self, domain: Domain, epsilon: Any = None) -> MarginalSettings:
-        options = self.read_options()
+        options = method_options(self)
         most = options["max_cells"]
         single = sum(public_grid(domain).sizes)
         if single > most:

@@ -55,7 +55,7 @@ def as_factors(zeros: Sequence[Zero]) -> list[Factor]:
 
 
 def no_rows(marginal: GroupedMarginal, zeros: Sequence[Zero]) -> NDArray[np.bool_]:
-    """Tell which cells of a marginal of bins can hold no row: those of which every part is in some combination."""
+    """Return which cells of a marginal of bins can hold no row: those of which every part is in some combination."""
     told = [one for one in zeros if set(one) <= set(marginal.columns)]
     if not told:
         return np.zeros(marginal.n_cells, bool)

@@ -223,9 +223,9 @@ class Field:
                 for factor, rows in zip(self._watched, every, strict=True):
                     factor.counts += rows / averaged
             step = first * (last / first) ** (t / max(sweeps - 1, 1))
-            for factor, share, found, heap in zip(self.factors, shares, self.marginals(), sums, strict=True):
+            for factor, share, found, summed in zip(self.factors, shares, self.marginals(), sums, strict=True):
                 if t >= sweeps - averaged:
-                    heap += found
+                    summed += found
                 if factor.fixed:
                     continue
                 beta = (INDEPENDENCE, INDEPENDENCE, INDEPENDENCE_OF_TRIPLES)[len(factor.columns) - 1]
@@ -234,7 +234,7 @@ class Field:
                 gap = factor.counts - found - pull * (factor.theta - factor.rest)
                 factor.theta += step * share * gap / (least + pull)
                 np.clip(factor.theta, -_LARGEST, _LARGEST, out=factor.theta)
-        return [heap / averaged for heap in sums]
+        return [summed / averaged for summed in sums]
 
     def settle(self, goals: Sequence[FloatArray], times: int = EVENED) -> None:
         """Move the population onto the model's own marginals: what drawing rows at random had blurred is gone.

@@ -321,7 +321,7 @@ def _triples(found: Findings, width: int) -> list[tuple[int, ...]]:
 
 
 def _is_fine(found: Findings) -> bool:
-    """Tell whether what was measured so far has so little noise that more can be measured."""
+    """Return whether what was measured so far has so little noise that more can be measured."""
     noise = [m.marginal.n_cells * math.sqrt(m.variance) for m in found.measured]
     return bool(noise) and float(np.mean(noise)) < FINE * max(found.total, 1.0)
 

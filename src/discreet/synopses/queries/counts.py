@@ -95,7 +95,7 @@ def _used(synopsis: Synopsis) -> str:
 
 
 def _outside(column: Column, pair: tuple[float, float]) -> bool:
-    """Tell whether nothing of a stretch lies inside the declared bounds."""
+    """Return whether nothing of a stretch lies inside the declared bounds."""
     beyond = pair[0] < pair[1] and (pair[1] <= column.low or pair[0] >= column.high)
     return beyond and not isinstance(column, Categorical)
 
@@ -147,7 +147,7 @@ def _restricting(domain: Domain, query: Query) -> Query:
 
 
 def _covers(domain: Domain, axis: int, intervals: Intervals) -> bool:
-    """Tell whether intervals leave out no row: all of the axis is in them, and no missing value has its own cell."""
+    """Return whether intervals leave out no row: all of the axis is in them, and no missing value has its own cell."""
     column = domain.columns[axis]
     if column.missing == "own":
         return False

@@ -185,7 +185,7 @@ class Questions:
         return distributions.mode(self._own, column, bins, self._where(where))
 
     def _not_known(self, where: Where) -> bool:
-        """Tell whether a question is about nothing but what the schema left out or moved to the bounds."""
+        """Return whether a question is about nothing but what the schema left out or moved to the bounds."""
         return math.isinf((self.ask(where) if isinstance(where, str) else self.count(where)).noise_error)
 
     def _added(self, terms: evenness.Terms) -> Count:

@@ -45,7 +45,7 @@ class Axis(NamedTuple):
     digit: float
 
     def round(self, place: float) -> bool:
-        """Tell whether a place is a number that rows may be rounded to: a heap there is on one side of it, whole."""
+        """Return whether a place is a number that rows may be rounded to: a heap there is on one side of it, whole."""
         return self.digit > 0 and math.isclose(place, round(place / self.digit) * self.digit, abs_tol=1e-9 * self.digit)
 
     def lumps(self, width: FloatArray) -> FloatArray:
@@ -98,13 +98,13 @@ def _bends(rows: FloatArray) -> FloatArray:
 
 
 def _between(held: FloatArray, rows: FloatArray, noise: FloatArray) -> bool:
-    """Tell whether rows lie where there is no number to stand on."""
+    """Return whether rows lie where there is no number to stand on."""
     off = held < 1
     return bool(rows[off].sum() > _REFUTED * math.sqrt(noise[off].sum()))
 
 
 def _refuted(held: FloatArray, wide: FloatArray, rows: FloatArray, noise: FloatArray) -> bool:
-    """Tell whether counts per number are less smooth than counts per width, by more than noise explains."""
+    """Return whether counts per number are less smooth than counts per width, by more than noise explains."""
     if len(rows) < 3 or (held < 1).any():
         return False
     by_number, by_width = (_bends(rows / part) for part in (held / held.mean(), wide))

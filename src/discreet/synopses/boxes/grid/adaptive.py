@@ -23,7 +23,7 @@ from discreet.synopses.publishing import PublishedLeaves, publish
 
 @dataclass(frozen=True)
 class GridRelease:
-    """What a grid publishes of its cells.
+    """The published cells of a grid.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class GridRelease:
     n_cells : int
         All cells, listed or not.
     total, total_variance : float
-        The number of rows as the cells tell it; the variance is infinite where they do not.
+        The number of rows by the sum of the cells; the variance is infinite if they do not show it.
     hidden, tree
         As in `Synopsis`.
     """
@@ -55,7 +55,7 @@ def two_levels(opening: OpenRelease, grid: GridMap, settings: GridSettings) -> G
     Privacy
     -------
     Neighbours: add or remove one row. Cells of a level are disjoint. The first level costs its share of ε and all its
-    cells get noise; the second grid is a function of those noisy counts, so it costs the rest
+    cells get noise; the second grid is a function of the noisy counts, so it costs the rest
     (`discreet.synopses.publishing`), and all its cells get noise too. Price: everything that is left.
     """
     source, gate = opening.source, opening.gate
@@ -98,7 +98,7 @@ def _reconcile(
 ) -> tuple[PublishedLeaves, float, float]:
     """Weigh each coarse count against the sum of its fine ones by their variances, and spread the difference.
 
-    Returns the reconciled fine counts, their sum and its variance (spec 3.14 step 3; variances by 9.10).
+    Returns the reconciled fine counts, their sum and its variance .
     """
     size = np.diff(nested.starts)
     sums = np.add.reduceat(fine.weights, nested.starts[:-1]).astype(np.float64)

@@ -42,7 +42,7 @@ from discreet.synopses.boxes.grid.settings import RULES, GridSettings
 from discreet.synopses.boxes.grid.size import check_large, check_size, survival_cutoff
 from discreet.synopses.boxes.synopsis import BoxSynopsis
 from discreet.synopses.boxes.tables import HiddenCells
-from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
+from discreet.synopses.opening import OpenRelease, check_release, method_options, note_columns, open_for
 from discreet.synopses.publishing import PublishedLeaves, count_variance, publish
 
 
@@ -156,7 +156,7 @@ class GridSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc
 
     def settings(self) -> GridSettings:
         """Check the options and return them in the form that the method uses."""
-        return GridSettings.read(self.read_options())
+        return GridSettings.read(method_options(self))
 
     def _fits(self, settings: GridSettings) -> Callable[[Domain, Any], None]:
         return lambda domain, epsilon: check_size(domain, settings, epsilon, self.n_rows)
@@ -246,7 +246,7 @@ def _parts(domain: Domain, n: float, epsilon: Exact, settings: GridSettings) -> 
 
 
 def gaussian_grid(settings: GridSettings) -> Callable[[Domain, Epsilon, Rho], bool]:
-    """Return what tells by public values whether Gaussian noise is better for a grid: whether a count varies less."""
+    """Return a rule that decides by public values whether Gaussian noise is better: a count then varies less."""
     means = settings.leaf_means is True
 
     def better(domain: Domain, pure: Epsilon, rho: Rho) -> bool:
@@ -282,7 +282,7 @@ def _large_cells(opening: OpenRelease, grid: GridMap, price: Epsilon, settings: 
 
 
 def _total(release: GridRelease, n: float, variance: float | None) -> tuple[float, float]:
-    """Combine two views of the number of rows by their variances: the one bought and the sum of the cells (9.8)."""
+    """Combine two views of the number of rows by their variances: the separate noisy count and the sum of the cells."""
     if math.isinf(release.total_variance) or variance == 0:
         return n, variance or 0.0
     if variance is None or release.total_variance == 0:

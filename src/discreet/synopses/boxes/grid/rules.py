@@ -1,10 +1,10 @@
-"""How many parts a grid should have per axis: published rules, as pure functions of public or noisy numbers.
+"""Published rules for the number of parts per axis of a grid, as pure functions of public or noisy numbers.
 
-RUGNIK (spec optimal-grid 2, 3.1) minimises a bound on the change of the k-means objective,
+RUGNIK minimises a bound on the change of the k-means objective,
 
     h(m) = √2 m^(d/2) / (ε K^(2/d)) + (2/m) √(N/3) / K^(1/d) + N/(3 m²):
 
-noise of M = m^d cells against rows moved to the centres of their cells. EUGkM (spec partition-synopsis 2.6, 3.13) takes
+noise of M = m^d cells against rows moved to the centres of their cells. EUGkM () takes
 m = (N ε/θ)^(2/(2+d)). Neither may see the true number of rows: N is noisy or declared (9.8).
 """
 
@@ -19,7 +19,7 @@ from discreet.noise import fingerprint
 THETA = 10.0
 #: Of e, in doubles.
 _LARGEST_EXPONENT = 709.0
-#: A public key that breaks ties between axes by their names instead of their order.
+#: A public key that breaks ties between axes by name instead of order.
 _TIE_KEY = 0x6178_6573
 
 
@@ -98,7 +98,7 @@ def eugkm(n: float, epsilon: float, d: int, theta: float = THETA) -> int:
 
 
 def first_level(n: float, epsilon: float, d: int, c: float = 10.0) -> int:
-    """Return the parts per axis of the first level of an adaptive grid (spec partition-synopsis 3.14)."""
+    """Return the parts per axis of the first level of an adaptive grid ()."""
     n, epsilon, d, _ = numbers(n, epsilon, d, 1)
     return max(1, _floor_root(100, d), _nearest(16 ** (-1 / d) * (n * epsilon / c) ** (2 / (2 + d))))
 
@@ -204,7 +204,7 @@ def _n_cells(parts: Sequence[int], columns: Sequence[Column]) -> int:
 
 
 def _proportional(parts: int, widths: Sequence[float]) -> list[int]:
-    """Divide axes in proportion to their widths, their geometric mean into that many parts."""
+    """Divide axes in proportion to their widths; the geometric mean of their parts is given."""
     mean = math.exp(sum(map(math.log, widths)) / len(widths))
     return [max(1, _nearest(parts * w / mean)) for w in widths]
 

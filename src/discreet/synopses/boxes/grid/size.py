@@ -1,4 +1,4 @@
-"""Whether a grid fits its memory, told from public values before rows are read, and what to write where it does not."""
+"""A check by public values, before rows are read, that a grid fits its memory; errors suggest what would fit."""
 
 import dataclasses
 import math
@@ -75,7 +75,7 @@ def _other_grid(domain: Domain, settings: GridSettings, epsilon: Any, n_rows: An
 
 
 def survival_cutoff(n_cells: int, epsilon: Exact, expected_survivors: float) -> int:
-    """Return the smallest cutoff τ >= 0 that that many empty cells, or fewer, are expected to exceed.
+    """Return the smallest cutoff τ >= 0 that at most the given number of empty cells exceeds in expectation.
 
     τ = ceil(ln(M/(σ (1+α)))/ε) - 1, a function of public values. ε = ∞: 0, which keeps the occupied cells.
     """

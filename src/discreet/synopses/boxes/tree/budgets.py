@@ -1,4 +1,4 @@
-"""How a tree divides its budget: shares for tests, splits and publication, and their portions per level.
+"""The budget of a tree: shares for tests, splits and publication, and their portions per level.
 
 Every path from the root to a leaf spends exactly ε. A node at level i may pay for a
 test and for a split; what a path has not spent when it ends goes to its leaf. Portions are exact: they are rounded
@@ -25,7 +25,7 @@ _SHARES = "shares=(0.15, 0.25, 0.6)"
 
 
 class OwnBudget:
-    """How a share of the budget is divided between the levels, by a rule of your own; see `TreeSynopsis`.
+    """A rule of your own that divides a share of the budget between the levels; see `TreeSynopsis`.
 
     Privacy
     -------
@@ -63,7 +63,7 @@ def level_fractions(kind: str | OwnBudget, levels: int, fan_out: int) -> list[fl
     """Return the fraction of a share that each level gets, root first.
 
     geometric: in proportion to F^(i/3), which minimises the summed variance of F^i counts at level i (Cormode et al.,
-    2012; spec 2.7). linear: to i + 1. fibonacci: to 1, 1, 2, 3, 5, ... (Wang et al., 2016). uniform: the same for all.
+    2012). linear: to i + 1. fibonacci: to 1, 1, 2, 3, 5, ... (Wang et al., 2016). uniform: the same for all.
     """
     if isinstance(kind, OwnBudget):
         return checked_fractions(kind, levels, fan_out)
@@ -92,7 +92,7 @@ def portions(share: Fraction, kind: str | OwnBudget, levels: int, fan_out: int, 
 
 @dataclass(frozen=True)
 class LevelBudgets:
-    """What each level may spend.
+    """The budget of each level.
 
     Attributes
     ----------
@@ -131,8 +131,8 @@ class LevelBudgets:
         nothing = type(whole)(Fraction(0))
         tested = depth - first_test
         tests: list[Price] = portions(test / together, kind, tested, fan_out, whole) if test else [nothing] * tested
-        bought = iter(portions(split / together, kind, sum(pays), fan_out, whole) if split else [nothing] * depth)
-        splits: list[Price] = [next(bought) if pay else nothing for pay in pays]
+        paid = iter(portions(split / together, kind, sum(pays), fan_out, whole) if split else [nothing] * depth)
+        splits: list[Price] = [next(paid) if pay else nothing for pay in pays]
         if not whole.infinite and sum([*tests, *splits], nothing) >= whole:
             raise InvalidArgument("shares", list(shares), "large enough for publication", _SHARES)
         return cls(whole, tuple([nothing] * first_test + tests), tuple(splits))
@@ -164,7 +164,7 @@ def auto_threshold(price: Price, fan_out: int) -> int:
     """Return the smallest whole T at which an empty node is cut with probability 1/(2F) at most.
 
     In ε: T = ceil(ln(2F / (1 + α)) / ε) - 1, α = e^-ε. A node is cut iff count + noise > T. An empty region then
-    grows two nodes in expectation at most (spec 9.5).
+    grows two nodes in expectation at most .
     """
     return law_for(price).one.threshold(Fraction(1, 2 * fan_out))
 

@@ -54,7 +54,7 @@ from discreet.synopses.boxes.tree.partitioners import (
     TreePartitioner,
 )
 from discreet.synopses.boxes.tree.settings import PARTITIONERS, TreeSettings
-from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
+from discreet.synopses.opening import OpenRelease, check_release, method_options, note_columns, open_for
 from discreet.synopses.publishing import count_variance
 
 
@@ -179,7 +179,7 @@ class TreeSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc
 
     def settings(self) -> TreeSettings:
         """Check the options and return them in the form that the method uses."""
-        return TreeSettings.read(self.read_options())
+        return TreeSettings.read(method_options(self))
 
 
 def build(opening: OpenRelease, settings: TreeSettings) -> BoxSynopsis:
@@ -293,7 +293,7 @@ def _grow_mixed(
 
 
 def gaussian_tree(settings: TreeSettings) -> Callable[[Domain, Epsilon, Rho], bool]:
-    """Return what tells by public values whether Gaussian noise is better for a tree: whether its leaves vary less.
+    """Return a rule that decides by public values whether Gaussian noise is better: leaves then vary less.
 
     A leaf has the same share of either budget. Tests have smaller shares, for which Gaussian noise does even better:
     its variance goes with the inverse of a share, that of Laplace noise with the square.

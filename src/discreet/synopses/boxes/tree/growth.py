@@ -98,7 +98,7 @@ class GrowingTree:
         return np.arange(n, n + len(which))
 
     def grid(self, nodes: IntArray, parts: IntArray, order: IntArray) -> IntArray:
-        """Cut nodes into ``parts`` (a row a node, a column an axis) along all axes, one by one in this order."""
+        """Cut nodes into ``parts`` (one row per node, one column per axis) along all axes, one by one in this order."""
         owner, children = nodes, nodes
         place = np.zeros(int(nodes.max(initial=0)) + 1, np.int64)
         place[nodes] = np.arange(len(nodes))  # nodes need not ascend: one that is too narrow to cut keeps its number

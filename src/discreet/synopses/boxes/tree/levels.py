@@ -35,7 +35,7 @@ class Leaves:
     """Groups of leaves with the line that each is published with, in the order in which they ended."""
 
     groups: list[tuple[IntArray, Hold]] = field(default_factory=list)
-    #: The depth at which growth ended for want of memory, if it did.
+    #: The depth at which growth ended because memory was full, if it did.
     stopped_at: int | None = None
 
     def add(self, gate: Gate, nodes: IntArray, depth: int, price: Price, *, last: bool) -> Gate:

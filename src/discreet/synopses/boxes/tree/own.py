@@ -1,14 +1,9 @@
-"""Partitioners and budget rules of your own: what they may look at, what they may buy, and how it is charged.
+"""Partitioners of your own: the values they see, and the private answers they may pay for.
 
-A partitioner of your own never meets a row. It gets `Boxes`, which hold public and released values only, and `Offers`,
-which sells private answers about the rows in these boxes. Its level's share of the budget is set aside before, whole:
-`Offers` raises `BudgetExceeded` *before* rows are read for more, and what it leaves unspent stays spent.
-So whatever the class does, the promise of the tree holds, as long as it keeps to the contract:
-
-- it decides by what `Boxes` and `Offers` tell it, by public constants, and by nothing else (no table of its own);
-- it has no other source of randomness that depends on rows.
-
-The tree tests nodes, stops, publishes leaves and counts memory as for its own partitioners.
+A partitioner of your own sees no rows. It gets `Boxes`, which hold public and released values only, and `Offers`, which
+gives private answers about the rows in these boxes. Its level's share of the budget is charged before, in full.
+`Offers` raises `BudgetExceeded` before it reads rows for more. So the promise of the tree holds, provided that the class
+decides only by `Boxes`, `Offers` and public constants, and has no other access to the rows.
 """
 
 from __future__ import annotations
@@ -69,7 +64,7 @@ class Boxes:
 
 @dataclass(frozen=True)
 class Cuts:
-    """Where boxes are cut: each along one axis, at one place or more.
+    """The cuts of boxes: each along one axis, at one place or more.
 
     Attributes
     ----------
@@ -92,19 +87,19 @@ class Cuts:
 
 
 class OwnPartitioner:
-    """How nodes are cut, by a rule of your own: derive from it, write `cut`, pass an instance to `TreeSynopsis`.
+    """A rule of your own that cuts nodes: derive from it, write `cut`, pass an instance to `TreeSynopsis`.
 
     Attributes
     ----------
     fan_out : int
         Children of a node at most; thresholds, budgets and memory are reckoned with it.
     paid : bool
-        Whether cuts buy anything. If not, their share of the budget goes to the tests and leaves.
+        Whether cuts cost budget. If not, their share goes to the tests and leaves.
 
     Privacy
     -------
     Neighbours: add or remove one row. A level's price is charged in parallel over its disjoint nodes before `cut` is
-    called, and `Offers` sells no more than it. All that `cut` sees is public, released, or bought there.
+    called, and `Offers` spends no more than it. All that `cut` sees is public, released, or paid for there.
 
     Examples
     --------
@@ -122,12 +117,12 @@ class OwnPartitioner:
     paid: bool = False
 
     def cut(self, boxes: Boxes, offers: Offers) -> Cuts:
-        """Return where to cut these boxes, by what they show and by what was bought."""
+        """Return where to cut these boxes, by what they show and by private answers."""
         raise NotImplementedError
 
 
 class Offers:
-    """What may be bought about the rows of the boxes. Every purchase is charged before rows are read.
+    """Private answers about the rows of the boxes. Every answer is charged before rows are read.
 
     Attributes
     ----------
@@ -140,7 +135,7 @@ class Offers:
 
     @property
     def epsilon(self) -> Exact:
-        """What is left of the level's share of the budget."""
+        """The rest of the level's share of the budget."""
         return 0 if self._gate is None else self._gate.left.amount
 
     def middles(self, axis: Any) -> Cuts:
@@ -150,7 +145,7 @@ class Offers:
         return Cuts(axis, places, np.ones_like(self._nodes))
 
     def quantiles(self, axis: Any, n_cuts: int, epsilon: Any) -> Cuts:
-        """Buy the ``n_cuts`` quantiles of the rows of every box along an axis, for ε in all boxes together.
+        """Return private quantiles (``n_cuts`` of them) of the rows of every box along an axis, for ε in total.
 
         Privacy: the exponential mechanism on ranks, in parallel over disjoint boxes; see `discreet.noise.quantiles`.
         """
@@ -160,7 +155,7 @@ class Offers:
         return self._own.quantiles(self._nodes, axis, n_cuts, gate, label, price)
 
     def counts(self, axis: Any, parts: int, epsilon: Any) -> IntArray:
-        """Buy the noisy numbers of rows in equal parts of every box along an axis: an array, boxes by parts.
+        """Return the noisy numbers of rows in equal parts of every box along an axis: an array, boxes by parts.
 
         Privacy: a row is in one part of one box, so one count changes by 1: discrete Laplace noise of scale 1/ε. A box
         of fewer cells has fewer parts; the others hold noise alone.
@@ -173,7 +168,7 @@ class Offers:
     def _next(self, label: str) -> tuple[Gate, str]:
         if self._gate is None:
             raise BudgetExceeded(
-                f"{label!r} is bought by a partitioner that says paid = False: nothing was set aside; say paid = True"
+                f"{label!r} is asked by a partitioner with paid = False, which has no budget; set paid = True"
             )
         self._step += 1
         return self._gate, f"{label} {self._step}"
@@ -199,7 +194,7 @@ class OwnCuts(TreePartitioner):
         return tree.cut(nodes, checked.axis, checked.places, checked.numbers)
 
     def quantiles(self, nodes: IntArray, axis: IntArray, n_cuts: int, gate: Gate, label: str, price: Epsilon) -> Cuts:
-        """Buy quantiles: among as many lines as the tree's own partitioner has at a level of that many nodes."""
+        """Return private quantiles, among as many lines as the tree's own partitioner would have."""
         runs = Quantiles(self.tree, self.rows, "own", n_cuts).read_runs(nodes, axis, len(self._nodes))
         lines, numbers = gate.cuts(label, runs, n_cuts, price)
         which = np.repeat(np.arange(len(nodes)), numbers)
@@ -215,7 +210,7 @@ class OwnCuts(TreePartitioner):
 
 
 def _checked(cuts: Cuts, boxes: Boxes, fan_out: int) -> Cuts:
-    """Refuse cuts outside their boxes. They are made of released values, so refusing tells no more than they do."""
+    """Refuse cuts outside their boxes. They are made of released values, so refusing reveals no more than they do."""
     axis, places, numbers = (np.asarray(x, np.int64) for x in (cuts.axis, cuts.places, cuts.numbers))
     n, fix = len(boxes.depth), "offers.middles(axis)"
     if axis.shape != (n,) or numbers.shape != (n,) or places.shape != (int(numbers.sum()),):

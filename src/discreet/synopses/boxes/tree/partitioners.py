@@ -1,4 +1,4 @@
-"""How a node is cut: midpoints, private quantiles, private density, or a grid sized by a noisy count.
+"""Rules that cut a node: midpoints, private quantiles, private density, or a grid sized by a noisy count.
 
 All nodes of a level are cut at once. A partitioner `look`s at the nodes of a level (one pass over the rows, raw
 numbers that go no further), the tree tests them, and the partitioner `split`s those that go on. It never asks whether
@@ -36,7 +36,7 @@ ROWS_PER_PART = 10
 
 
 class TreePartitioner:
-    """What all have in common: the tree, the rows and the rule for the axis."""
+    """Base of all partitioners: the tree, the rows and the rule for the axis."""
 
     fan_out = 2
 
@@ -55,7 +55,7 @@ class TreePartitioner:
         return -np.inf
 
     def most_children(self, n_nodes: int) -> int:
-        """Return how many nodes cutting that many may add to the tree at most."""
+        """Return the most nodes that cutting ``n_nodes`` may add to the tree."""
         return self.fan_out * n_nodes
 
     def split(self, kept: BoolArray, gate: Gate, label: str, price: Epsilon) -> IntArray:
@@ -149,7 +149,7 @@ class Mixed(TreePartitioner):
 
 
 class SpreadMidpoints(TreePartitioner):
-    """Halves, along an axis bought by private spread."""
+    """Halves, along an axis selected privately by spread."""
 
     def look(self, nodes: IntArray) -> IntArray:
         self._nodes = nodes
@@ -171,7 +171,7 @@ class SpreadMidpoints(TreePartitioner):
 
 
 class Quantiles(SpreadMidpoints):
-    """Private quantiles along an axis chosen by the public rule, or bought with half of the budget of the split.
+    """Private quantiles along an axis chosen by the public rule, or selected privately with half of the budget of the split.
 
     A cut is chosen among at most `MOST_LINES` lines in a level, all grid lines where there are not more: those that
     part a node's box evenly. With no more lines than cuts all lines become cuts and no row is asked.
@@ -262,8 +262,7 @@ def density_scores(histograms: IntArray, widths: IntArray) -> tuple[IntArray, In
 class Grids(TreePartitioner):
     """A grid in every node, sized by the noisy count that also decided whether to stop.
 
-    AD = floor((ε c / 10)^(2/(2+d))) parts an axis, ε the budget the leaves are published with (Su et al., 2016; spec
-    3.8). Where the grid had too many cells for the level, only the widest axes are cut.
+    AD = floor((ε c / 10)^(2/(2+d))) parts per axis, ε the budget the leaves are published with (Su et al., 2016). Where the grid had too many cells for the level, only the widest axes are cut.
     """
 
     def __init__(self, tree: GrowingTree, rows: RowCells, axis: str, publication: Epsilon | Rho) -> None:

@@ -250,7 +250,7 @@ class TreeSettings:
 
     def most_nodes(self, n_axes: int) -> int:
         """Return how many nodes fit the memory."""
-        held = self.levels or ((self.partitioner if self.own is None else "quantile"),)  # it may buy quantiles
+        held = self.levels or ((self.partitioner if self.own is None else "quantile"),)  # it may ask for quantiles
         return self.memory // max(node_bytes(n_axes, kind, means=self.leaf_means) for kind in held)
 
     @property
@@ -266,11 +266,11 @@ class TreeSettings:
             return self.axis
         if self.levels:
             return "widest"
-        buy = self.partitioner in ("binary", "median", "quantile") and self.max_depth < 2 * n_axes and n_axes > 1
-        return "spread" if buy else "widest"
+        private = self.partitioner in ("binary", "median", "quantile") and self.max_depth < 2 * n_axes and n_axes > 1
+        return "spread" if private else "widest"
 
     def pays_splits(self, axis: str) -> bool:
-        """Return whether cuts are bought, with this rule for the axis."""
+        """Return whether cuts cost budget, with this rule for the axis."""
         return any(self._level_pays(kind, axis) for kind in self.levels or (self.partitioner,))
 
     def _level_pays(self, kind: str, axis: str) -> bool:
