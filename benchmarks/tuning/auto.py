@@ -69,6 +69,11 @@ Cell = tuple[Table, float]
 # What runs: each section yields the centres of every candidate for one table, budget and seed.
 
 
+def _rich_depth(n_rows: float, n_axes: int, epsilon: float) -> int:
+    """Return the depth of the deepest binary tree all of whose leaves have rows for a mean, if evenly filled."""
+    return max(1, math.floor(math.log2(max(n_rows * epsilon / auto.rows_for_a_mean(n_axes), 1.0))))
+
+
 def few_axes(X: np.ndarray, domain: Domain, k: int, epsilon: float, seed: int) -> Centers:
     root = rugnik_root(len(X), 0.97 * epsilon, len(domain), k)
     for factor, means in [(0.7, False), (1.0, False), (1.4, False), (0.7, True), (1.0, True)]:
@@ -164,7 +169,7 @@ def many_axes(X: np.ndarray, domain: Domain, k: int, epsilon: float, seed: int) 
             yield "grid means", _found(_grid(X, domain, k, epsilon, seed, parts, True), k, "project")
     for share in (0.03, 0.06, 0.12, 0.25):
         for label, extra in DEPTHS.items():
-            depth = auto.DEEPEST if extra is None else auto.rich_depth(len(X), d, rest * (1 - share)) + extra
+            depth = auto.DEEPEST if extra is None else _rich_depth(len(X), d, rest * (1 - share)) + extra
             made = _privtree(X, domain, epsilon, seed, share, min(depth, auto.DEEPEST))
             yield f"tree {share:g}{label}", _found(made, k, "threshold")
 

@@ -3,7 +3,8 @@
     python -m benchmarks.tuning.depth
 
 Every table is released with each number of further levels, and clustered; shown is NICV over that of the best number
-for the same table and seed: the geometric mean, and the largest. Gives DEEPER of `discreet.synopses.boxes.tree.settings`.
+for the same table and seed: the geometric mean, and the largest. Gives DEEPER of
+`discreet.synopses.boxes.tree.settings`.
 """
 
 from __future__ import annotations

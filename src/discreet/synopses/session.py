@@ -1,7 +1,7 @@
 """Questions one by one, against a budget: a session that answers with noise and refuses when the account is empty.
 
-For a few questions that are known beforehand. Every answer is bought: an account is charged before rows are read, and
-the next question costs again. A synopsis answers any number of questions for one price.
+For a few questions that are known beforehand. Every question is charged to an account before rows are read. A synopsis
+answers any number of questions for one price.
 """
 
 from __future__ import annotations
@@ -324,7 +324,7 @@ def _coarsest(column: Column, origin: Fraction) -> Fraction:
 
 
 def _grid(column: Column, origin: Fraction, price: Exact) -> tuple[int, Fraction, float]:
-    """Return how many steps from the origin the farther bound is, a step, and how far rounding moves a value, in steps."""
+    """Return the farther bound in steps from the origin, a step, and how far rounding moves a value, in steps."""
     low, high = _ends(column)
     far = max(abs(low - origin), abs(high - origin))
     finest = _FINEST if isinstance(price, float) else min(_FINEST, math.floor(LARGEST_SCALE * price))

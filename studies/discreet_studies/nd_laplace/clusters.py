@@ -77,8 +77,8 @@ def cluster_after_noise(
     Z : array or data frame of shape (records, columns)
         Noisy records, of n columns.
     algorithm : {"k-means", "noise-aware", "affinity", "dbscan", "optics", "hierarchical"}
-        "k-means": k-means++ starts, the best of 10. "noise-aware": `DenoisingKMeans`, which needs ``law`` and should get
-        ``domain``. "affinity": affinity propagation with ``preference``, damping 0.5, raised while it oscillates.
+        "k-means": k-means++ starts, the best of 10. "noise-aware": `DenoisingKMeans`, which needs ``law`` and should
+        get ``domain``. "affinity": affinity propagation with ``preference``, damping 0.5, raised while it oscillates.
         "dbscan" and "optics": ``min_points`` neighbours; for DBSCAN ``radius``, for OPTICS clusters of at least a tenth
         of the records. "hierarchical": Ward's linkage.
     n_clusters : int

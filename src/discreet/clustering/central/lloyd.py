@@ -102,8 +102,8 @@ class DPLloyd(Declared, Centers):
         choices=("improved", "plain"),
         help="Number of iterations, and shares of the budget.",
         details=(
-            '"plain": 5 iterations, and equal shares for the count and each sum with ``draw="split"``. "improved": 2 to '
-            "7 iterations by what one of them needs, and the shares of Su et al."
+            '"plain": 5 iterations, and equal shares for the count and each sum with ``draw="split"``. "improved": 2 '
+            "to 7 iterations by what one of them needs, and the shares of Su et al."
         ),
     )
     draw: str = option(

@@ -2,8 +2,8 @@
 
 A partitioner of your own sees no rows. It gets `Boxes`, which hold public and released values only, and `Offers`, which
 gives private answers about the rows in these boxes. Its level's share of the budget is charged before, in full.
-`Offers` raises `BudgetExceeded` before it reads rows for more. So the promise of the tree holds, provided that the class
-decides only by `Boxes`, `Offers` and public constants, and has no other access to the rows.
+`Offers` raises `BudgetExceeded` before it reads rows for more. So the promise of the tree holds, provided that the
+class decides only by `Boxes`, `Offers` and public constants, and has no other access to the rows.
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ class SpreadMidpoints(TreePartitioner):
 
 
 class Quantiles(SpreadMidpoints):
-    """Private quantiles along an axis chosen by the public rule, or selected privately with half of the budget of the split.
+    """Private quantiles along an axis chosen by the public rule, or privately with half of the split's budget.
 
     A cut is chosen among at most `MOST_LINES` lines in a level, all grid lines where there are not more: those that
     part a node's box evenly. With no more lines than cuts all lines become cuts and no row is asked.
@@ -262,7 +262,8 @@ def density_scores(histograms: IntArray, widths: IntArray) -> tuple[IntArray, In
 class Grids(TreePartitioner):
     """A grid in every node, sized by the noisy count that also decided whether to stop.
 
-    AD = floor((ε c / 10)^(2/(2+d))) parts per axis, ε the budget the leaves are published with (Su et al., 2016). Where the grid had too many cells for the level, only the widest axes are cut.
+    AD = floor((ε c / 10)^(2/(2+d))) parts per axis, ε the budget the leaves are published with (Su et al., 2016). If the
+    grid had too many cells for the level, only the widest axes are cut.
     """
 
     def __init__(self, tree: GrowingTree, rows: RowCells, axis: str, publication: Epsilon | Rho) -> None:
