@@ -144,9 +144,9 @@ def open_release(
     -------
     Neighbours: add or remove one row. The number of rows with a cell changes by at most 1; it gets discrete Laplace
     noise of scale 1/(share ε), or discrete Gaussian noise for that share of ρ. Price: that share, or nothing with a
-    public number. Counts that are handed on are raw; the method that releases them pays for them. Where the unit is a person,
-    all of this is said of the bounded table at ε/rows, and holds for persons at ε (see above); or at ρ/rows², and holds
-    at ρ (Bun and Steinke 2016, proposition 1.9).
+    public number. Counts that are handed on are raw; the method that releases them pays for them. Where
+    the unit is a person, all of this is said of the bounded table at ε/rows, and holds for persons at ε (see above); or
+    at ρ/rows², and holds at ρ (Bun and Steinke 2016, proposition 1.9).
 
     Examples
     --------

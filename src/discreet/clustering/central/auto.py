@@ -1,8 +1,8 @@
 """The synopsis and the refinement for private k-means, chosen by public and noisy quantities only.
 
-Public are the domain, the number of clusters and the budget. Noisy, and paid for, are the number of rows and how much of
-the domain is occupied. Nothing is tried out on the data: a choice by result would be one more release to pay for. What
-decides is the number of axes and x = N ε / k, the rows of a cluster in units of the noise.
+Public are the domain, the number of clusters and the budget. Noisy, and paid for, are the number of rows and how much
+of the domain is occupied. Nothing is tried out on the data: a choice by result would be one more release to pay for.
+What decides is the number of axes and x = N ε / k, the rows of a cluster in units of the noise.
 
 - **Few axes**: a grid of counts, sized by the RUGNIK rule and refined by a mixture fit. That rule assumes that clusters
   fill the domain. If x is large enough, a coarse noisy histogram shows whether they are tight instead: a small part of

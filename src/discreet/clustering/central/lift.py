@@ -6,11 +6,11 @@ asked for more groups than there are clusters: clusters that overlap after the p
 Noisy means of the groups are published in all dimensions (*lifted*), merged to k centres, and these improved by noisy
 steps of Lloyd's algorithm. Relatives: Balcan et al. 2017; Chang and Kamath 2021; Su et al. 2016 for the last steps.
 
-All noise on sums is proportional to the radius of the ball that rows are clipped to, so the ball is estimated
-before the sums: a noisy mean as its centre, a private quantile of the distances from it as its radius. The last steps clip what
-matters more: a row's offset *from the centre it is assigned to*, which is known by then. On separated clusters that
-radius is a half or a third of the first one, and with it the noise; and what clipping takes away pulls a centre towards
-where it was, not towards the middle of the table.
+All noise on sums is proportional to the radius of the ball that rows are clipped to, so the ball is estimated before
+the sums: a noisy mean as its centre, a private quantile of the distances from it as its radius. The last steps clip
+what matters more: a row's offset *from the centre it is assigned to*, which is known by then. On separated clusters
+that radius is a half or a third of the first one, and with it the noise; and what clipping takes away pulls a centre
+towards where it was, not towards the middle of the table.
 
 Merging knows the noise (`shrinking.py`): where it outweighs what sets groups apart, their means are drawn together.
 """

@@ -262,8 +262,8 @@ def density_scores(histograms: IntArray, widths: IntArray) -> tuple[IntArray, In
 class Grids(TreePartitioner):
     """A grid in every node, sized by the noisy count that also decided whether to stop.
 
-    AD = floor((ε c / 10)^(2/(2+d))) parts per axis, ε the budget the leaves are published with (Su et al., 2016). If the
-    grid had too many cells for the level, only the widest axes are cut.
+    AD = floor((ε c / 10)^(2/(2+d))) parts per axis, ε the budget the leaves are published with (Su et al., 2016). If
+    the grid had too many cells for the level, only the widest axes are cut.
     """
 
     def __init__(self, tree: GrowingTree, rows: RowCells, axis: str, publication: Epsilon | Rho) -> None:
