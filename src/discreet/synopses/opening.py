@@ -55,24 +55,10 @@ PUBLIC_SIZE = "the number of rows, N, was given as public"
 class OpenRelease:
     """A release that has begun.
 
-    Attributes
-    ----------
-    source : Source
-        The table, its columns matched with the domain.
-    domain : Domain
-        The columns that may be released: the declared ones without identifiers and persons.
-    declared : Domain
-        All declared columns.
-    gate : Gate
-        What is left to spend, and the only way to publish anything about the rows.
-    n_rows : float
-        A noisy or public number of rows; may be negative.
-    n_rows_variance : float or None
-        Its noise variance, None if it was given as public.
-    assumptions : tuple of str
-        For the guarantee.
-    counts : CellCounts or None
-        The raw counts of the grid that was known beforehand, if there was one: as sensitive as the rows.
+    ``source`` is the table, matched with ``domain``: the columns that may be released, of all ``declared`` ones.
+    ``gate`` holds the remaining budget and is the only way to publish anything about the rows. ``n_rows`` is noisy or
+    public, may be negative, and has the noise variance ``n_rows_variance`` (None if public). ``counts`` are raw counts
+    of a grid that was known beforehand: as sensitive as the rows.
     """
 
     source: engines.Source

@@ -41,12 +41,7 @@ def mixture_bic(leaves: Leaves, fits: Sequence[FloatArray]) -> tuple[FloatArray,
     The latter is the squared residual of a leaf in units of the noise, on average: 1 where one cluster explains all.
     NaN where counts are exact, not listed or too many, or where no leaf is smaller than the domain (but has a mean).
 
-    Parameters
-    ----------
-    leaves : Leaves
-        What is clustered.
-    fits : sequence of arrays
-        Centres to start from: one, two, …
+    ``fits`` are the centres to start from: one, two, and so on.
     """
     seen, top = leaves.seen, len(fits)
     n, d = seen.n_leaves, len(seen.domain)

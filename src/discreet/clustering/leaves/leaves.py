@@ -25,22 +25,9 @@ MEANS_SPREAD = 0.1
 class Leaves:
     """Leaves that hold more than noise, as weighted points.
 
-    Attributes
-    ----------
-    points : array of shape (leaves, columns)
-        Representatives, divided by `units`.
-    weights : array of shape (leaves,)
-        Counts, those that noise alone explains left out.
-    within : array of shape (leaves, columns)
-        Variance of the rows inside each leaf, as far as its box says, in the same units.
-    which : array of int
-        The place of each leaf in `seen`.
-    seen : Synopsis
-        The columns that are clustered, counts as drawn (or made consistent with those above them).
-    units : array of shape (columns,)
-        What coordinates are divided by before distances are taken.
-    note : str
-        Which columns take no part.
+    ``points`` are representatives divided by ``units``, ``weights`` their counts, ``within`` the variance of the rows
+    inside each leaf as far as its box says. ``which`` is the place of each leaf in ``seen``, the synopsis of the
+    columns that are clustered (with consistent counts, if there is a tree). ``note`` says which columns take no part.
     """
 
     points: FloatArray

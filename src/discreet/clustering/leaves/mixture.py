@@ -141,19 +141,7 @@ def misfits(
     steps: int,
     least: FloatArray | None = None,
 ) -> FloatArray:
-    """Return half the squared residual that a mixture leaves, in units of the noise, from each of several starts.
-
-    Parameters
-    ----------
-    synopsis : Synopsis
-        With weights as drawn or consistent ones, and all its leaves listed.
-    fits : sequence of (masses, means, spreads)
-        Components to start from, means and spreads in the units of the domain.
-    steps : int
-        Of the optimiser, for each.
-    least : array of shape (leaves,), optional
-        Rows by which the count of each leaf varies at least, from one sample of people to the next.
-    """
+    """Return half the squared residual that a mixture leaves, in units of the noise, from each of several starts."""
     units = synopsis.domain.high - synopsis.domain.low
     problem = _Problem(synopsis, np.asarray(np.isfinite(synopsis.points).all(axis=1)), least)
     return np.array([problem.solve(n, mean / units, spread / units, steps).loss for n, mean, spread in fits])

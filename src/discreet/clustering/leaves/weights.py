@@ -22,17 +22,6 @@ def noise_of_weights(
     exceeds that). Of a grid that lists survivors of a cutoff, empty ones among them, every leaf counts only by what it
     exceeds a typical empty survivor.
 
-    Parameters
-    ----------
-    synopsis : Synopsis
-        The release, weights as drawn.
-    columns : sequence of str
-        The columns of the centres.
-    centers, weights : array
-        Centres, and what is said to lie around each.
-    units : array
-        What coordinates are divided by before distances are taken.
-
     Privacy
     -------
     Post-processing of released counts and public variances.

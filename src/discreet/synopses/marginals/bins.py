@@ -47,16 +47,8 @@ def public_grid(domain: Domain) -> AxisGrids:
 class Bins:
     """The bins of a column: groups of its fine cells.
 
-    Attributes
-    ----------
-    of : array of int
-        The bin of each fine cell.
-    counts : array of float
-        Noisy count of each bin.
-    variances : array of float
-        Its noise variance.
-    within : array of float
-        Share of each fine cell in its bin.
+    ``of`` is the bin of each fine cell and ``within`` its share in that bin; ``counts`` and ``variances`` are those of
+    bins.
     """
 
     of: IntArray
@@ -106,18 +98,8 @@ def make_bins(
 ) -> Bins:
     """Join fine cells by their noisy counts.
 
-    Parameters
-    ----------
-    column : Column
-        Tells whether neighbours are alike.
-    noisy : array of int
-        Noisy counts of its fine cells; the last one is that of missing values where they have a cell of their own.
-    variance : float
-        Of each count.
-    apart : array of int, optional
-        A number for each cell; those with different ones stay in different bins.
-    covariance : array, optional
-        Of all counts; by default their noise is independent.
+    ``noisy`` are counts of fine cells; the last one is that of missing values if they have a cell of their own. Cells
+    with different numbers in ``apart`` stay in different bins. Without ``covariance`` their noise is independent.
     """
     y = noisy.astype(np.float64)
     own = column.missing == "own"

@@ -30,15 +30,7 @@ MOST_PER_COLUMN, FINE_PER_COLUMN = 3, 8
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A marginal that could be measured.
-
-    Attributes
-    ----------
-    marginal : GroupedMarginal
-        Columns and groups of bins.
-    weight : float
-        How much its error matters.
-    """
+    """A marginal that could be measured."""
 
     marginal: GroupedMarginal
     weight: float
@@ -49,16 +41,8 @@ def coarsen(
 ) -> GroupedMarginal:
     """Join bins of columns until every group has rows enough to stand out of noise of a given size per cell.
 
-    Parameters
-    ----------
-    columns : sequence of int
-        The columns.
-    known : sequence of array
-        Estimated counts of the bins of every column.
-    ordered : sequence of bool
-        Whether neighbouring bins of a column are alike.
-    noise : float
-        Standard deviation of a count.
+    ``known`` are estimated counts of the bins of every column, ``ordered`` says whether neighbouring bins are alike,
+    and ``noise`` is the standard deviation of a count.
     """
     groups = [np.arange(len(known[c])) for c in columns]
     for _ in range(4):

@@ -50,18 +50,9 @@ EVENED, _WATCHED_CELLS, _ALL_WATCHED = 3, 10_000, 2**20
 class Factor:
     """A measured marginal and its table θ.
 
-    Attributes
-    ----------
-    marginal : GroupedMarginal
-        Columns and groups of bins.
-    counts, variances : array of float
-        Noisy counts and their noise variance.
-    fixed : bool
-        Whether its table is known beforehand: which cells can hold a row at all. Nothing was counted then.
-    theta : array of float
-        Its table.
-    rest : array of float
-        What the table is drawn towards where the noise allows; 0 is independence.
+    ``counts`` and ``variances`` are noisy counts and their noise variance. ``fixed`` says that the table is known:
+    which cells can hold a row at all. ``rest`` is what the table ``theta`` is drawn towards where the noise allows; 0
+    is independence.
     """
 
     marginal: GroupedMarginal
@@ -127,22 +118,10 @@ class _Side:
 class Field:
     """The model and its population.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Bins per column.
-    factors : sequence of Factor
-        Marginals; those of single columns first, one per column.
-    total : float
-        Number of rows that the counts are about.
-    codes : array of shape (columns, rows)
-        The population; changed in place.
-    root : int
-        Where its randomness grows from.
-    pairs : sequence of (int, int)
-        Columns that are drawn together.
-    watched : sequence of GroupedMarginal
-        Marginals, beside those of the factors, that `settle` is to free of the scatter of drawn rows.
+    ``sizes`` are bins per column. ``factors`` are the marginals; those of single columns come first, one per column.
+    The counts are about ``total`` rows. ``codes`` (columns by rows) is the population, changed in place, with
+    randomness from ``root``. ``pairs`` of columns are drawn together. `settle` frees the ``watched`` marginals of the
+    scatter of drawn rows.
     """
 
     def __init__(

@@ -68,17 +68,7 @@ FINE = 0.02
 
 @dataclass(frozen=True)
 class MarginalSettings:
-    """What is asked for.
-
-    Attributes
-    ----------
-    workload : {"pairs", "triples"}
-        What is to be right.
-    target : int or None
-        A column whose dependence on the others matters most.
-    max_cells : int
-        Counts held at a time at most.
-    """
+    """What is asked for."""
 
     workload: str = "pairs"
     target: int | None = None
@@ -87,17 +77,7 @@ class MarginalSettings:
 
 @dataclass(frozen=True)
 class Measured:
-    """A marginal that was measured.
-
-    Attributes
-    ----------
-    marginal : GroupedMarginal
-        Columns and groups of bins.
-    counts : array of int
-        Noisy counts.
-    variance : float
-        Of each.
-    """
+    """A marginal that was measured."""
 
     marginal: GroupedMarginal
     counts: IntArray

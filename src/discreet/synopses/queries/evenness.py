@@ -74,13 +74,7 @@ class Beside(NamedTuple):
 
 
 class Neighbours:
-    """What lies on both sides of leaves; looked up when a question first needs it, then kept.
-
-    Parameters
-    ----------
-    synopsis : Synopsis
-        Whose leaves.
-    """
+    """What lies on both sides of leaves; looked up when a question first needs it, then kept."""
 
     def __init__(self, synopsis: Synopsis) -> None:
         self._synopsis = synopsis
@@ -274,18 +268,8 @@ def variance(
 ) -> float:
     """Return the variance that unevenness inside leaves gives to a sum of questions.
 
-    Parameters
-    ----------
-    synopsis : Synopsis
-        What is asked.
-    terms : Terms
-        The sum.
-    covered : list of array
-        `shares` of each of its questions.
-    leaves : array of int, optional
-        The leaves that ``covered`` is about; all by default.
-    valued : Valued, optional
-        What a row counts; 1 by default. Then only what cuts do is told.
+    ``covered`` holds the `shares` of each question of the sum, about ``leaves`` (all by default). With ``valued`` rows
+    count by their value, and only the cuts contribute.
     """
     mixed = reduce(np.logical_or, [(f > 0) & (f < 1) for f in covered])
     within = np.flatnonzero(mixed)
@@ -426,16 +410,8 @@ def of_values(synopsis: Synopsis, axis: int, inside: FloatArray, share: FloatArr
     Of rows between two places of a leaf the sum of values varies with where they stand: by parts, it is the integral of
     how many are below. A slope moves it by the same way in all leaves, rounding does, and slabs err apart.
 
-    Parameters
-    ----------
-    synopsis : Synopsis
-        What is asked.
-    axis : int
-        Of the values.
-    inside : array of float
-        Which part of each leaf the question covers on that axis.
-    share : array of float
-        Which part it covers on the others.
+    ``axis`` is that of the values. The question covers the part ``inside`` of each leaf on it, and ``share`` on the
+    others.
     """
     leaves = np.flatnonzero((inside > 0) & (share > 0))
     width = synopsis.upper[leaves, axis] - synopsis.lower[leaves, axis]

@@ -25,18 +25,8 @@ from discreet.synopses.publishing import PublishedLeaves, publish
 class GridRelease:
     """The published cells of a grid.
 
-    Attributes
-    ----------
-    lower, upper : array of shape (leaves, columns)
-        The boxes.
-    leaves : PublishedLeaves
-        Weights, variances, offsets.
-    n_cells : int
-        All cells, listed or not.
-    total, total_variance : float
-        The number of rows by the sum of the cells; the variance is infinite if they do not show it.
-    hidden, tree
-        As in `Synopsis`.
+    ``n_cells`` counts all cells, listed or not. ``total`` is the number of rows by the cells; its variance is infinite
+    if they do not show it.
     """
 
     lower: FloatArray

@@ -26,18 +26,8 @@ _TIE_KEY = 0x6178_6573
 def rugnik(n: float, epsilon: float, d: int, k: int, *, guard: bool = True) -> int:
     """Return the parts per axis of RUGNIK: of the two whole numbers around the root, the one with the smaller bound.
 
-    Parameters
-    ----------
-    n : float
-        Noisy or public number of rows; taken as at least 1.
-    epsilon : float
-        Budget of the cells.
-    d : int
-        Number of axes.
-    k : int
-        Number of clusters.
-    guard : bool, default True
-        Whether the grid has at least k cells even where the bound would do with fewer.
+    ``n`` is a noisy or public number of rows, taken as at least 1. With ``guard`` the grid has at least k cells, even
+    if the bound needs fewer.
     """
     n, epsilon, d, k = numbers(n, epsilon, d, k)
     root = rugnik_root(n, epsilon, d, k)
@@ -142,22 +132,8 @@ def axis_parts(
     - There are at least k cells, whatever the rule says.
     - With more than ``max_cells`` cells the parts are lowered until they fit. ε = ∞ asks for that limit.
 
-    Parameters
-    ----------
-    rule : callable
-        ``rule(epsilon, d, k)`` gives parts per axis.
-    domain : Domain
-        The columns.
-    n, epsilon : float
-        Noisy or public number of rows, and the budget of the cells.
-    k : int
-        Number of clusters.
-    max_cells : int
-        Limit of the product.
-    units : bool
-        Whether numeric axes share one unit of length.
-    most_cells : int
-        Limit of the product where categories and cells for missing values alone exceed ``max_cells``.
+    ``rule(epsilon, d, k)`` gives parts per axis; ``n`` is a noisy or public number of rows. ``most_cells`` is the limit
+    if categories and cells for missing values alone exceed ``max_cells``.
     """
     fixed = {c.name: len(c.categories) for c in domain if isinstance(c, Categorical)}
     combinations = n_combinations(domain)

@@ -22,12 +22,7 @@ RULES = ("rugnik", "eugkm", "adaptive", "dpkfm")
 class Adaptive:
     """The constants of an adaptive grid.
 
-    Attributes
-    ----------
-    first_share : Fraction
-        Share of the budget for the first level.
-    c, c2 : float
-        How coarse the first and the second level are.
+    ``first_share`` of the budget goes to the first level; ``c`` and ``c2`` say how coarse the levels are.
     """
 
     first_share: Fraction

@@ -94,12 +94,7 @@ def portions(share: Fraction, kind: str | OwnBudget, levels: int, fan_out: int, 
 class LevelBudgets:
     """The budget of each level.
 
-    Attributes
-    ----------
-    whole : Epsilon or Rho
-        What a path spends.
-    tests, splits : tuple of Epsilon or Rho
-        Price of the test and of the split of each level that may be cut, 0 where there is none.
+    A path spends ``whole``. ``tests`` and ``splits`` are the prices of each level that may be cut, 0 if there is none.
     """
 
     whole: Price

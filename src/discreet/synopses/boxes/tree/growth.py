@@ -67,14 +67,8 @@ class GrowingTree:
     ) -> IntArray:
         """Cut nodes, each along one axis; return the children, in order of nodes and cuts.
 
-        Parameters
-        ----------
-        nodes, axis, n_cuts : arrays of int
-            Which nodes, along which axis, and at how many places each.
-        cuts : array of int
-            These places, ascending within a node, all nodes one after the other.
-        owner : array of int, optional
-            The parents to publish, where the nodes themselves are hidden.
+        ``cuts`` are places, ascending within a node, all nodes one after the other; ``n_cuts`` of them belong to each
+        node. ``owner`` names the parents to publish, if the nodes themselves are hidden.
         """
         n = len(self.axis)
         n_children = n_cuts + 1
