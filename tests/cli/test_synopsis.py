@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli import app
 from discreet.errors import DiscreetError
-from discreet.synopses import Synopsis
+from discreet.synopses import BoxSynopsis, Synopsis
 
 runner = CliRunner()
 SCHEMA = "[columns.age]\nbounds = [0, 120]\n\n[columns.cost]\nbounds = [0, 100]\n"
@@ -118,7 +118,7 @@ def test_clusters_as_json(folder: Path) -> None:
 def handmade(path: Path, weights: list[int], **domain: Any) -> None:
     columns = domain or {"x": (0, 1)}
     n, d = len(weights), len(columns)
-    Synopsis(
+    BoxSynopsis(
         dc.Domain(columns),
         lower=[[i / n] * d for i in range(n)],
         upper=[[(i + 1) / n] * d for i in range(n)],

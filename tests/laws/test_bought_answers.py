@@ -13,8 +13,8 @@ from discreet.core.arrays import IntArray
 from discreet.core.budget.prices import Epsilon
 from discreet.engines.passes.trees import RowCells
 from discreet.synopses import OwnPartitioner
-from discreet.synopses.tree.growth import GrowingTree
-from discreet.synopses.tree.own import Offers, OwnCuts
+from discreet.synopses.boxes.tree.growth import GrowingTree
+from discreet.synopses.boxes.tree.own import Offers, OwnCuts
 from gates import gate_of
 
 DOMAIN = Domain({"x": (0, 8), "y": (0, 8)})

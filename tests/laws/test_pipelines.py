@@ -22,8 +22,8 @@ import discreet as dc
 from discreet.errors import FormatError
 from discreet.mechanisms import gate
 from discreet.synopses import Synopsis
-from discreet.synopses.grid import adaptive, estimator
-from discreet.synopses.grid.rules import rugnik
+from discreet.synopses.boxes.grid import adaptive, estimator
+from discreet.synopses.boxes.grid.rules import rugnik
 from enumeration import worst_loss
 
 
@@ -93,26 +93,6 @@ def test_adaptive_grids_by_enumeration(monkeypatch, rule):
 
     assert worst_loss(fit, [0.2, 0.8], 0.1, monkeypatch) == pytest.approx(2.0, abs=1e-9)
     assert seen == {"2", "3", "4"}
-
-
-@pytest.mark.slow
-def test_adaptive_grids_sized_for_clusters_by_enumeration(monkeypatch):
-    """One level or two by the noisy number of rows, parts by noisy counts: ε is lost in all, and it is reached."""
-    monkeypatch.setattr(estimator, "nested_first", lambda n, *_: 1 + (n >= 2))
-    seen = set()
-
-    def fit(X: Any) -> str:
-        settings = {"n_clusters": 2, "max_cells": 8, "size_share": 0.25, "random_state": 0}
-        coarse, reconcile = [], adaptive._reconcile
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(adaptive, "_reconcile", lambda *views: coarse.append(views[1]) or reconcile(*views))
-            made = dc.GridSynopsis(2, (0, 1), "rugnik-adaptive", **settings).fit(X).synopsis_
-        seen.add((len(coarse), made.n_leaves))
-        return f"{[c.weights for c in coarse]} {made.n_leaves} {made.digest}"
-
-    assert worst_loss(fit, [0.2], 0.1, monkeypatch, sizes=range(2)) == pytest.approx(2.0, abs=1e-9)
-    assert {levels for levels, _ in seen} == {0, 1}
-    assert len({cells for levels, cells in seen if levels}) > 1
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import discreet as dc
 from discreet import noise
 from discreet.core.budget.prices import Epsilon
 from discreet.mechanisms import PrivTreeRule
-from discreet.synopses.tree.settings import TreeSettings
+from discreet.synopses.boxes.tree.settings import TreeSettings
 
 
 @pytest.mark.parametrize("zeroth", [True, False], ids=["the first node goes on", "none goes on"])

@@ -76,7 +76,7 @@ def test_the_names_to_complete_are_those_that_are_taken() -> None:
     from discreet.core.unit import UNITS
     from discreet.metric.perturber import ORDERS
     from discreet.metric.points.nd_laplace import REMAPS
-    from discreet.synopses.tree.budgets import BUDGETS
+    from discreet.synopses.boxes.tree.budgets import BUDGETS
 
     def choices(kind: str, name: str) -> tuple[str, ...]:
         return KINDS[kind].option(name).choices

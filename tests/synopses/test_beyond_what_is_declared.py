@@ -113,7 +113,7 @@ def test_other_spellings_are_refused_with_what_was_meant(made: dc.Synopsis, type
 def test_groups_are_whole_numbers_and_a_negative_one_is_explained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    synopsis = dc.Synopsis(
+    synopsis = dc.synopses.BoxSynopsis(
         dc.Domain({"sex": ["f", "m"]}), lower=[[0], [1]], upper=[[1], [2]], weights=[1140.143, -38.2],
         variances=[400.0, 400.0], guarantee=dc.Guarantee("central"),
     )  # fmt: skip

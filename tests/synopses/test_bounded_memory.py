@@ -21,14 +21,14 @@ from discreet import engines
 from discreet.clustering.central import private_kmeans
 from discreet.core.budget.prices import Epsilon
 from discreet.errors import InvalidArgument
-from discreet.synopses.tree.growth import GrowingTree
-from discreet.synopses.tree.partitioners import Grids
-from discreet.synopses.tree.settings import PARTITIONERS
+from discreet.synopses.boxes.tree.growth import GrowingTree
+from discreet.synopses.boxes.tree.partitioners import Grids
+from discreet.synopses.boxes.tree.settings import PARTITIONERS
 
 #: Small, so that the ceiling is met by tables that a test can afford. What a fit holds besides: rows, public lines.
 CEILING, BESIDES = 2**24, 2**24
 WIDTHS = (2, 3, 7, 16, 31, 60, 120, 200)
-RULES = ("rugnik", "eugkm", "adaptive", "rugnik-adaptive", "dpkfm", 2, 3)
+RULES = ("rugnik", "eugkm", "adaptive", "dpkfm", 2, 3)
 
 
 def domain_of(columns: int, kind: str) -> dc.Domain:
@@ -149,7 +149,7 @@ def test_fifteen_columns_of_a_census_are_too_many_for_an_adaptive_grid(monkeypat
     domain = dc.Domain(
         {f"c{i}": [f"v{j}" for j in range(size)] for i, size in enumerate(sizes)} | {f"x{i}": (0, 1) for i in range(6)}
     )
-    for rule in ("adaptive", "rugnik-adaptive", "dpkfm"):
+    for rule in ("adaptive", "dpkfm"):
         error = refused_untouched(monkeypatch, dc.GridSynopsis(1.0, domain, rule), np.zeros((3, 15)))
         assert "GiB" in str(error)
         assert error.fix == 'rule="rugnik"'

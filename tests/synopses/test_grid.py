@@ -19,15 +19,14 @@ import discreet as dc
 from discreet import Domain, engines, noise
 from discreet.core.budget.prices import Epsilon
 from discreet.errors import InvalidArgument
-from discreet.synopses.grid import estimator as grids
-from discreet.synopses.grid.estimator import GridSynopsis, build
-from discreet.synopses.grid.rules import eugkm, rugnik
-from discreet.synopses.grid.settings import GridSettings
+from discreet.synopses.boxes.grid import estimator as grids
+from discreet.synopses.boxes.grid.estimator import GridSynopsis, build
+from discreet.synopses.boxes.grid.rules import eugkm, rugnik
 from discreet.synopses.opening import OpenRelease
 from gates import gate_of
 
 MIXED = Domain({"x": (0, 10), "y": {"bounds": [-1, 1], "missing": "own"}, "sex": ["f", "m"]})
-RULES = ["rugnik", "eugkm", "adaptive", "rugnik-adaptive", "dpkfm", 3, [5, 4, 2], [4000, 4000, None]]
+RULES = ["rugnik", "eugkm", "adaptive", "dpkfm", 3, [5, 4, 2], [4000, 4000, None]]
 
 
 def _mixed(n=3000, seed=1):
@@ -241,7 +240,7 @@ def test_build_spends_what_is_left_and_nothing_more():
     gate.counts("elsewhere", np.zeros(1, np.int64), gate.left * Fraction(2, 5))
     domain = Domain.box([0, 0], [1, 1])
     source = engines.open(np.zeros((5, 2)))
-    s = build(OpenRelease(source, domain, domain, gate, n_rows=5.0), GridSettings.read(rule=2))
+    s = build(OpenRelease(source, domain, domain, gate, n_rows=5.0), GridSynopsis(rule=2).settings())
     assert not gate.left
     assert s.guarantee.seeded
     assert s.variances[0] == noise.DiscreteLaplace(Fraction(5, 3)).variance
@@ -317,7 +316,7 @@ def test_the_theta_of_a_grid_is_told_with_its_rule():
 
 
 @pytest.mark.parametrize("epsilon", [1e3, 1e6, 1e30])
-@pytest.mark.parametrize("options", [{"rule": "rugnik-adaptive"}, {"rule": 3, "leaf_means": True}])
+@pytest.mark.parametrize("options", [{"rule": "adaptive"}, {"rule": 3, "leaf_means": True}])
 def test_immense_budgets_make_a_release(epsilon: float, options: dict[str, Any]) -> None:
     rows = np.random.default_rng(0).random((500, 2))
     made = dc.GridSynopsis(epsilon, (0, 1), **options, random_state=1).fit(rows).synopsis_

@@ -15,8 +15,8 @@ from discreet import noise
 from discreet.core.budget.prices import Epsilon
 from discreet.engines import CellCounts
 from discreet.noise.integer.exceedances import _STRIDE, _walk
-from discreet.synopses.grid.estimator import GridSynopsis
-from discreet.synopses.grid.size import survival_cutoff
+from discreet.synopses.boxes.grid.estimator import GridSynopsis
+from discreet.synopses.boxes.grid.size import survival_cutoff
 from gates import gate_of
 
 

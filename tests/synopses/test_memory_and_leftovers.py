@@ -14,9 +14,9 @@ import pytest
 import discreet as dc
 from discreet import engines
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType, SchemaError
-from discreet.synopses import HiddenCells, Synopsis, refine
-from discreet.synopses.grid import estimator
-from discreet.synopses.grid.rules import axis_parts
+from discreet.synopses import BoxSynopsis, HiddenCells, Synopsis, refine
+from discreet.synopses.boxes.grid import estimator
+from discreet.synopses.boxes.grid.rules import axis_parts
 from discreet.synopses.opening import open_release
 
 # Memory
@@ -74,10 +74,10 @@ def test_the_seal_of_a_synopsis_is_that_of_the_first_file_of_its_format():
     ledger.spend("counts", 1, "parallel")
     promise = dc.Guarantee.from_ledger(ledger, model="central", domain=dc.Domain.box(0, 1), version="0.1.0")
     parts: dict[str, Any] = {"lower": [[0], [0.5]], "upper": [[0.5], [1]], "weights": [3, -1], "variances": [1.0, 2.0]}
-    made = Synopsis(dc.Domain.box(0, 1), guarantee=promise, **parts)
+    made = BoxSynopsis(dc.Domain.box(0, 1), guarantee=promise, **parts)
     assert made.digest == "sha256:4b46193e4cb53f318f40eb9186a2d95dee94366a91c820c96b10c5151914504e"
     flipped = {name: np.asfortranarray(np.array(value, float)) for name, value in parts.items() if name != "weights"}
-    assert Synopsis(dc.Domain.box(0, 1), guarantee=promise, weights=[3, -1], **flipped).digest == made.digest
+    assert BoxSynopsis(dc.Domain.box(0, 1), guarantee=promise, weights=[3, -1], **flipped).digest == made.digest
 
 
 @pytest.mark.parametrize("partitioner", ["binary", "median", "uniform", "density"])
@@ -127,7 +127,7 @@ def release(weights: list[int], hidden: HiddenCells | None = None, variance: flo
     edges = np.arange(n)[:, np.newaxis] / 8
     domain, total = dc.Domain.box(0, 1), None if hidden is None else 50.0
     parts = {"lower": edges, "upper": edges + 1 / 8, "weights": weights, "variances": [variance] * n}
-    return Synopsis(domain, guarantee=dc.Guarantee("central"), hidden=hidden, total=total, **parts)
+    return BoxSynopsis(domain, guarantee=dc.Guarantee("central"), hidden=hidden, total=total, **parts)
 
 
 def test_a_merged_list_says_what_holds_of_all_its_cells(tmp_path):
@@ -180,7 +180,7 @@ def test_impossible_grids_are_refused_before_anything_is_bought(monkeypatch, dom
 def test_no_number_of_rows_makes_a_rule_ask_for_an_impossible_grid(rule, columns):
     """Cells for missing values multiply too."""
     domain = dc.Domain({f"x{i}": {"bounds": [0, 1], "missing": "own"} for i in range(columns)})
-    settings = estimator.GridSettings.read(rule=rule, max_memory=1000)
+    settings = dc.GridSynopsis(rule=rule, max_memory=1000).settings()
     estimator.check_size(domain, settings)
     for n in (1, 10**6, 10**15):
         cells = engines.GridMap(domain, estimator._parts(domain, n, Fraction(1), settings)).n_cells

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.core.guarantee import add_up
-from discreet.synopses import Synopsis
-from discreet.synopses.artifact.merge import DISJOINT
+from discreet.synopses import BoxSynopsis, Synopsis
+from discreet.synopses.boxes.merge import DISJOINT
 
 PRICES = st.lists(st.fractions(Fraction(1, 100), 5, max_denominator=1000), min_size=1, max_size=4)
 
@@ -23,7 +23,7 @@ def release(prices: list[Fraction]) -> Synopsis:
         ledger.spend(f"step {i}", price)
     promise = dc.Guarantee.from_ledger(ledger, model="central", assumptions=("the bounds are public",))
     domain = dc.Domain.box(0, 1)
-    return Synopsis(domain, lower=[[0]], upper=[[1]], weights=[4], variances=[1.0], guarantee=promise)
+    return BoxSynopsis(domain, lower=[[0]], upper=[[1]], weights=[4], variances=[1.0], guarantee=promise)
 
 
 @given(st.lists(PRICES, min_size=2, max_size=4), st.booleans())

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import DiscreetError, InvalidArgument, InvalidType
-from discreet.synopses import Count, Figure, Synopsis
+from discreet.synopses import BoxSynopsis, Count, Figure, Synopsis
 from handmade_synopses import PEOPLE, people, promise, survivors
 
 
 def line(*weights: float, variance: float = 4.0, **more: Any) -> Synopsis:
     """Return leaves of width 10 side by side."""
     n = len(weights)
-    return Synopsis(
+    return BoxSynopsis(
         dc.Domain({"x": (0, 10 * n)}),
         lower=[[10 * i] for i in range(n)],
         upper=[[10 * (i + 1)] for i in range(n)],
@@ -36,7 +36,7 @@ def plane() -> Synopsis:
     domain = dc.Domain({"age": dc.Integer(0, 89), "sex": ["f", "m"], "born": ("1930-01-01", "2020-12-31")})
     low, high = domain.low[2], domain.high[2]
     places = [(a, s) for a in range(9) for s in range(2)]
-    return Synopsis(
+    return BoxSynopsis(
         domain,
         lower=[[10 * a - 0.5, s, low] for a, s in places],
         upper=[[10 * a + 9.5, s + 1, high] for a, s in places],
@@ -199,7 +199,7 @@ def test_means_are_those_of_middles_with_both_errors() -> None:
     assert plane().mean("age", where={"age": 30}).value == pytest.approx(30)
     assert math.isnan(s.mean("x", where={"x": (3, 3)}).value)
     # A leaf without width has its rows where it is.
-    flat = Synopsis(
+    flat = BoxSynopsis(
         dc.Domain.box(0, 10), lower=[[4], [10]], upper=[[4], [10]], weights=[30, 10], variances=[1.0, 1.0],
         guarantee=promise(),
     )  # fmt: skip
@@ -298,7 +298,7 @@ def test_missing_and_unlisted_rows_keep_their_place() -> None:
 
 def test_leaves_beside_each_other_are_found_in_trees_of_any_shape() -> None:
     # A wide leaf beside two narrow ones: its neighbour is the one that holds the place beside its middle.
-    s = Synopsis(
+    s = BoxSynopsis(
         dc.Domain.box([0, 0], [20, 10]),
         lower=[[0, 0], [10, 0], [10, 4]],
         upper=[[10, 10], [20, 4], [20, 10]],

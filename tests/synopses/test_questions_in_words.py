@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import DiscreetError, InvalidArgument, InvalidType
-from discreet.synopses import Synopsis
-from discreet.synopses.artifact.ask import parse
+from discreet.synopses import BoxSynopsis, Synopsis
+from discreet.synopses.queries.ask import parse
 from handmade_synopses import promise
 
 DOMAIN = dc.Domain(
@@ -34,7 +34,7 @@ def fine() -> Synopsis:
     """Return one leaf for every age, sex (or none) and unit of cost, each with a weight of its own."""
     leaves = list(itertools.product(range(10), (0, 1, math.nan), range(4)))
     rest = [(DOMAIN.low[j], DOMAIN.high[j]) for j in (3, 4, 5)]
-    return Synopsis(
+    return BoxSynopsis(
         DOMAIN,
         lower=[[a - 0.5, s, c, *(low for low, _ in rest)] for a, s, c in leaves],
         upper=[[a + 0.5, s + 1, c + 1, *(high for _, high in rest)] for a, s, c in leaves],

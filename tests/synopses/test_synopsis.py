@@ -24,8 +24,8 @@ from discreet.errors import (
     MissingExtra,
     SchemaError,
 )
-from discreet.synopses import Count, HiddenCells, Synopsis, TreeTable
-from discreet.synopses.artifact import file as _file
+from discreet.synopses import BoxSynopsis, Count, HiddenCells, Synopsis, TreeTable
+from discreet.synopses import file as _file
 from handmade_synopses import KINDS, NAN, PEOPLE, people, promise, small_tree, survivors, with_tree
 
 # Questions
@@ -64,7 +64,7 @@ def test_counts_of_parts_add_up_to_the_count_of_the_whole(cuts: list[float]) -> 
 
 
 def test_a_leaf_without_width_is_in_or_out() -> None:
-    s = Synopsis(
+    s = BoxSynopsis(
         dc.Domain.box(0, 10),
         lower=[[4], [10]],
         upper=[[4], [10]],
@@ -133,7 +133,7 @@ def test_marginals_are_counts_of_slabs() -> None:
 
 def test_many_leaf_edges_become_equal_bins() -> None:
     cuts = np.linspace(0, 1, 1001)
-    s = Synopsis(
+    s = BoxSynopsis(
         dc.Domain.box(0, 1),
         lower=cuts[:-1, None],
         upper=cuts[1:, None],
@@ -181,7 +181,7 @@ def test_with_nothing_left_records_are_spread_evenly() -> None:
     nothing = people(weights=[-1, -5, -3])
     ages = nothing.sample(4000, rng=0)["age"].to_numpy()
     assert ages.mean() == pytest.approx(50, abs=5 * 29 / math.sqrt(4000))
-    empty = Synopsis(
+    empty = BoxSynopsis(
         PEOPLE,
         lower=np.empty((0, 2)),
         upper=np.empty((0, 2)),
@@ -197,7 +197,7 @@ def test_with_nothing_left_records_are_spread_evenly() -> None:
 
 @pytest.mark.parametrize("kinds", [["f", "m"], [10, 20], [True, False], ["a", 1]])
 def test_categories_come_back_as_they_were_declared(kinds: list[Any]) -> None:
-    s = Synopsis(
+    s = BoxSynopsis(
         dc.Domain({"c": {"categories": kinds}}),
         lower=[[0], [1]],
         upper=[[1], [2]],
@@ -327,7 +327,7 @@ def test_unknown_columns_and_domains_are_refused() -> None:
     with pytest.raises(SchemaError):
         people(uncut=["income"])
     with pytest.raises(InvalidType):
-        Synopsis({"age": (0, 1)}, lower=[[0]], upper=[[1]], weights=[1], variances=[1], guarantee=promise())  # type: ignore[arg-type]
+        BoxSynopsis({"age": (0, 1)}, lower=[[0]], upper=[[1]], weights=[1], variances=[1], guarantee=promise())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -395,7 +395,7 @@ def test_merging_keeps_the_warning_and_the_cutoff(tmp_path: Path) -> None:
 
 
 def test_merging_what_does_not_belong_together_is_refused() -> None:
-    other = Synopsis(dc.Domain.box(0, 1), lower=[[0]], upper=[[1]], weights=[1], variances=[1], guarantee=promise())
+    other = BoxSynopsis(dc.Domain.box(0, 1), lower=[[0]], upper=[[1]], weights=[1], variances=[1], guarantee=promise())
     with pytest.raises(SchemaError, match="one domain"):
         people().merge(other)
     with pytest.raises(InvalidType):
@@ -437,7 +437,7 @@ def test_bars_for_one_column_and_a_view_of_many() -> None:
     assert one.data[0].type == "bar"
     assert (one.data[0].y * one.data[0].width).sum() == pytest.approx(97)
     assert people().plot(columns=["sex"]).data[0].y.tolist() == [50, 50]
-    s = Synopsis(
+    s = BoxSynopsis(
         dc.Domain.box(0, 1, names=["a", "b", "c"]),
         lower=[[0, 0, 0], [0, 0, 0.5]],
         upper=[[1, 1, 0.5], [1, 1, 1]],

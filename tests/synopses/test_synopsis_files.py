@@ -16,8 +16,8 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DataSourceError, DiscreetError, FormatError
-from discreet.synopses import HiddenCells, Synopsis
-from discreet.synopses.artifact import file as _file
+from discreet.synopses import BoxSynopsis, HiddenCells, Synopsis
+from discreet.synopses import file as _file
 from handmade_synopses import KINDS, people, promise, with_tree
 
 
@@ -73,7 +73,7 @@ def test_any_reader_of_parquet_sees_the_leaves_and_the_promise(tmp_path: Path) -
 
 def test_an_empty_synopsis_and_odd_names_survive_a_file(tmp_path: Path) -> None:
     names = ["weight", "a_from", "a", "tree", "snow\n☃", _file._MARK.decode() + "0" * 64]
-    s = Synopsis(
+    s = BoxSynopsis(
         dc.Domain.box(0, 1, names=names),
         lower=np.empty((0, 6)),
         upper=np.empty((0, 6)),

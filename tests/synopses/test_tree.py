@@ -21,9 +21,8 @@ from discreet.core.budget.prices import Epsilon
 from discreet.core.guarantee import add_up
 from discreet.engines.passes import trees
 from discreet.errors import InvalidArgument
+from discreet.synopses.boxes.tree.estimator import TreeSynopsis, build
 from discreet.synopses.opening import OpenRelease
-from discreet.synopses.tree.estimator import TreeSynopsis, build
-from discreet.synopses.tree.settings import TreeSettings
 from gates import gate_of
 
 PARTITIONERS = ["binary", "median", "quantile", "uniform", "privtree", "density"]
@@ -190,7 +189,7 @@ def test_a_builder_spends_all_that_is_left():
     gate.counts("something else", np.zeros(1, np.int64), gate.left / 4)
     source = engines.open(SMALL.X, SMALL.domain)
     opening = OpenRelease(source, SMALL.domain, SMALL.domain, gate, n_rows=1200.0)
-    s = build(opening, TreeSettings.read(partitioner="median"))
+    s = build(opening, TreeSynopsis(partitioner="median").settings())
     assert not gate.left
     assert s.guarantee.epsilon == 1.0
 
@@ -279,7 +278,7 @@ def test_cuts_without_a_budget_are_refused_before_rows_are_read(settings: dict[s
 
 
 def test_noise_of_a_test_may_be_as_wide_as_can_be_drawn_and_no_wider():
-    settings = TreeSettings.read(partitioner="binary", axis="widest", max_depth=1, test_from=0, shares=(1, 0, 1))
+    settings = TreeSynopsis(axis="widest", max_depth=1, test_from=0, shares=(1, 0, 1)).settings()
     settings.check_prices(2, Epsilon(Fraction(21, 10**13)))  # half of it for the test: scale 0.95e12
     with pytest.raises(InvalidArgument, match="epsilon"):
         settings.check_prices(2, Epsilon(Fraction(19, 10**13)))  # 1.05e12
@@ -295,7 +294,7 @@ def test_noise_of_a_test_may_be_as_wide_as_can_be_drawn_and_no_wider():
         ({"partitioner": ["median"] * 63, "max_depth": "auto"}, r"a list of 1 to 62"),
         (
             {"max_depth": "deep"},
-            r'from 0 to 62, or "auto", got .deep.; try max_depth="auto"',
+            r"from 0 to 62, got .deep.; try max_depth=.auto.",
         ),
         ({"threshold_share": 0.1, "threshold": 5}, "threshold_share must be left out"),
         ({"threshold_share": 0.1, "partitioner": "privtree"}, "threshold_share must be left out"),

@@ -9,7 +9,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from discreet import Domain, datasets
-from discreet.synopses.tree.estimator import TreeSynopsis
+from discreet.synopses.boxes.tree.estimator import TreeSynopsis
 from discreet_studies.as_published.axes import InTurn
 
 

@@ -18,7 +18,7 @@ from discreet.datasets.records import adult
 from discreet.errors import DiscreetError
 from discreet.reporting import report_facts, views, write_report
 from discreet.reporting.pages import svg
-from discreet.synopses import Count, HiddenCells, Synopsis
+from discreet.synopses import BoxSynopsis, Count, HiddenCells, Synopsis
 
 COLOURS = [f"c{i}" for i in range(12)]
 
@@ -85,7 +85,7 @@ def test_a_grid_that_lists_all_cells_has_nothing_unlisted() -> None:
 
 def test_missing_values_with_a_cell_of_their_own_are_left_out_of_a_full_range() -> None:
     domain = dc.Domain({"a": {"bounds": (0, 10), "missing": "own"}})
-    made = Synopsis(
+    made = BoxSynopsis(
         domain,
         lower=[[0.0], [np.nan]],
         upper=[[10.0], [np.nan]],
@@ -190,7 +190,7 @@ def test_a_chart_of_a_grid_has_no_more_bars_than_the_grid_has_cells(parts: int) 
 
 def test_a_chart_of_a_tree_tells_what_lies_in_a_bar_from_what_is_assumed_to() -> None:
     lower, upper = [[0, 0], [50, 0], [0, 5]], [[50, 5], [100, 5], [100, 10]]
-    made = Synopsis(
+    made = BoxSynopsis(
         dc.Domain({"a": (0, 100), "b": (0, 10)}),
         lower=lower,
         upper=upper,

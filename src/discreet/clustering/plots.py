@@ -9,7 +9,7 @@ import numpy as np
 from discreet.errors import InvalidArgument, MissingExtra
 
 if TYPE_CHECKING:
-    from discreet.clustering.central.how_many import KSuggestion
+    from discreet.clustering.how_many.suggest import KSuggestion
     from discreet.clustering.shapes.base import LeafClusters
     from discreet.core import FloatArray
 

@@ -1,4 +1,4 @@
-"""What is made of noisy means whose noise is known: post-processing of what `lift.py` buys.
+"""Estimates from noisy means whose noise is known: post-processing of what `lift.py` publishes.
 
 A noisy mean is shrunk towards that of all rows by as much as noise outweighs what sets means apart (empirical Bayes, in
 the manner of James and Stein). Where noise outweighs everything, what is left is the mean of all rows, or the place
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.clustering.kmeans import mass_by, nearest, weighted_kmeans
+from discreet.clustering.leaves.kmeans import mass_by, nearest, weighted_kmeans
 from discreet.core import BoolArray, FloatArray
 from discreet.engines.passes import ONE, Projection
 
@@ -45,7 +45,7 @@ def merge(
     On the axes of the projection a group's place is known twice, from the synopsis there and from its mean. How far the
     first can be trusted is seen by how far they lie apart, noise of the means taken off.
 
-    Post-processing: everything here was bought.
+    Post-processing of published values.
     """
     counts = np.maximum(means.counts, 1.0)
     mass = np.where(held, counts, 0.0)

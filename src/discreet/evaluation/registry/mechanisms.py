@@ -26,7 +26,6 @@ EXEMPT: dict[str, str] = {
     "noise.bernoulli": "a building block: it is given no data",
     "noise.geometric": "a building block: it is given no data",
     "clustering.DenoisingKMeans": "works on what was already released",
-    "clustering.cluster_after_noise": "works on what was already released",
     "clustering.suggest_k": "works on what was already released",
     "clustering.DensityClusters": "works on what was already released",
     "clustering.GaussianClusters": "works on what was already released",

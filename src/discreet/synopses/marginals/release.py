@@ -68,17 +68,7 @@ FINE = 0.02
 
 @dataclass(frozen=True)
 class MarginalSettings:
-    """What is asked for.
-
-    Attributes
-    ----------
-    workload : {"pairs", "triples"}
-        What is to be right.
-    target : int or None
-        A column whose dependence on the others matters most.
-    max_cells : int
-        Counts held at a time at most.
-    """
+    """What is asked for."""
 
     workload: str = "pairs"
     target: int | None = None
@@ -87,17 +77,7 @@ class MarginalSettings:
 
 @dataclass(frozen=True)
 class Measured:
-    """A marginal that was measured.
-
-    Attributes
-    ----------
-    marginal : GroupedMarginal
-        Columns and groups of bins.
-    counts : array of int
-        Noisy counts.
-    variance : float
-        Of each.
-    """
+    """A marginal that was measured."""
 
     marginal: GroupedMarginal
     counts: IntArray
@@ -321,7 +301,7 @@ def _triples(found: Findings, width: int) -> list[tuple[int, ...]]:
 
 
 def _is_fine(found: Findings) -> bool:
-    """Tell whether what was measured so far has so little noise that more can be measured."""
+    """Return whether what was measured so far has so little noise that more can be measured."""
     noise = [m.marginal.n_cells * math.sqrt(m.variance) for m in found.measured]
     return bool(noise) and float(np.mean(noise)) < FINE * max(found.total, 1.0)
 
@@ -390,13 +370,7 @@ def _start(factors: Sequence[Factor], known: Sequence[FloatArray], rows: float) 
 
 
 def onto_simplex(y: FloatArray, total: float) -> FloatArray:
-    """Return the nearest non-negative numbers with a given sum.
-
-    Examples
-    --------
-    >>> onto_simplex(np.array([5.0, 3.0, -2.0]), 6.0).tolist()
-    [4.0, 2.0, 0.0]
-    """
+    """Return the nearest non-negative numbers with a given sum."""
     down = np.sort(y)[::-1]
     excess = (np.cumsum(down) - total) / np.arange(1, len(y) + 1)
     last = np.flatnonzero(down > excess)[-1]
