@@ -113,7 +113,7 @@ def wrong_values(option: Option) -> list[Any]:
     if numbers and (option.low is not None or option.above is not None or "budget" in option.takes):
         found.append(-7 if "whole" in option.takes else -7.5)
     if option.high is not None and numbers:
-        found.append(10**7 if "whole" in option.takes else 1e7 + 0.5)
+        found.append(int(option.high) + 1 if "whole" in option.takes else option.high + 0.5)
     if numbers == {"whole"}:
         found.append(1.5)
     return found

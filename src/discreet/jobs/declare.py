@@ -165,8 +165,9 @@ class Kind:
             for name in declared or inspect.signature(cls).parameters:
                 owners.setdefault(name, []).append(method)
             for each in declared.values():
-                if each.job != "-" and (each.takes or (each.job or each.name) in own):
-                    found.setdefault(each.job or each.name, each)
+                named = each.job or each.name
+                if named != "-" and (each.takes or named in own):
+                    found[named] = _shared(found[named], each) if named in found else each
         made = {}
         for name in {**found, **own}:
             each = _for_jobs(found[name], name, own.get(name)) if name in found else own[name]
@@ -288,6 +289,13 @@ class Kind:
 _BUDGETS = ("epsilon", "delta", "rho")
 
 
+def _shared(first: Option, other: Option) -> Option:
+    """Return an option that two estimators declare, with the values that both accept."""
+    takes = tuple(form for form in first.takes if form in other.takes)
+    texts = tuple(text for text in first.choices if text in other.choices) if {"text", "names"} & set(takes) else ()
+    return replace(first, takes=takes, choices=texts, example=first.example if first.takes == takes else other.example)
+
+
 def _for_jobs(each: Option, name: str, own: Option | None) -> Option:
     """Return a declared option as a job offers it: with its name there, without a default budget, and with changes."""
     made: dict[str, Any] = {"name": name, "arguments": (each.name,), "objects": False}
@@ -301,6 +309,7 @@ def _for_jobs(each: Option, name: str, own: Option | None) -> Option:
         plain = Option("")
         stated = {part.name: getattr(own, part.name) for part in fields(Option) if part.name != "name"}
         made |= {part: value for part, value in stated.items() if value != getattr(plain, part)}
+        made |= {"default": None, "example": made.get("example", each.default)} if own.required else {}
     return replace(each, **made)
 
 

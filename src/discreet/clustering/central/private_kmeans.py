@@ -88,7 +88,7 @@ class PrivateKMeans(Declared, Centers):
         default=8,
         choices=("auto",),
         low=1,
-        help='Number of clusters; "auto" asks `suggest_k` on the released synopsis, at no further price.',
+        help='Number of clusters; "auto" estimates it from the released synopsis, at no further price.',
         details="If it cannot be told, there is one centre, and `note_` says so.",
     )
     epsilon: float = EPSILON
@@ -97,7 +97,8 @@ class PrivateKMeans(Declared, Centers):
         default="auto",
         choices=("auto", "grid", "tree", "lift"),
         objects=True,
-        help="The synopsis that is clustered.",
+        job="method",
+        help="Synopsis in which the clusters are found.",
         details=(
             '"auto" chooses by the noisy number of rows, the domain, the number of clusters and the budget. "lift" is '
             "for a dozen columns or more: groups on the axes of a random projection, and their means in all columns. "
@@ -119,12 +120,12 @@ class PrivateKMeans(Declared, Centers):
     delta: Any = DELTA
     ledger: Any = LEDGER
     max_clusters: int = option(
-        default=20, low=1, help='Most clusters that "auto" looks for; the synopsis is made for half as many.'
+        default=20, low=1, help='Most clusters that "auto" considers; the synopsis is made for half as many.'
     )
     center: Any = option(
         default=None,
         example=[0.5, 0.5],
-        help='A public place amid the rows, one number per column, for "lift"; otherwise estimated with noise.',
+        help='A public centre of the data, one number per column, for "lift"; otherwise estimated with noise.',
     )
     radius: float | None = option(
         default=None,

@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from discreet.core import DELTA, N_ROWS, RHO, SIZE_SHARE
 from discreet.jobs.declare import Kind, Speech, one_budget, one_unit
-from discreet.jobs.options import CENTRAL, EPSILON, PAGE, PROMISE, REPORT, TABLE, declared, option, output, release
+from discreet.jobs.options import CENTRAL, PAGE, PROMISE, REPORT, TABLE, change, option, output, release
 
 #: Options that also hold for a saved synopsis; the others say how to make one.
 _FINDING = ("n_clusters", "max_clusters", "algorithm", "refine", "columns", "n_init", "scale", "yes_really")
@@ -46,29 +45,12 @@ KIND = Kind(
     schema="optional",
     estimators={"": "discreet.clustering:PrivateKMeans"},
     own=(
-        option("n_clusters", ("text", "whole"), "Number of centres; auto estimates it from the synopsis.", "auto",
-            required=True, choices=("auto",), low=1, short="-k", expected="a whole number of at least 1, or 'auto'",
-            label="Number of clusters"),
-        option("max_clusters", "whole", "Most clusters that auto considers.", 20, default=20, low=2,
-            label="Most clusters"),
-        replace(EPSILON, required=False, shown=True, help="Privacy budget, for a table. A synopsis has spent its own."),
-        declared("delta", DELTA),
-        declared("rho", RHO),
-        option("method", "text", "Synopsis in which clusters of a table are found.", "auto", default="auto",
-            choices=("auto", "grid", "tree", "lift"), arguments=("synopsis",)),
+        change("n_clusters", required=True, example="auto", short="-k", label="Number of clusters"),
+        change("epsilon", help="Privacy budget, for a table. A synopsis has spent its own."),
         option("refine", "text", "Post-processing of the counts; auto chooses it.", "auto", default="auto",
             choices=("auto", "consistent", "means", "project", "threshold", "mixture", "none")),
-        option("n_init", "whole", "Number of starts of k-means; the best result is kept.", 10, default=10, low=1,
-            label="Starts"),
-        option("scale", "text", "Give columns equal weight by their declared ranges (domain), or not (none).", "none",
-            default="none", choices=("none", "domain")),
-        option("center", "numbers", "For many columns: a public centre of the data, one number per column.",
+        option("center", "numbers", "",
             [0.5, 0.5]),
-        option("radius", "number", "For many columns: a public bound on the distance of rows from the centre.", 2.5,
-            above=0),
-        declared("rows", N_ROWS, "n_rows"),
-        declared("size_share", SIZE_SHARE),
-        option("columns", "names", "Columns to cluster on; by default all but categories.", ["age", "cost"]),
         option("algorithm", "text", "Algorithm that finds the clusters; density also finds their number.", "k-means",
             default="k-means", choices=("k-means", "density", "ward", "spectral", "gaussians"), arguments=()),
         *CENTRAL,

@@ -22,17 +22,6 @@ KIND = Kind(
     estimators={"grid": "discreet.synopses:GridSynopsis", "tree": "discreet.synopses:TreeSynopsis"},
     own=(
         option("method", "text", "Cells of equal size (grid), or smaller cells where there are more rows (tree)."),
-        option(
-            "rule", ("text", "whole"), "Rule for the size of the grid, or the number of parts per axis.", "rugnik",
-            default="rugnik", choices=("rugnik", "eugkm", "adaptive"), low=1,
-        ),
-        option("theta", "number", "Rows times epsilon per part, for the rule eugkm.", 10, default=10, above=0),
-        option("axes", "text", "Equally many parts per axis (scaled), or parts of equal length (units).", "scaled",
-            default="scaled", choices=("scaled", "units")),
-        option("max_cells", "whole", "Most cells that are all listed. In larger grids, only large counts are.", 1048576,
-            default=1048576, low=1),
-        option("expected_survivors", "number", "Expected number of empty cells that a larger grid lists.", 100,
-            default=100, above=0, high=10**7),
         COLUMNS,
         *CENTRAL,
     ),

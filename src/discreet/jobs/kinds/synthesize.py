@@ -2,25 +2,12 @@
 
 from typing import Any
 
-from discreet.core import DELTA, N_ROWS
-from discreet.jobs.declare import Kind, confirmed, one_unit
-from discreet.jobs.options import (
-    CENTRAL,
-    COLUMNS,
-    EPSILON,
-    ESCAPE_FORMULAS,
-    PROMISE,
-    REPORT,
-    TABLE,
-    declared,
-    option,
-    output,
-    release,
-)
+from discreet.jobs.declare import Kind, one_budget, one_unit
+from discreet.jobs.options import CENTRAL, COLUMNS, ESCAPE_FORMULAS, PROMISE, REPORT, TABLE, option, output, release
 
 
 def _together(job: Any) -> None:
-    confirmed(KIND, job.parameters)
+    one_budget(KIND, job.parameters)
     one_unit(KIND, job.parameters)
 
 
@@ -32,14 +19,6 @@ KIND = Kind(
     schema="needed",
     estimators={"": "discreet.synopses:MarginalSynopsis"},
     own=(
-        EPSILON,
-        declared("delta", DELTA),
-        option("target", "text", "Column that the others should predict; by default the target of the schema.",
-            "income"),
-        option("workload", "text", "Marginals to keep accurate.", "pairs", default="pairs",
-            choices=("pairs", "triples")),
-        declared("rows", N_ROWS, "n_rows"),
-        option("max_cells", "whole", "Most counts held in memory at a time.", 4194304, default=4194304, low=1024),
         option("n", "whole", "Number of synthetic rows; by default about as many as the table has.", 10000, low=0,
             arguments=(), label="Synthetic rows"),
         COLUMNS,

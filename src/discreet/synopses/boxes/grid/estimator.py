@@ -127,6 +127,7 @@ class GridSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc
     adaptive: Mapping[str, float] | None = option(
         default=None,
         example={"first_share": 0.5},
+        job="-",
         help="Constants of two levels: first_share, c and c2.",
     )
     max_memory: float = MAX_MEMORY
