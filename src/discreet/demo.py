@@ -1,8 +1,4 @@
-"""The main job in miniature, on an invented table: release a synopsis, cluster it, compare, draw, write files.
-
-Everything is done with the public surface, as a reader would do it: `PrivateKMeans` opens a ledger, counts by public
-cells, adds exact noise to every count and finds centres in the result.
-"""
+"""The main job on a small synthetic table: release a synopsis, cluster it, compare, draw, write files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +23,7 @@ ROWS = 10_000
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What the demonstration did, for the command line to tell."""
+    """The result of the demonstration."""
 
     rows: int
     clusters: int
@@ -39,12 +35,12 @@ class DemoResult:
 
     @property
     def guarantee(self) -> Guarantee:
-        """The promise of the release."""
+        """Return the guarantee of the release."""
         return self.synopsis.guarantee
 
     @property
     def ratio(self) -> float:
-        """Squared error of the private centres over that of plain k-means."""
+        """Return the squared error of the private centres over that of plain k-means."""
         return self.nicv_private / self.nicv_plain
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,14 +84,14 @@ def run(folder: str | Path = "discreet-demo", *, epsilon: float = 1.0, seed: int
     table = datasets.patients(n=ROWS)
     model = PrivateKMeans(CLUSTERS, epsilon=epsilon, domain=table.domain, random_state=seed).fit(table.to_arrow())
 
-    # From here on the raw rows are looked at: a comparison for the reader, possible because they are invented.
+    # The comparison reads the raw rows, which are synthetic.
     plain = KMeans(CLUSTERS, n_init=10, random_state=0).fit(table.X).cluster_centers_
     figures = [nicv(table.X, centers) for centers in (model.cluster_centers_, plain)]
     folder.mkdir(parents=True, exist_ok=True)
     files = write(folder, model.synopsis_, model.cluster_centers_)
     shown = demo_page(model.synopsis_, model.cluster_centers_, plain, table, figures[0] / figures[1])
     write_whole(folder / "picture.html", shown)
-    files["picture.html"] = "data, release and centres side by side: open it in a browser"
+    files["picture.html"] = "data, release and centres: open it in a browser"
     return DemoResult(
         rows=ROWS,
         clusters=CLUSTERS,
@@ -108,12 +104,12 @@ def run(folder: str | Path = "discreet-demo", *, epsilon: float = 1.0, seed: int
 
 
 def write(folder: Path, synopsis: Synopsis, private: FloatArray) -> dict[str, str]:
-    """Write the release, the centres and the guarantee; return what each file is."""
+    """Write the release, the centres and the guarantee; return descriptions of the files."""
     synopsis.save(folder / "synopsis.parquet")
     write_table(folder / "centers.csv", pa.table({n: private[:, i] for i, n in enumerate(synopsis.domain.names)}))
     write_whole(folder / "guarantee.json", synopsis.guarantee.to_json(indent=2) + "\n")
     return {
-        "synopsis.parquet": "the noisy cells: what may be published",
-        "centers.csv": "the cluster centres found in them",
-        "guarantee.json": "the promise, the ledger, the assumptions, the seal",
+        "synopsis.parquet": "the noisy histogram, which may be published",
+        "centers.csv": "the cluster centres found in it",
+        "guarantee.json": "the guarantee, the ledger, the assumptions, the digest",
     }

@@ -1,13 +1,13 @@
-"""What to expect from which method, before any data are touched.
+"""Expected errors of methods, without any data.
 
-Everything follows from public numbers: rows, columns, clusters, ε. Three questions are told apart, because the errors
-of their answers have different units, all of them shares:
+Everything follows from public numbers: rows, columns, clusters, ε. There are three questions, whose errors are shares
+of different quantities:
 
-- **counts**: how many hold a value, or fall into a box. The error is a standard error, as a share of all rows.
-- **places**: where a row lies. The error is how far the published row is from the true one, in declared widths.
+- **counts**: rows with a value, or in a box. The error is a standard error, as a share of all rows.
+- **places**: positions of rows. The error is the distance of the published row from the true one, in declared ranges.
 - **clusters**: k centres. The error is the excess of the squared error over that of k-means on the raw rows.
 
-Within a question the methods can be compared; between them they cannot.
+Compare methods within a question only.
 """
 
 import math
@@ -40,7 +40,7 @@ def __dir__() -> list[str]:
 
 #: Budgets at which the curves are drawn.
 CURVE = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
-#: Share of the budget that buys the number of rows, as the synopses have it by default.
+#: Share of the budget that estimates the number of rows, by default.
 _SIZE_SHARE = Fraction(3, 100)
 #: A typical question to a synopsis: a box with this share of its cells, "a tenth" in the readings below.
 _BOX = 0.1
@@ -122,7 +122,7 @@ class RowBound:
 
 @dataclass(frozen=True, repr=False)
 class Outlook(Frames):
-    """What to expect from all methods; `to_arrow`, `to_pandas` and `to_polars` give one row per method.
+    """Expected errors of all methods; `to_arrow`, `to_pandas` and `to_polars` give one row per method.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class Outlook(Frames):
     delta: float = 0.0
 
     def __getitem__(self, method: str) -> Expectation:
-        """Return a method by its name."""
+        """Return a method by name."""
         for row in self.rows:
             if row.method == method:
                 return row
@@ -208,11 +208,11 @@ def outlook(
     k : int, default 10
         Group size of anonymous tables.
     values : int, default 100
-        Values of a column whose frequencies are asked for.
+        Number of values of a column whose frequencies are estimated.
     epsilon : float, default 1.0
         The budget.
     delta : float, default 0
-        The δ beside it; what a marginal synopsis measures costs less then. Other methods are forecast without.
+        The δ of the guarantee, which makes a marginal synopsis more accurate. Other methods ignore it.
     radius : float, default 0.1
         Metric privacy: the distance at which ε holds, as a share of the declared widths.
     target_error : float, optional
@@ -286,7 +286,7 @@ def outlook(
         expect(
             "counts", "local reports", "local",
             f"{best.mechanism}, {best.report_bits} bits per report",
-            f"of one rare value among {values:,}; nobody is trusted with the raw rows",
+            f"of one rare value among {values:,}; the collector never sees the raw rows",
             lambda e: _rare_error(e, values, n),
         ),
         expect(
@@ -339,7 +339,7 @@ def _pair_error(d: int, epsilon: float, delta: float) -> float:
 
 
 def _left(epsilon: float) -> float:
-    """Return what is left of a budget once the number of rows is bought."""
+    """Return the budget that is left after the number of rows was estimated."""
     return epsilon * float(1 - _SIZE_SHARE)
 
 

@@ -45,7 +45,7 @@ _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=ut
 
 
 class Studio:
-    """What the screens share: where projects are kept, how pages are drawn, who may ask.
+    """Parts that the screens share: projects, templates, access.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class Studio:
         """Return the job file as every screen shows it; made again only when something was said since."""
         schema = project.schema_file
         said: tuple[object, ...] = (repr(project), project.seen, schema.stat().st_mtime_ns if schema.is_file() else 0)
-        if project.goal == "anonymize":  # earlier releases stand in it
+        if project.goal == "anonymize":
             said = (*said, tuple(history_of(project).files()))
         held = self._jobs.get(project.id)
         if held is None or held[0] != said:
@@ -194,7 +194,7 @@ class Studio:
         return self.refusal(request, t("frame.broken"), t("frame.broken_text"), 500)
 
     def words(self, request: Request) -> Callable[..., str]:
-        """Return the words in the language of whoever asks."""
+        """Return the texts in the language of a request."""
         return words.speaker(_language(request))
 
     async def _static(self, request: Request) -> Response:
@@ -225,7 +225,7 @@ def _done(project: Project, whole: bool) -> set[str]:
 
 @lru_cache(8)
 def _whole(schema: Path, written: int) -> bool:
-    """Tell whether columns are declared completely."""
+    """Return whether columns are declared completely."""
     try:
         Domain.from_toml(schema)
     except DiscreetError:

@@ -1,6 +1,6 @@
 """Evidence about a release, on demand: audits, attacks and measures of risk, each a job in a process of its own.
 
-They lie beside the release, one folder per check, as runs do: a check is a run of the release instead of the table.
+Each check has a folder next to the release, like a run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Check:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """What was found; nothing before it has ended well."""
+        """Return the findings; None before it has ended well."""
         return self.run.figures if self.run.state == "done" else {}
 
 

@@ -1,4 +1,4 @@
-"""What to expect of a release before any data are touched: from public guesses alone, in plain words and as a curve.
+"""Forecasts of a release from public guesses alone, in words and as a curve.
 
 The errors are those of `discreet.planning.outlook`; here they are put into people, shares or metres, for the one method
 that a goal uses. Nothing is counted: how many rows there are is what the steward types.
@@ -31,13 +31,13 @@ _USUAL: dict[str, dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 #: Goals whose errors are numbers of people.
 PEOPLE = ("synopsis", "synthesize", "sketch")
-#: The budget that persons' rows are divided by where nobody said how many each has: nine of ten have no more.
+#: Assumed rows per person, if no number is given.
 _TENTH = 0.1
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What to expect.
+    """A forecast.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ _MOST_CLUSTERS = 1000
 
 
 def known(goal: str, parameters: Mapping[str, Any]) -> bool:
-    """Tell whether there is a forecast for these settings; what is not known is not told.
+    """Return whether there is a forecast for these settings.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def forecast(
     parameters : mapping
         Of that job.
     domain : Domain or None
-        The declared columns; None while some wait, or where there is no table.
+        The declared columns; None while some are undeclared, or without a table.
     planned : mapping
         Public guesses: ``rows``, ``persons``, and the ``wanted`` error.
     t : callable
@@ -171,7 +171,7 @@ def _axes(goal: str, parameters: Mapping[str, Any], domain: Domain | None) -> in
 
 
 def _values(parameters: Mapping[str, Any], domain: Domain | None) -> int:
-    """Return how many values are told apart: of the column that is asked for, or of the longest list."""
+    """Return the number of values of the requested column, or of the longest list."""
     listed = parameters.get("domain")
     if isinstance(listed, list):
         return max(2, len(listed))
@@ -191,7 +191,7 @@ def _rows_of_a_person(goal: str, domain: Domain | None, n: int, planned: Mapping
 
 
 def counts_persons(parameters: Mapping[str, Any], domain: Domain | None) -> bool:
-    """Tell whether the k of an anonymous table would count persons, and not rows."""
+    """Return whether the k of an anonymous table counts persons."""
     return "person" in parameters or any(c.role == "person" for c in domain or ())
 
 

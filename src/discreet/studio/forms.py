@@ -36,7 +36,7 @@ class Field:
     control : {"flag", "choice", "offered", "lines", "text"}
         A tick, a list to choose from, a text with suggestions, several lines, or a text.
     text : str
-        What stands in it.
+        Its content.
     choices : tuple of str
         What can be chosen, or is suggested.
     default, example : str
@@ -137,7 +137,7 @@ def _plain(value: Any) -> str:
 
 
 class Wrong(Exception):
-    """What was typed into a field cannot be used; the text says why."""
+    """A typed value cannot be used; the message says why."""
 
 
 def read(kind: Kind, option: Option, text: str, t: T | None = None) -> Any:

@@ -1,8 +1,8 @@
-"""Who may ask, and how much: this computer's own browser windows, and nobody else.
+"""Access: only browser windows on this computer may send requests.
 
 A one-time token in the address that is opened becomes a cookie for that browser; Host and Origin are checked, which is
 what stops a hostile page in another tab (DNS rebinding, cross-site forms); every answer forbids scripts from elsewhere.
-What is sent is bounded in size and in time, and whoever may not ask is answered before anything of it is read.
+Requests are bounded in size and time. Unauthorised requests are refused before they are read.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Guard:
     hosts : list of str
         ``name:port`` under which it is served.
     patience : float, default 30
-        Seconds that the next piece of a request may take; a form may take twice that in all.
+        Most seconds for the next piece of a request; a form may take twice that in total.
     """
 
     def __init__(self, hosts: list[str], patience: float = 30.0) -> None:
@@ -143,7 +143,7 @@ def _secret() -> str:
 
 
 def _own(request: Request) -> bool:
-    """Tell whether a request comes from a page of ours, or from nobody's: typed, or by a program that is no browser."""
+    """Return whether a request comes from our own pages, from a typed address, or from a program."""
     return request.headers.getlist("sec-fetch-site") in ([], ["same-origin"], ["none"])
 
 

@@ -1,7 +1,7 @@
 """From what a steward said to a job, and back: the studio starts nothing that a job file could not.
 
 The columns stand inside the job, so that the file is whole. A table that was opened by its path is named by it; one
-that was uploaded is named as it was called, because where the studio keeps it is nobody's business and does not last.
+that was uploaded is named as it was called, because the path in the studio is private and does not last.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Handed:
     lacking : str
         What is.
     beside : tuple of (str, str)
-        What has to be put beside it: the name in the file, and where it lies now ("" for an uploaded table).
+        Files to put next to it: the name in the file, and the present path ("" for an uploaded table).
     paths : bool
         Whether something is named by its path on this computer.
     link : str
         Where it is downloaded.
     account : bool
-        Whether an account is among what has to be put beside it.
+        An account is among them.
     """
 
     text: str
@@ -61,7 +61,7 @@ def job_of(project: Project, outputs: Mapping[str, str] | None = None) -> Job:
     project : Project
         What was said; its schema has to be complete where the kind of job needs one.
     outputs : mapping, optional
-        From what to write to where, relative to the folder the job file will lie in; `outputs_of` by default.
+        Files by output, relative to the folder of the job file; `outputs_of` by default.
 
     Raises
     ------
@@ -118,8 +118,8 @@ def outputs_of(kind: Kind) -> dict[str, str]:
 def handed(project: Project, job: Job, link: str = "") -> Handed:
     """Return the file of a job as it leaves the studio.
 
-    Whatever lies in the studio's own folder, which nobody else can read, is called by a bare name: an uploaded table,
-    release records of earlier releases, an account. It is put beside the file. Everything else keeps its path.
+    Files in the private folder of the studio get a bare name: an uploaded table,
+    release records of earlier releases, an account. They are put next to the file. Everything else keeps its path.
     """
     home = os.path.realpath(project.folder.parent)
     beside: dict[str, str] = {}
@@ -141,7 +141,7 @@ def handed(project: Project, job: Job, link: str = "") -> Handed:
     data = job.data
     if project.uploaded and isinstance(data, str):
         data = Path(data).name
-        beside[data] = ""  # where the studio keeps it is nobody's business
+        beside[data] = ""
     parameters, outputs = dict(job.parameters), dict(job.outputs)
     if "history" in parameters:
         from discreet.anonymity import ReleaseHistory
@@ -207,7 +207,7 @@ def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
     opened = "source" if columns is not None or kind.name == "sketch" else "artifact"
     project = workspace.create(
         **{opened: data}, goal=kind.name, parameters=parameters, account=_absolute(job, account) if account else "",
-        # Whoever wrote the job is not who opens it: another computer is asked, and rows are shown, when that is ticked.
+        # Another computer is contacted, and rows are shown, only if the user agrees.
         unasked=is_address(data) and read_address(data).kind != "sqlite",
     )  # fmt: skip
     if columns is not None:
@@ -216,7 +216,7 @@ def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
 
 
 def opened_before(workspace: Workspace, path: str) -> list[Project]:
-    """Return the projects of what lies at a path, the latest first; none for a job file, which says something new."""
+    """Return the projects of a path, the latest first; none for a job file."""
     try:
         place = table_place(path, Path().absolute()) if is_address(path) else str(Path(path).expanduser().resolve())
     except (OSError, RuntimeError, ValueError, DiscreetError):  # opening it says what is wrong
@@ -225,13 +225,13 @@ def opened_before(workspace: Workspace, path: str) -> list[Project]:
 
 
 def opened(workspace: Workspace, path: str) -> Project:
-    """Start a project from what lies at a path: a table or a folder of them, a release, a job file; or a database."""
+    """Start a project from a path (a table, a folder, a release, a job file) or a database."""
     if is_address(path):
         return _begun(workspace, table_place(path, Path().absolute()))
     try:
         place = Path(path).expanduser().resolve()
         str(place).encode()
-    except (OSError, RuntimeError, ValueError):  # a name too long, nobody's home, a zero byte, no letters
+    except (OSError, RuntimeError, ValueError):  # not a path
         place = Path()
         path, there = f"{path[:200]}…" if len(path) > 200 else path, False
     else:

@@ -1,7 +1,7 @@
 """Pictures of a release: columns, two of them against each other, groups, the size of the noise, clusters.
 
 Drawn from facts that may be published (`discreet.reporting.report_facts`) and from released synopses, never from rows.
-What is not known is hatched. ``t`` is the speaker of a language: no word stands here.
+Unknown values are hatched. ``t`` returns texts in a language.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from discreet.reporting import number, views
 from discreet.reporting.pages import clusters, intervals, plane, svg
 from discreet.studio import figures
 
-#: A picture and what stands under it.
+#: A picture and its caption.
 Picture = tuple[Markup, str]
 Words = Callable[..., str]
 #: Charts of columns on one page, bins of two columns against each other, names along an axis.
@@ -94,7 +94,7 @@ def _whole(value: float) -> str:
 
 
 def pair(t: Words, synopsis: Any, names: Sequence[str], found: dict[str, Any] | None = None) -> Picture:
-    """Draw two columns against each other; with the clusters that were found, if these lie in the plane."""
+    """Draw two columns against each other; with clusters, if they were found on these columns."""
     x, y = names
     title = t("results.against", x=x, y=y)
     said: dict[str, Any] = {"above": t("results.or_more"), "hidden": t("results.not_listed")}

@@ -27,7 +27,7 @@ _MOST_GROUPS = 40
 
 @dataclass(frozen=True)
 class Question:
-    """What was typed: ``what`` is asked, of rows ``where`` something holds, among rows ``given`` something else."""
+    """A typed question: ``what`` to compute, for rows ``where`` a condition holds, among rows ``given`` another one."""
 
     what: str = "count"
     where: str = ""
@@ -45,7 +45,7 @@ class Question:
 
 @dataclass
 class Answer:
-    """What came of it: texts that are ready to be shown, or errors by the name of the field."""
+    """An answer: texts to show, or errors by field."""
 
     value: str = ""
     low: str = ""
@@ -62,7 +62,7 @@ class Answer:
 
 
 def answer(synopsis: Any, asked: Question, t: Callable[..., str] | None = None) -> Answer:
-    """Answer a question, or say beside which field what is wrong.
+    """Answer a question, or return errors by field.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def answer(synopsis: Any, asked: Question, t: Callable[..., str] | None = None) 
 def _read(domain: Domain, text: str) -> str:
     """Return a condition as it is asked: dates may be typed in a form that the table declares, or as 31.12.2024."""
     for number_ in re.findall(r"(?<![\w.,])[1-9]\d{0,2}\.\d{3}(?![\w.,])", re.sub(_QUOTED, " ", text)):
-        read_number(number_)  # which of the two it is, only whoever typed it knows
+        read_number(number_)  # ambiguous
     try:
         ask.read(domain, text)
     except InvalidArgument:

@@ -1,6 +1,6 @@
-"""What was released and can be shown: a finished run, or a file that was opened. Nothing of it is raw.
+"""Releases that can be shown: finished runs and opened files. They contain no raw data.
 
-Facts about a release are collected once, by the run's own process or by a short one of its own, and kept beside the
+Facts about a release are collected once, by the run's own process or by a short one of its own, and kept next to the
 release with the digest of the file they are about. Pages then draw from these; only questions load a synopsis, and of
 those the two last used are kept.
 """
@@ -26,7 +26,7 @@ from discreet.studio.runs.offer import history_of
 from discreet.studio.runs.run import runs_of
 from discreet.studio.workspace import Project
 
-#: A page is shown after this many seconds, with what is ready.
+#: Seconds before a page is shown with the results so far.
 _PATIENCE = 0.25
 #: Answers and pictures that are remembered.
 _REMEMBERED = 64
@@ -69,9 +69,9 @@ class Released:
 
     @property
     def stamp(self) -> list[int]:
-        """What changes when the file does."""
+        """Return values that change with the file."""
         told = self.file.stat()
-        return [told.st_size, told.st_mtime_ns, told.st_ctime_ns]  # the last cannot be set by whoever writes a file
+        return [told.st_size, told.st_mtime_ns, told.st_ctime_ns]  # the last one cannot be forged
 
     @property
     def facts_file(self) -> Path:
@@ -181,7 +181,7 @@ def synopsis_of(release: Released) -> Any:
 
 
 class Later:
-    """Work that a page waits for a moment only: what is not ready then is ready when the page is asked for again.
+    """Work that a page waits for only briefly. If it is not ready, the next request shows it.
 
     Examples
     --------

@@ -133,7 +133,7 @@ async def _until_stopped(server: Any, again: Callable[[], None]) -> None:
 
 
 def checked_host(said: list[str]) -> str:
-    """Return the address to listen on: loopback, unless another one was said twice.
+    """Return the address to listen on: loopback, unless another one was given twice.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def checked_host(said: list[str]) -> str:
     >>> checked_host(["10.0.0.7"])
     Traceback (most recent call last):
     ...
-    discreet.errors.InvalidArgument: --host must be said twice, because others on the network can reach it then, \
+    discreet.errors.InvalidArgument: --host must be given twice, because others on the network can reach it then, \
 got '10.0.0.7'; try --host 10.0.0.7 --host 10.0.0.7
     """
     host = said[-1] if said else _LOOPBACK
@@ -154,13 +154,13 @@ got '10.0.0.7'; try --host 10.0.0.7 --host 10.0.0.7
         expected = "one address of this computer, not all of them"
         raise InvalidArgument("--host", host, expected, f"--host {_LOOPBACK}")
     if not place.is_loopback and said.count(host) < 2:
-        expected = "said twice, because others on the network can reach it then"
+        expected = "given twice, because others on the network can reach it then"
         raise InvalidArgument("--host", host, expected, f"--host {host} --host {host}")
     return str(place)  # as browsers write it
 
 
 def _free(host: str, port: int) -> int:
-    """Return a port that nobody listens on: granian shares ports, and two would each get half of the requests."""
+    """Return a free port. Granian shares ports, so that two studios would each get half of the requests."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         with socket.socket(family) as probe:

@@ -64,8 +64,8 @@ class Terms:
     """The function ``term`` of templates: a word of the glossary that explains itself, and all that a page used.
 
     ``term("epsilon")`` is the word, ``term("epsilon", "how much shows through")`` other words for it. It is a button,
-    which works on tap and by keyboard without script; so it stands beside a ``<label>``, never inside one. What it
-    opens stands at the end of the page, where `told` puts it, so that sentences stay whole for those who search them.
+    which works on tap and by keyboard without script, so it must not be inside a ``<label>``. Explanations are at the
+    end of the page, where `told` puts them.
 
     Examples
     --------

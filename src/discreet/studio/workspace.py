@@ -1,11 +1,11 @@
-"""What the studio remembers: one private folder per opened table, written whole, so that a killed server loses nothing.
+"""The memory of the studio: one private folder per opened table, written atomically.
 
 <home>/                       0700
   <project>/project.json      what the steward said so far
   <project>/schema.toml       the declared columns, complete or a draft
   <project>/upload/           an uploaded file, removed with the project
   <project>/runs/<n>/         one folder per release: job.toml, status.json, what came out
-  histories/<table>/          all anonymous releases about a table, in whichever project (`discreet.anonymity.ReleaseHistory`)
+  histories/<table>/          all anonymous releases about a table (`discreet.anonymity.ReleaseHistory`)
 
 Of a forgotten project with finished releases stay project.json (the table and its account) and, of each such release,
 status.json.
@@ -32,7 +32,7 @@ from discreet.core.schema import is_address, read_address
 from discreet.errors import DataSourceError, DiscreetError
 
 _NAME = re.compile(r"[a-z0-9]{12}")
-#: Which tables somebody looked into, in the folder of all projects: nobody can unsee them.
+#: Tables whose rows were shown, in the folder of all projects.
 _SEEN = ".looked"
 #: Where the histories of all tables are, in the same folder.
 HISTORIES = "histories"
@@ -45,7 +45,7 @@ class Project:
     Attributes
     ----------
     id : str
-        Its name in addresses; random, so that it tells nothing.
+        Its random id in addresses.
     folder : Path
         Where it is kept.
     source : str
@@ -53,7 +53,7 @@ class Project:
     artifact : str
         A release that was opened instead of a table.
     uploaded : bool
-        Whether the table lies in the project's own folder, because it came through the browser.
+        The table was uploaded into the folder of the project.
     written : dict
         How the table is written, as ``[source]`` of a schema says it, once the steward said so; see `heads`.
     looked : bool
@@ -94,7 +94,7 @@ class Project:
 
     @property
     def name(self) -> str:
-        """What the steward calls it: the last part of its path, or the table of a database."""
+        """Return a short name: the last part of the path, or the table of a database."""
         if is_address(self.source):
             found = read_address(self.source)
             return found.table or found.query[:40]
@@ -116,17 +116,17 @@ class Project:
 
     @property
     def uploads(self) -> Path:
-        """Where a table is kept that came through the browser."""
+        """Return the folder of an uploaded table."""
         return self.folder / "upload"
 
     @property
     def runs(self) -> Path:
-        """Where releases are made."""
+        """Return the folder of runs."""
         return self.folder / "runs"
 
     @property
     def seen(self) -> bool:
-        """Whether somebody looked at rows of this table here, in this project or in another one, forgotten or not."""
+        """Return whether rows of this table were ever shown, in any project."""
         try:
             return self.mark in (self.folder.parent / _SEEN).read_text(encoding="ascii").split()
         except OSError:
@@ -140,7 +140,7 @@ class Project:
 
     @property
     def mark(self) -> str:
-        """The table, named by a digest alone: the same in all projects that opened it."""
+        """Return a digest that names the table, the same in all projects."""
         named = self.source if is_address(self.source) else os.path.realpath(self.source)
         return hashlib.sha256(os.fsencode(named)).hexdigest()
 
@@ -197,7 +197,7 @@ class Workspace:
         return made
 
     def project(self, name: str) -> Project:
-        """Return a project by its name in addresses."""
+        """Return a project by its id."""
         found = self._read(name)
         if found.forgotten:
             raise DataSourceError(f"project: {name!r} was forgotten; open the table again")

@@ -1,4 +1,4 @@
-"""Runs: every release is made by a process of its own, whose folder tells how far it has come.
+"""Runs: every release is made by its own process, whose folder shows its progress.
 
 The server holds nothing of a table and nothing of a release. It starts a process, hands it the end of a pipe and a
 lock, and reads what the process writes into the folder; killed and started again, it reads the same folders.

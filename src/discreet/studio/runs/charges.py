@@ -1,4 +1,4 @@
-"""What a release costs the account of its table, before it is made and after it was lost.
+"""Prices of releases: before they are made, and after they were lost.
 
 Nothing here charges anything: a process of a run does, before it reads a row, and the account refuses what it does not
 hold. The price that is shown is the most that will be reserved.
@@ -23,7 +23,7 @@ from discreet.studio.workspace import Workspace
 
 @dataclass(frozen=True)
 class Charge:
-    """What a job would cost.
+    """The price of a job.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ def _wanted(job: Job) -> tuple[Exact, Fraction | None, Fraction]:
 
 
 def _most(pure: Exact, rho: Fraction | None, delta: Fraction, currency: str, *, sure: bool) -> Exact:
-    """Return the dearer of what the two kinds of noise would cost that the budget can go to; ρ's if that is sure."""
+    """Return the higher price of the two possible kinds of noise; that of ρ if it is certain."""
     alone = pure if currency == "epsilon" else pure * pure / 2
     if rho is None:
         return alone

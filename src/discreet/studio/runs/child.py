@@ -1,8 +1,8 @@
 """The process of one run: ``python -m discreet.studio.runs.child FOLDER``.
 
-It does the job of ``job.toml`` and tells in ``status.json`` how far it has come: a stage and a share, no number of
+It runs ``job.toml`` and writes its progress to ``status.json``: a stage and a share, no number of
 rows. It ends at once when the server's end of the pipe on its standard input closes. What an account reserved until
-then stays spent; what it booked lies in the folder, whole, and is taken up when the job is started again.
+then stays spent. A booked release is complete in the folder, and is used when the job is started again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Teller:
         with self._guard:
             if self._open:
                 self._stage, self._due = stage, time.monotonic() + _PAUSE
-                rounded = None if share is None else round(share, 2)  # nobody counts rows by it
+                rounded = None if share is None else round(share, 2)  # too coarse to count rows
                 with suppress(DiscreetError):  # a full disk: the release may still fit, and its price is spent
                     self._run.write(progress={"what": stage, "share": rounded})
 
@@ -74,7 +74,7 @@ def watch() -> None:
 
 
 def place_of(error: DiscreetError) -> dict[str, str] | None:
-    """Return the screen, and the field if it is known, where an error can be mended."""
+    """Return the screen, and if known the field, where an error can be fixed."""
     if isinstance(error, InvalidArgument) and (found := _NAMED.match(error.name)):
         return {"screen": _SCREENS.get(found[1], "plan"), "field": found[2] or ""}
     for kind, screen in ((SchemaError, "columns"), (BudgetExceeded, "account"), (DataSourceError, "data")):
@@ -84,7 +84,7 @@ def place_of(error: DiscreetError) -> dict[str, str] | None:
 
 
 def unforeseen(error: BaseException) -> str:
-    """Name an error that nobody foresaw by its kind and place: its own words may quote a row."""
+    """Describe an unexpected error by type and place. Its message may quote a row."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}, {Path(last.filename).name} line {last.lineno}"
 
@@ -138,7 +138,7 @@ def _collect(folder: Path, kind: str, figures: dict[str, Any], files: dict[str, 
 
 
 def _files(folder: Path, files: dict[str, Path]) -> dict[str, str]:
-    """Return what may be handed out: files of the folder, each table with the promise beside it."""
+    """Return the files to download: those of the folder, each table with its guarantee."""
     found = {name: os.path.relpath(path, folder) for name, path in files.items()}
     for name, path in files.items():
         beside = promise_place(path)

@@ -1,4 +1,4 @@
-"""What will be run next: the job of a project with the choices of the page, and whether it may be."""
+"""The next run: the job of a project with the choices of the page, and whether it may start."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Offer:
     earlier : int
         How many releases about the same people there are, which it would be checked with.
     same : Run or None
-        An earlier run that did exactly this, whose release costs nothing to hand out again.
+        An earlier run of the same job, whose release can be used again at no cost.
     where : str
         The screen on which what is lacking can be said, if it is known.
     """
@@ -72,7 +72,7 @@ class Offer:
 
     @property
     def person(self) -> bool:
-        """Whether a person with all their rows is what is hidden, and not one row."""
+        """Return whether persons are protected, and not single rows."""
         return self.job is not None and self.job.schema is not None and isinstance(self.job.read_domain().unit, Person)
 
     @property
@@ -142,7 +142,7 @@ def _job(project: Project, job: Job, form: str) -> Job:
 def renewed(project: Project, job: Job) -> Job:
     """Return a job as it has to be done now, though it was written before.
 
-    It is checked with all releases about its table, whoever made them and when, and says that rows were looked at if
+    It is checked with all releases about its table, and says that rows were looked at if
     they were by now.
     """
     schema = with_looks(project, job.schema) if isinstance(job.schema, Domain) else job.schema

@@ -28,7 +28,7 @@ def born(pid: int) -> str | None:
 
 
 def send(pid: int, birth: str, number: signal.Signals) -> bool:
-    """Send a signal to the process that was born then, and to nobody else; returns whether it was there."""
+    """Send a signal to a process, identified by its start time; return whether it was there."""
     try:
         if hasattr(os, "pidfd_open"):  # names the process itself: its number cannot go to another meanwhile
             handle = os.pidfd_open(pid)

@@ -1,4 +1,4 @@
-"""One run as its folder tells it: job.toml, status.json, a lock that its process holds, what came out.
+"""A run and its folder: job.toml, status.json, a lock that its process holds, and the outputs.
 
 A run is *alive* while somebody holds the lock: the server hands it to the process it starts, and it dies with it,
 whichever way that ends. So a state of "running" without the lock is a run that was lost, and no number of a process
@@ -79,12 +79,12 @@ class Run:
 
     @property
     def ended(self) -> bool:
-        """Whether it does not change any more by itself."""
+        """Return whether the run has ended."""
         return self.state in ENDED
 
     @property
     def files(self) -> dict[str, str]:
-        """What may be handed out, by name; nothing before all of it is there, and nothing that lies elsewhere."""
+        """Return the files to download by name, when all of them are complete and in the folder."""
         if self.state != "done":
             return {}
         own = {name: file for name, file in self.status["files"].items() if Path(str(file)).name == file}
@@ -101,7 +101,7 @@ class Run:
 
     @cached_property
     def job(self) -> Job | None:
-        """What was to be done; None if this version cannot read it."""
+        """Return the job; None if this version cannot read it."""
         try:
             return Job.from_toml(self.folder / JOB)
         except DiscreetError:
@@ -109,21 +109,21 @@ class Run:
 
     @cached_property
     def asked(self) -> dict[str, Any]:
-        """What was asked for, in short: kind, account, whether it has a price."""
+        """Return a summary of the job: kind, account, whether it has a price."""
         told = self.status["asked"]
         if told is None and self.job is not None:
             told = asked_of(self.job)
         return told or {"kind": "", "account": "", "price": False, "k": None, "history": ""}
 
     def alive(self) -> bool:
-        """Whether its process holds the lock."""
+        """Return whether its process holds the lock."""
         handle = lock(self.folder, shared=True)
         if handle is not None:
             os.close(handle)
         return handle is None
 
     def write(self, **said: Any) -> None:
-        """Change what is told, whole or not at all."""
+        """Change the status atomically."""
         told = {**Run.read(self.folder).status, **said}
         write_whole(self.folder / STATUS, json.dumps(told, ensure_ascii=False, default=str), private=True)
 
@@ -151,7 +151,7 @@ class Run:
 
 
 def _fits(name: str, value: Any, usual: dict[str, Any]) -> bool:
-    """Tell whether what a status says is of the kind that it always is; an edited or damaged one says nothing."""
+    """Return whether a status is well-formed."""
     if usual.get(name) is None:
         kinds = {"where": dict, "promise": dict, "asked": dict, "started": str, "ended": str, "never": str, "pid": int,
                  "entry": int}  # fmt: skip

@@ -99,7 +99,7 @@ class Supervisor:
             handle = lock(run.folder)
             found = Run.read(run.folder)
             if handle is None:
-                if found.status["attempt"] == attempt and found.ended:  # nobody went on, and nobody can yet
+                if found.status["attempt"] == attempt and found.ended:  # not resumed
                     raise Busy(f"run {found.number} is just ending; try again")
                 return found
             if found.status["attempt"] != attempt or found.status["state"] == "done":

@@ -65,7 +65,7 @@ def read_number(text: str, thousands: str = "", *, whole: bool = False) -> int |
 
 
 def certain(text: str) -> str:
-    """Return a number with a point so that nobody can take it for thousands.
+    """Return a number with a decimal point that cannot be mistaken for thousands.
 
     Examples
     --------

@@ -114,7 +114,7 @@ class Sheet:
             raise SchemaError("the schema must hold one table [columns.NAME] per column")
         if strange := set(table) - {"unit", "source", *FACTS}:
             raise SchemaError(
-                f"the schema has {min(strange)!r} beside its columns; unit, source and facts may stand there"
+                f"the schema has an unknown section {min(strange)!r}; known are columns, unit, source and facts"
             )
         return cls(columns, {}, list(columns), table)
 
@@ -133,16 +133,16 @@ class Sheet:
 
     @property
     def version(self) -> str:
-        """What tells this state of the declarations from others."""
+        """Return a digest of the declarations."""
         return hashlib.sha256(repr((self.text(), self.unused)).encode()).hexdigest()[:16]
 
     def waits(self, name: str) -> bool:
-        """Tell whether nobody declared a column's values yet."""
+        """Return whether the values of a column are undeclared."""
         return name in self.columns and bool(undeclared(self.columns[name]))
 
     @property
     def waiting(self) -> list[str]:
-        """The columns whose values nobody declared yet."""
+        """Return the columns whose values are undeclared."""
         return [name for name in self.order if self.waits(name)]
 
     @property
@@ -158,13 +158,13 @@ class Sheet:
 
     @property
     def rows(self) -> str:
-        """How many rows of a person are used, as it is typed."""
+        """Return the number of rows per person, as typed."""
         unit = self.rest.get("unit")
         return str(unit.get("rows", "")) if isinstance(unit, dict) else ""
 
     @property
     def source(self) -> Dialect:
-        """How the table is written."""
+        """Return the format of the table."""
         return read_dialect(self.rest.get("source"))
 
     def held(self, name: str) -> dict[str, Any]:
@@ -181,7 +181,7 @@ class Sheet:
         return Domain(lists.beside(self.columns, self.folder), **self.rest)
 
     def problem(self) -> str:
-        """Say what is wrong with the columns together; nothing while some wait, because they may mend it."""
+        """Return what is wrong with the columns together, if all are declared."""
         if self.waiting or not self.columns:
             return ""
         try:
@@ -191,7 +191,7 @@ class Sheet:
         return ""
 
     def offer(self, name: str) -> KnownKind | None:
-        """Return what the file's own labels, or the public catalogue by its name, say of a column that waits."""
+        """Return a suggestion for an undeclared column, from labels of the file or the public catalogue."""
         if self.waits(name) and self.labels.get(name):
             return KnownKind("", {"categories": list(self.labels[name])}, LABELS)
         return known_kind(name) if self.waits(name) else None
@@ -274,7 +274,7 @@ class Sheet:
         kept = {"source": self.rest["source"]} if "source" in self.rest else {}
         looked = kept.get("source", {}).get("looked")
         self.columns, self.unused, self.rest = given.columns, left, {**kept, **given.rest}
-        if looked:  # that rows were seen stays, whoever wrote the file
+        if looked:  # stays in every schema
             self.rest["source"] = {"looked": looked, **self.rest["source"]}
 
     def add_codebook(self, book: Mapping[str, dict[str, Any]]) -> int:

@@ -1,4 +1,4 @@
-"""What is typed of one column, and its declaration: each made from the other; a fault knows its field."""
+"""Typed values of a column and its declaration, converted into each other. Errors name their field."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _unquoted(text: str) -> str:
 
 
 def _check_parted(listed: str, texts: list[str]) -> None:
-    """Refuse a list in a line of which it cannot be told where a value ends; in quotation marks, it can."""
+    """Refuse a list in which the end of a value is ambiguous; quotation marks help."""
     line = "" if len(listed.strip().splitlines()) > 1 else _unquoted(listed)
     if {",", ";"} <= set(line):
         raise Fault("list", "two_marks")
@@ -141,7 +141,7 @@ def read_texts(
         if said != usual[key] or key in held:
             made[key] = said
     if made.get("role") in NAMING and not set(made) & set(_KEYS[1:]):
-        made.pop("kind", None)  # whoever says whose row it is has no values to be of a kind
+        made.pop("kind", None)  # a person column has no kind
     made = ordered({**{key: value for key, value in held.items() if key not in (*_KEYS, *usual)}, **made})
     if typed["role"] != UNUSED and not undeclared(made) and "categories_file" not in made:
         try:

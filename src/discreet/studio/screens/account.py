@@ -120,7 +120,7 @@ def _elsewhere(studio: Studio, project: Project) -> list[str]:
 
 
 def _place(studio: Studio, project: Project) -> Path:
-    """Return where a new account would lie: beside the table, or where projects are kept."""
+    """Return the path of a new account: next to the table, or in the folder of projects."""
     beside = Path(project.source).parent
     own = studio.workspace.home / "accounts"
     uploaded = not project.source or project.folder in Path(project.source).parents
@@ -196,7 +196,7 @@ async def annotate(studio: Studio, request: Request) -> Response:
 
 
 async def close(studio: Studio, request: Request) -> Response:
-    """End the account, if that was said twice."""
+    """Close the account, if that was confirmed."""
     project, form = studio.project(request), await request.form()
     if not form.get("sure"):
         return _shown(project, "?ask=close#close")

@@ -46,7 +46,7 @@ async def show(studio: Studio, request: Request) -> Response:
 
 
 def _doubts(project: Project, sheet: Sheet) -> dict[str, list[str]] | None:
-    """Return what the first rows have against the declarations: columns by name, nothing of what stands in them."""
+    """Return the names of columns whose first rows contradict their declarations, without values."""
     if sheet.waiting or sheet.absent or sheet.problem():
         return None
     found = examine(sheet.domain().without_functions(), project.source, _LOOK)

@@ -236,7 +236,7 @@ async def ask(studio: Studio, request: Request) -> Response:
 
 
 async def forget(studio: Studio, request: Request) -> Response:
-    """Remove a project; one with releases only if that was said twice."""
+    """Remove a project; one with releases only if that was confirmed."""
     project = studio.project(request)
     runs, form = runs_of(project), await request.form(max_files=0)
     if any(run.alive() for run in runs):

@@ -65,7 +65,7 @@ async def _page(studio: Studio, request: Request, status: int = 200, **content: 
 
 
 def _files(release: Released) -> list[Path]:
-    """Return the files that carry a promise: the artifact, and the rows that were invented from it."""
+    """Return the files with a guarantee: the artifact and its synthetic rows."""
     return [*([release.files["table"]] if "table" in release.files else []), release.file]
 
 
@@ -156,7 +156,7 @@ async def risk(studio: Studio, request: Request) -> Response:
 
 
 async def attack(studio: Studio, request: Request) -> Response:
-    """Attack a release, beside people who are not in it; only the process that does it reads raw rows."""
+    """Attack a release, with a control group; only the process of the attack reads raw rows."""
     project, release = _release(studio, request)
     given = {name: str(value).strip() for name, value in (await request.form()).items()}
     facts = await facts_of(studio.later, project, release)

@@ -28,23 +28,23 @@ from discreet.studio.schema.numerals import certain
 from discreet.studio.screens import risk
 from discreet.studio.workspace import Project
 
-#: What stands at the top of a goal's plan; the first of those that are numbers is what is solved for.
+#: Options at the top of a plan. The first number among them can be solved for.
 MAIN = {
     "synopsis": ("epsilon", "method"), "synthesize": ("epsilon", "delta"), "cluster": ("n_clusters", "epsilon"),
     "anonymize": ("k", "l", "t"), "perturb": ("epsilon", "radius", "method", "latitude", "longitude"),
     "sketch": ("column", "epsilon"),
 }  # fmt: skip
-#: Said on other screens: whose privacy under Columns, who is charged under Account, a release of its own each time.
+#: Options of other screens.
 _ELSEWHERE = ("account", "history", "unit", "person", "person_rows", "fresh", "overwrite", "domain", "domain_size")
-#: What the pages of a goal do not speak of: its promise would be of another kind.
+#: Options that would change the kind of guarantee.
 _UNSPOKEN = {"anonymize": ("sample", "delta")}
-#: What a release that was opened cannot take any more.
+#: Options that an opened release cannot take.
 _SPENT = ("epsilon", "delta", "rho", "method", "rows", "size_share", "yes_really", "seed")
 #: Options that name a column.
 _COLUMN = ("column", "latitude", "longitude", "target", "users")
 #: Options of an anonymous table that give columns a role.
 _NAMING = ("sensitive", "target", "keep", "person")
-#: Ends of the sliders; by the logarithm, and the field beside them takes any number.
+#: Ends of the logarithmic sliders; their fields take any number.
 _SLIDERS = {"epsilon": (0.01, 20), "k": (2, 1000), "radius": (0.001, 1)}
 CHARGED = ("synopsis", "synthesize", "cluster")
 _MOST_VALUES = 1000
@@ -53,7 +53,7 @@ _GUESSES = ("rows", "persons", "wanted")
 
 @dataclass
 class Wish:
-    """What is asked: parameters of the job, public guesses, what was typed and what is wrong with it."""
+    """A submitted form: parameters of the job, public guesses, typed values and errors."""
 
     parameters: dict[str, Any]
     planned: dict[str, Any]
@@ -62,7 +62,7 @@ class Wish:
 
 
 def options_of(kind: Kind, method: str, *, spent: bool = False) -> list[Option]:
-    """Return the options of a goal that the page offers with a method; of a release that has spent its budget fewer."""
+    """Return the options that the page offers with a method."""
     away = {*_ELSEWHERE, *(_SPENT if spent else ())} - ({"person"} if kind.name == "anonymize" else set())
     away |= {*_UNSPOKEN.get(kind.name, ())}
     usual = next((o.default for o in kind.parameters if o.name == "method"), None)
@@ -71,7 +71,7 @@ def options_of(kind: Kind, method: str, *, spent: bool = False) -> list[Option]:
 
 
 def _read(project: Project, domain: Domain | None, given: Mapping[str, str], t: forms.T) -> Wish:
-    """Read what a form says; what other screens say stays."""
+    """Read a form; values of other screens stay."""
     kind = KINDS[project.goal]
     typed = dict(given)
     if take := typed.pop("take", ""):
@@ -80,9 +80,9 @@ def _read(project: Project, domain: Domain | None, given: Mapping[str, str], t: 
     options = options_of(kind, method, spent=bool(project.artifact))
     for each in options:
         if each.takes == ("flag",):
-            typed.setdefault(each.name, "")  # an empty tick is not sent
+            typed.setdefault(each.name, "")  # browsers do not send empty ticks
     parameters, faults = forms.read_all(kind, options, typed, t)
-    # What no field showed is kept, unless it belongs to another method now.
+    # Values without a field stay, unless they belong to another method.
     offered = {o.name for o in options}
     kept = {name: value for name, value in project.parameters.items()
             if name not in typed and (name in offered or name in _ELSEWHERE)}  # fmt: skip
@@ -126,7 +126,7 @@ def values_of(domain: Domain | None, name: str) -> list[Any]:
 
 
 def _problem(project: Project, domain: Domain | None, t: forms.T) -> tuple[str, dict[str, str]]:
-    """Return what stands in the way of the job: in words, or beside the field that it is about."""
+    """Return what prevents the job: a message, or errors by field."""
     if project.goal == "sketch" and project.source and not project.parameters.get("column"):
         fits = [name for name in domain.names if values_of(domain, name)] if domain is not None else []
         return ("", {"column": t("forms.needed")}) if fits else (t("plan.no_values"), {})
@@ -221,7 +221,7 @@ async def show_outlook(studio: Studio, request: Request) -> Response:
 
 
 async def save(studio: Studio, request: Request) -> Response:
-    """Keep the plan, and go on to the release if nothing stands in its way."""
+    """Save the plan, and continue to the release if it is valid."""
     project = studio.project(request)
     if project.goal not in MAIN:
         return seen(f"/p/{project.id}/goal")
@@ -331,7 +331,7 @@ def _called(kind: Kind, name: str, t: forms.T) -> str:
 
 
 def _doubtful(wish: Wish, t: forms.T) -> bool:
-    """Tell whether a budget has to be said twice, or was."""
+    """Return whether a budget must be confirmed, or was."""
     epsilon, delta = wish.parameters.get("epsilon", 0), wish.parameters.get("delta", 0)
     asked = {t("forms.twice_epsilon"), t("forms.twice_delta")} & set(wish.faults.values())
     return bool(wish.parameters.get("yes_really") or epsilon > SURE or delta > SURE_DELTA or asked)

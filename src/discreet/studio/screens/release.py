@@ -26,7 +26,7 @@ from discreet.studio.screens.plan import raw_columns
 from discreet.studio.workspace import Project
 
 _NOTICES = ("busy", "changed", "uncounted")
-#: What of a job is said in plain words, in this order; the rest stands in the job file.
+#: Options that the page lists, in this order; the others are in the job file.
 _TOLD = ("epsilon", "rho", "delta", "k", "l", "t", "radius", "n_clusters", "target", "seed")
 
 
@@ -132,7 +132,7 @@ async def never(studio: Studio, request: Request) -> Response:
 
 
 async def progress(studio: Studio, request: Request) -> Response:
-    """Tell the script of the page how far a run has come."""
+    """Return the progress of a run for the script of the page."""
     _, run = _run(studio, request)
     return JSONResponse({"state": run.state, "ended": run.ended, **run.status["progress"]})
 
@@ -204,7 +204,7 @@ def size_text(size: int) -> str:
 
 
 def when(text: str | None) -> str:
-    """Write a time of a status for whoever sits here.
+    """Return a time in local form.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What came of a release: pictures, two columns against each other, questions asked in place."""
+"""Results of a release: pictures, pairs of columns, questions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def shown(
 ) -> dict[str, Any]:
     """Return what `results.html` draws. While something is being worked out, ``waiting`` is true.
 
-    ``address`` is that of the page it stands on, to which its forms lead.
+    ``address`` is that of its page.
     """
     facts = await facts_of(studio.later, project, release)
     made: dict[str, Any] = {"release": release, "facts": facts, "waiting": facts is None}

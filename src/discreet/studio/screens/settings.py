@@ -1,4 +1,4 @@
-"""How pages look: language and colours, in cookies, so that the first byte of a page is right already."""
+"""Language and colours of pages, kept in cookies."""
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -1,1 +1,1 @@
-"""What is opened: the heads of tables, files that come through the browser, folders to choose from."""
+"""Opening tables: their heads, uploads, and folders to choose from."""

@@ -17,7 +17,7 @@ _MOST = 400
 
 @dataclass(frozen=True)
 class Listing:
-    """What lies in a folder: folders, and files that the studio can open."""
+    """The content of a folder: folders, and files that the studio can open."""
 
     folder: Path
     above: Path | None

@@ -1,6 +1,6 @@
-"""What the head of a table says: names and how it is written; rows only for a steward who asked to see them.
+"""The head of a table: column names and format; rows only if the user asks for them.
 
-How it is written stands in the schema as soon as there is one. Before that it is what the steward said on the screen
+The schema has the format as soon as it exists. Before that it is what the steward said on the screen
 `data`, or else what the first line alone suggests.
 """
 
@@ -31,12 +31,12 @@ MOST_ROWS = 20
 
 @dataclass(frozen=True)
 class Head:
-    """What is known of a table before a row is read.
+    """The head of a table, before any row is read.
 
     Attributes
     ----------
     names : tuple of str
-        The columns; empty if the first line may be somebody's record and nobody has said what it is.
+        The columns; empty if the first line may be a record.
     doubtful : bool
         Whether that is so.
     dialect : Dialect
@@ -70,7 +70,7 @@ def head_of(project: Project) -> Head:
     Raises
     ------
     DiscreetError
-        The table cannot be opened; where several sheets are there, or none, it says so.
+        The table cannot be opened, or it has several sheets or none.
     """
     if not project.source:
         raise DataSourceError("data: a release was opened, which has no table; open the table to declare its columns")
@@ -132,7 +132,7 @@ def _head(source: str, changed: object, said: str, sure: bool) -> Head:
 def rows_of(project: Project) -> list[list[str]]:
     """Return the first rows, if the steward asked to look."""
     if not project.looked:
-        raise DataSourceError("rows: nobody asked to look at them")
+        raise DataSourceError("rows: they are hidden until you choose to see them")
     return first_line.first_rows(engines.open(project.source, dialect=head_of(project).dialect), MOST_ROWS)
 
 
@@ -172,7 +172,7 @@ def say_written(project: Project, dialect: Dialect) -> None:
 
 
 def look(project: Project, wanted: bool) -> None:
-    """Allow rows to be shown, or hide them again. That they were seen stays in the schema: nobody can unsee them."""
+    """Show rows, or hide them again. The schema keeps that they were seen."""
     head = head_of(project)
     if wanted and head.doubtful:
         raise DataSourceError("rows: say first whether the first line names the columns")
