@@ -6,13 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
+from command_line import run
 from discreet.anonymity import DensityTree, Generalization, Hierarchy, Mondrian, SampledGeneralization
 from discreet.anonymity.growth.grid import make_grid
 from discreet.anonymity.release.printed import read_sets
-from discreet.cli.app import app
 from discreet.errors import InvalidArgument
 
 ODD = ["a", "*", "b", "missing", "{a, b}", "> 90", "b or missing", '"*"', "{}", "* or missing"]
@@ -55,7 +54,7 @@ def test_what_is_printed_is_what_was_grouped(tmp_path: Path) -> None:
         assert len(classes) == release.cells.n_cells
         assert dc.anonymity.risk(written, ["age", "mark"]).k == release.guarantee.parameters["reached"]["k"]
         assert release.guarantee.parameters["reached"]["k"] >= 8
-        assert CliRunner().invoke(app, ["audit", str(tmp_path / "safe.csv")]).exit_code == 0
+        assert run("audit", tmp_path / "safe.csv", catch=True).exit_code == 0
 
 
 def test_a_table_of_single_values_may_mean_the_category_or_the_cell() -> None:
@@ -77,10 +76,10 @@ def test_an_audit_knows_the_cells_of_drawn_rows(tmp_path: Path) -> None:
     for domain, level in ((DOMAIN, 0), (plain, 0), (plain, 1)):
         method = SampledGeneralization(20, 0.2, domain=domain, levels={"age": 6, "mark": level})
         release = method.release_file(people(4000), place)
-        done = CliRunner().invoke(app, ["audit", str(place)])
+        done = run("audit", place, catch=True)
         assert done.exit_code == 0, done.output
     forged = release.table.set_column(1, "mark", pa.array(["zebra"] * len(release)))
     pa_csv.write_csv(forged, place)
-    done = CliRunner().invoke(app, ["audit", str(place)], env={"COLUMNS": "200"})
+    done = run("audit", place, catch=True, COLUMNS="200")
     assert done.exit_code != 0
     assert "column 'mark' holds a value that is not declared" in done.output

@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
+from command_line import run
 from discreet.core.guarantee import Guarantee
 from discreet.evaluation.audits.recount import recount
 from discreet.reporting.words import for_lawyers
@@ -143,12 +142,12 @@ def test_terminal_and_page_say_it_first(table, tmp_path):
     (tmp_path / "s.toml").write_text(SCHEMA)
     given = ["anonymize", str(tmp_path / "t.csv"), "--schema", str(tmp_path / "s.toml"), "--k", "5"]
     given += ["--keep", "weight", "--keep", "shift", "--output", str(tmp_path / "out.csv")]
-    told = CliRunner().invoke(app, given, env={"COLUMNS": "200"})
+    told = run(*given, catch=True, COLUMNS="200")
     assert told.exit_code == 0, told.output
     head = " ".join(told.output.split("What is promised")[0].split())
     assert "Columns weight, shift were passed on as they are" in head
     assert "are unique" in head
-    done = CliRunner().invoke(app, ["report", str(tmp_path / "out.csv"), "--output", str(tmp_path / "page.html")])
+    done = run("report", tmp_path / "out.csv", "--output", tmp_path / "page.html", catch=True)
     assert done.exit_code == 0, done.output
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     above = page.split("<h2>What is promised</h2>")[0]
@@ -188,4 +187,4 @@ def test_a_zero_has_no_sign(tmp_path: Path, suffix: str) -> None:
     for file in (tmp_path / f"here{suffix}", there):
         read = pa_csv.read_csv(file) if suffix == ".csv" else pq.read_table(file)
         assert not np.signbit(np.asarray(read["bonus"], float)).any()
-        assert CliRunner().invoke(app, ["audit", str(file)]).exit_code == 0
+        assert run("audit", file, catch=True).exit_code == 0

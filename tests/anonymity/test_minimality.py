@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
+from command_line import run
 from discreet.errors import InvalidArgument
 from discreet.evaluation.table_attacks.minimality import minimality_attack
 
@@ -96,7 +95,7 @@ def test_the_command_line_cuts_blindly(tmp_path):
     pa_csv.write_csv(made(80, 5), tmp_path / "t.csv")
     domain("x", "y").to_toml(tmp_path / "s.toml")
     given = ["anonymize", str(tmp_path / "t.csv"), "--schema", str(tmp_path / "s.toml"), "--k", "16", "--l", "2"]
-    told = CliRunner().invoke(app, [*given, "--blind", "--json", "--output", str(tmp_path / "out.csv")])
+    told = run(*given, "--blind", "--json", "--output", tmp_path / "out.csv", catch=True)
     assert told.exit_code == 0, told.output
     assert json.loads(told.output)["parameters"]["cuts"] == "blind"
 

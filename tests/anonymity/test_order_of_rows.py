@@ -12,12 +12,11 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
+from command_line import run
 from discreet import noise
 from discreet.anonymity import DensityTree, Generalization, Microaggregation, Mondrian, NoiseAddition, RankSwapping
-from discreet.cli.app import app
 from discreet.engines import shuffled
 from discreet.errors import DataSourceError, InvalidArgument
 from discreet.metric import NDLaplace, Piecewise, Trajectory
@@ -319,10 +318,10 @@ def test_the_command_line_shuffles(tmp_path: Path) -> None:
     dc.Domain({"x": (0, N)}).to_toml(tmp_path / "schema.toml")
     start = ["perturb", str(tmp_path / "walk.csv"), "--schema", str(tmp_path / "schema.toml"), "--radius", "0.001"]
     start += ["--epsilon", "600", "-o", str(tmp_path / "noisy.csv")]
-    assert CliRunner().invoke(app, start).exit_code == 0
+    assert run(*start, catch=True).exit_code == 0
     assert mixed(np.floor(csv.read_csv(tmp_path / "noisy.csv")["x"].to_numpy()).astype(int))
-    result = CliRunner().invoke(app, [*start, "--order", "input"])
+    result = run(*start, "--order", "input", catch=True)
     assert result.exit_code == 0
     assert np.all(np.diff(csv.read_csv(tmp_path / "noisy.csv")["x"].to_numpy()) > 0)
     assert "the order itself is not protected" in " ".join(result.output.split())
-    assert CliRunner().invoke(app, [*start, "--order", "sorted"]).exit_code != 0
+    assert run(*start, "--order", "sorted", catch=True).exit_code != 0

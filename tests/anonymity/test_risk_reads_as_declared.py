@@ -10,10 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from click.testing import Result
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
+from command_line import run
 from discreet.core.schema.dialect import Dialect
 
 SCHEMA = """
@@ -31,7 +30,7 @@ TWO = 'patient = {role = "person"}\nfamily = {role = "person"}\n'
 
 
 def risk(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["risk", *map(str, arguments)], catch_exceptions=False)
+    return run("risk", *map(str, arguments))
 
 
 def test_two_columns_of_persons_are_refused_and_one_may_be_named(tmp_path: Path) -> None:
@@ -41,7 +40,7 @@ def test_two_columns_of_persons_are_refused_and_one_may_be_named(tmp_path: Path)
     with pytest.raises(dc.errors.SchemaError, match="'patient', 'family' are all declared person") as refused:
         dc.Job("risk", str(table), schema=str(schema), parameters={"require": {"k": 5}}).check()
     assert "person" in str(refused.value)
-    said = CliRunner().invoke(app, ["risk", str(table), "--schema", str(schema), "--require", "k=5"])
+    said = run("risk", table, "--schema", schema, "--require", "k=5", catch=True)
     assert said.exit_code != 0
     named = risk(table, "--schema", schema, "--person", "patient", "--require", "k=5", "--json")
     assert named.exit_code == 1

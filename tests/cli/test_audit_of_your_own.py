@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli.app import app, main
+from command_line import run
+from discreet.cli.app import main
 
 SOURCE = """
 def noisy_count(data, rng):
@@ -31,10 +31,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_true_claim_stands_and_a_false_one_is_refuted(here: Path) -> None:
     line = ["audit", "--mechanism", "mine_to_audit:noisy_count", "--trials", "5000", "--seed", "1", "--json"]
-    true = CliRunner().invoke(app, line, catch_exceptions=False)
+    true = run(*line)
     assert true.exit_code == 0, true.output
     assert json.loads(true.stdout)["claimed"] == 1.0
-    false = CliRunner().invoke(app, [*line, "--epsilon", "0.3"], catch_exceptions=False)
+    false = run(*line, "--epsilon", "0.3")
     assert false.exit_code == 1
     assert json.loads(false.stdout)["epsilon_lower"] > 0.3
 

@@ -8,10 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli import app
+from command_line import output
 from discreet.errors import BudgetExceeded, DiscreetError, InvalidArgument, SchemaError
 
 
@@ -40,21 +39,15 @@ BUY = (
 )
 
 
-def _run(*words: str) -> str:
-    done = CliRunner().invoke(app.app, list(words), env={"COLUMNS": "200"}, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.output
-
-
 def test_somebody_who_is_spelt_in_many_ways_is_one_person(folder: Path) -> None:
     spelt = [f"{'0' * i}7{end}" for i in range(20) for end in ("", ".0", " ")]
     Path("visits.csv").write_text("\n".join(["user;town", *(f"{user};Secret" for user in spelt)]) + "\n")
-    _run(*BUY, "-o", "s.toml")
+    output(*BUY, "-o", "s.toml")
     assert "Secret" not in Path("s.toml").read_text()
 
 
 def test_words_of_many_persons_become_categories_and_the_price_is_said_in_every_guarantee(folder: Path) -> None:
-    said = _run(*BUY, "--declare", "age=0..120", "-o", "s.toml")
+    said = output(*BUY, "--declare", "age=0..120", "-o", "s.toml")
     assert "2 categories of town bought" in " ".join(said.split())
     declared = tomllib.loads(Path("s.toml").read_text())
     assert {"Ash", "Elm"} <= set(declared["columns"]["town"]["categories"])
@@ -69,24 +62,28 @@ def test_words_of_many_persons_become_categories_and_the_price_is_said_in_every_
 
 
 def test_an_account_of_these_persons_pays(folder: Path) -> None:
-    _run("account", "create", "v.account", "--dataset", "v", "--epsilon", "1.5", "--delta", "1e-5", "--person", "user")
-    said = _run(*BUY, "--account", "v.account", "-o", "s.toml")
-    entries = json.loads(_run("account", "show", "v.account", "--json"))["entries"]
+    output(
+        "account", "create", "v.account", "--dataset", "v", "--epsilon", "1.5", "--delta", "1e-5", "--person", "user"
+    )
+    said = output(*BUY, "--account", "v.account", "-o", "s.toml")
+    entries = json.loads(output("account", "show", "v.account", "--json"))["entries"]
     assert "--person user --person-rows 8 --account v.account" in said
     assert [(e["job"], e["price"], e["delta"]) for e in entries] == [("categories", "1", "1/1000000")]
     with pytest.raises(BudgetExceeded):
-        _run(*BUY, "--account", "v.account", "-o", "t.toml")
+        output(*BUY, "--account", "v.account", "-o", "t.toml")
     assert not Path("t.toml").exists()
-    _run("account", "create", "w.account", "--dataset", "w", "--epsilon", "9", "--delta", "1e-5", "--person", "patient")
+    output(
+        "account", "create", "w.account", "--dataset", "w", "--epsilon", "9", "--delta", "1e-5", "--person", "patient"
+    )
     with pytest.raises(SchemaError, match="persons are in 'user'"):
-        _run(*BUY, "--account", "w.account")
-    _run("account", "create", "x.account", "--dataset", "x", "--epsilon", "9", "--delta", "1e-5")
+        output(*BUY, "--account", "w.account")
+    output("account", "create", "x.account", "--dataset", "x", "--epsilon", "9", "--delta", "1e-5")
     with pytest.raises(DiscreetError, match="one row"):
-        _run(*BUY, "--account", "x.account")
+        output(*BUY, "--account", "x.account")
 
 
 def test_several_columns_share_the_price(folder: Path) -> None:
-    text = _run(*BUY, "--buy-categories", "age")
+    text = output(*BUY, "--buy-categories", "age")
     assert tomllib.loads(text)["source"]["bought"] == [
         f"{name} at epsilon 0.5, delta 5e-07, for one person (column 'user')" for name in ("town", "age")
     ]
@@ -106,13 +103,13 @@ def test_several_columns_share_the_price(folder: Path) -> None:
 )  # fmt: skip
 def test_what_cannot_be_bought_is_refused(folder: Path, words: tuple[str, ...], error: Any, said: str) -> None:
     with pytest.raises(error, match=said):
-        _run("schema", "visits.csv", *words)
+        output("schema", "visits.csv", *words)
 
 
 def test_the_suggested_next_step_works_when_typed(folder: Path) -> None:
-    said = _run(*BUY, "--declare", "age=0..120", "-o", "s.toml")
+    said = output(*BUY, "--declare", "age=0..120", "-o", "s.toml")
     step = next(line for line in said.splitlines() if "discreet synopsis" in line)
-    assert "What is promised" in _run(*step.split()[1:])
+    assert "What is promised" in output(*step.split()[1:])
 
 
 def test_tables_of_every_kind_give_the_same_categories(folder: Path) -> None:
@@ -128,5 +125,5 @@ def test_tables_of_every_kind_give_the_same_categories(folder: Path) -> None:
         base.executemany("INSERT INTO t VALUES (?, ?)", rows)
     base.close()
     for table in ("t.csv", "t.txt", "t.parquet", "sqlite:///t.db?table=t"):
-        draft = tomllib.loads(_run("schema", table, *BUY[2:]))
+        draft = tomllib.loads(output("schema", table, *BUY[2:]))
         assert draft["columns"]["town"] == {"categories": ["Ash", "Elm"], "missing": "own"}, table

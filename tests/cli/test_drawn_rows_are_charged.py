@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli import app
+from command_line import output
 from discreet.core.guarantee import Guarantee
 from discreet.errors import BudgetExceeded, DataSourceError, InvalidArgument, SchemaError
 from discreet.jobs.kinds import KINDS
@@ -34,18 +33,12 @@ def folder(tmp_path: Path, monkeypatch: Any) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("people.csv").write_text("age,sex\n" + "".join(f"{i % 120},{'fm'[i % 2]}\n" for i in range(3000)))
     Path("schema.toml").write_text(SCHEMA)
-    discreet("account", "create", "p.account", "--dataset", "survey", "--epsilon", "3", "--delta", "1e-5")
+    output("account", "create", "p.account", "--dataset", "survey", "--epsilon", "3", "--delta", "1e-5")
     return tmp_path
 
 
-def discreet(*words: str) -> str:
-    done = CliRunner().invoke(app.app, list(words), env={"COLUMNS": "200"}, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.output
-
-
 def told(*words: str) -> Any:
-    return json.loads(discreet(*words, "--json"))["account"]
+    return json.loads(output(*words, "--json"))["account"]
 
 
 @pytest.mark.parametrize(("target", "form"), [("s.csv", ()), ("s.parquet", ()), ("s.csv", ("--bounds",)),
@@ -75,31 +68,31 @@ def test_a_table_is_charged_and_its_repetition_is_free(target: str, form: tuple[
 
 
 def test_the_summary_shows_the_account() -> None:
-    shown = discreet(*PAID, "-o", "s.csv", "--report", "r.html")
+    shown = output(*PAID, "-o", "s.csv", "--report", "r.html")
     assert "Charged to entry 1 of survey" in shown
-    shown = discreet(*PAID, "-o", "s.csv")
+    shown = output(*PAID, "-o", "s.csv")
     assert "Nothing was spent" in shown
     assert "drawn rows; divide counts by 0.2" in shown
-    assert "1 release" in discreet("account", "verify", "p.account")
+    assert "1 release" in output("account", "verify", "p.account")
 
 
 def test_a_paid_table_is_not_written_over() -> None:
-    discreet(*PAID, "-o", "s.csv")
+    output(*PAID, "-o", "s.csv")
     held = Path("s.csv").read_bytes()
     other = (*PAID, "--delta", "1e-7", "-o", "s.csv")
     plain = (*PLAIN, "--level", "age=5", "-o", "s.csv")
     for words in (other, plain, (*DRAWN, "-o", "s.csv")):
         with pytest.raises(DataSourceError, match=r"charged to an account .* try .*s-2.csv, or --overwrite"):
-            discreet(*words)
+            output(*words)
         assert Path("s.csv").read_bytes() == held
     assert len(dc.Account("p.account").entries) == 1
-    discreet(*other, "--overwrite")
-    discreet(*plain, "--overwrite")
+    output(*other, "--overwrite")
+    output(*plain, "--overwrite")
     assert len(dc.Account("p.account").entries) == 2
 
 
 def test_a_table_that_was_changed_is_not_handed_out_again() -> None:
-    discreet(*PAID, "-o", "s.csv")
+    output(*PAID, "-o", "s.csv")
     Path("s.csv").write_text(Path("s.csv").read_text() + '"[0, 31]","f"\n')
     assert not told(*PAID, "-o", "s.csv")["repeated"]
 
@@ -111,7 +104,7 @@ def test_other_groups_under_the_same_names_are_another_job() -> None:
     assert told(*words)["repeated"]
     Path("h.csv").write_text("f,one\nm,other\nx,other\n")
     with pytest.raises(DataSourceError, match="charged to an account"):
-        discreet(*words)
+        output(*words)
 
 
 def test_nothing_is_read_or_written_that_the_account_does_not_pay_for() -> None:
@@ -124,23 +117,23 @@ def test_nothing_is_read_or_written_that_the_account_does_not_pay_for() -> None:
         "person": "one person",
     }
     for name, words in wrong.items():
-        discreet("account", "create", f"{name}.account", "--dataset", name, *words)
+        output("account", "create", f"{name}.account", "--dataset", name, *words)
         Path("people.csv").rename("away.csv")  # it is refused before the rows are looked for
         Path("people.csv").write_text("age,sex\n")
         with pytest.raises((BudgetExceeded, SchemaError, InvalidArgument), match=says[name]):
-            discreet(*DRAWN, "--account", f"{name}.account", "-o", "s.csv")
+            output(*DRAWN, "--account", f"{name}.account", "-o", "s.csv")
         Path("away.csv").rename("people.csv")
         assert not Path("s.csv").exists()
         assert not dc.Account(f"{name}.account").entries
     with pytest.raises(DataSourceError, match=r"try '.*s\.csv'"):
-        discreet(*PAID, "-o", "s.doc")
+        output(*PAID, "-o", "s.doc")
     assert not dc.Account("p.account").entries
 
 
 def test_k_anonymity_alone_has_no_price() -> None:
     for words in (("--account", "p.account"), ("--fresh",)):
         with pytest.raises(InvalidArgument, match=r"can only be used with --sample 0.1: k-anonymity has no price"):
-            discreet(*PLAIN, *words, "-o", "s.csv")
+            output(*PLAIN, *words, "-o", "s.csv")
     assert not KINDS["anonymize"].has_price({"k": 20})  # what the studio asks before it names the account of a project
     assert KINDS["anonymize"].has_price({"k": 20, "sample": 0.1})
     assert KINDS["synopsis"].has_price({})

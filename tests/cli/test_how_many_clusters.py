@@ -9,12 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli import app
-
-runner = CliRunner()
+from command_line import run
 
 
 @pytest.fixture
@@ -28,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_number_of_a_saved_synopsis(folder: Path) -> None:
     page = folder / "page.html"
-    done = runner.invoke(app.app, ["cluster", str(folder / "s.parquet"), "-k", "auto", "--report", str(page)])
+    done = run("cluster", folder / "s.parquet", "-k", "auto", "--report", page, catch=True)
     assert done.exit_code == 0, done.output
     assert "4 centres" in done.output
     assert "elbow 4" in done.output
@@ -40,8 +37,8 @@ def test_the_number_of_a_saved_synopsis(folder: Path) -> None:
 
 def test_the_number_of_a_table_and_its_curves_as_data(folder: Path) -> None:
     place = ["--schema", folder / "schema.toml", "-o", folder / "c.csv"]
-    done = runner.invoke(app.app, [str(a) for a in ("cluster", folder / "rows.csv", "-k", "auto", "--epsilon", 1,
-                                                    "--max-clusters", 9, "--json", *place)])  # fmt: skip
+    done = run(*("cluster", folder / "rows.csv", "-k", "auto", "--epsilon", 1,
+                                                    "--max-clusters", 9, "--json", *place), catch=True)  # fmt: skip
     assert done.exit_code == 0, done.output
     told = json.loads(done.output)
     assert told["suggestion"]["n_clusters"] == len(told["centers"]) == 4
@@ -49,7 +46,7 @@ def test_the_number_of_a_table_and_its_curves_as_data(folder: Path) -> None:
 
 
 def test_another_word_is_refused(folder: Path) -> None:
-    done = runner.invoke(app.app, ["cluster", str(folder / "s.parquet"), "-k", "five"])
+    done = run("cluster", folder / "s.parquet", "-k", "five", catch=True)
     assert done.exit_code != 0
     assert "a whole number" in str(done.exception) + done.output
 
@@ -58,7 +55,7 @@ def test_another_word_is_refused(folder: Path) -> None:
 def test_other_algorithms_find_the_same_clusters_where_they_stand_apart(folder: Path, algorithm: str) -> None:
     page, centers = folder / "page.html", folder / "c.csv"
     asked = ["cluster", folder / "s.parquet", "-k", "auto", "--algorithm", algorithm, "-o", centers, "--report", page]
-    done = runner.invoke(app.app, [str(a) for a in asked])
+    done = run(*asked, catch=True)
     assert done.exit_code == 0, done.output
     assert "4 centres" in done.output
     assert pa_csv.read_csv(centers).num_rows == 4
@@ -68,7 +65,7 @@ def test_other_algorithms_find_the_same_clusters_where_they_stand_apart(folder: 
 def test_a_table_is_clustered_by_another_algorithm_at_the_same_price(folder: Path) -> None:
     asked = ["cluster", folder / "rows.csv", "--schema", folder / "schema.toml", "-k", 4, "--epsilon", 1, "--algorithm",
              "ward", "-o", folder / "c.csv", "--json"]  # fmt: skip
-    done = runner.invoke(app.app, [str(a) for a in asked])
+    done = run(*asked, catch=True)
     assert done.exit_code == 0, done.output
     told = json.loads(done.output)
     assert (len(told["centers"]), told["epsilon"]) == (4, 1.0)
@@ -76,17 +73,17 @@ def test_a_table_is_clustered_by_another_algorithm_at_the_same_price(folder: Pat
 
 def test_a_refinement_is_refused_where_it_would_not_be_used(folder: Path) -> None:
     asked = ["cluster", folder / "s.parquet", "-k", "auto", "--algorithm", "density", "--refine", "project"]
-    done = runner.invoke(app.app, [str(a) for a in asked])
+    done = run(*asked, catch=True)
     assert done.exit_code != 0
     assert "k-means" in str(done.exception) + done.output
 
 
 def test_centres_are_compared_with_the_raw_rows_on_a_page_that_is_not_private(folder: Path) -> None:
-    done = runner.invoke(app.app, ["cluster", str(folder / "s.parquet"), "-k", "4", "--json"])
+    done = run("cluster", folder / "s.parquet", "-k", "4", "--json", catch=True)
     (folder / "clusters.json").write_text(done.output, "utf-8")
     asked = ["report", folder / "s.parquet", "--against", folder / "rows.csv", "--clusters", folder / "clusters.json",
              "-o", folder / "inside.html", "--json"]  # fmt: skip
-    done = runner.invoke(app.app, [str(a) for a in asked])
+    done = run(*asked, catch=True)
     assert done.exit_code == 0, done.output
     told = json.loads(done.output)["comparison"]["clusters"]
     assert told["centroid_index"] == 0
@@ -95,7 +92,7 @@ def test_centres_are_compared_with_the_raw_rows_on_a_page_that_is_not_private(fo
     assert "adjusted Rand index" in text
     assert "must not be published" in text
     (folder / "clusters.json").write_text("[]", "utf-8")
-    wrong = runner.invoke(app.app, [str(a) for a in asked])
+    wrong = run(*asked, catch=True)
     assert wrong.exit_code != 0
     assert "discreet cluster --json" in str(wrong.exception) + wrong.output
 
@@ -108,7 +105,7 @@ def test_another_algorithm_finds_the_clusters_of_a_table_too(folder: Path) -> No
     pa_csv.write_csv(pa.table(rings), folder / "rings.csv")
     asked = ["cluster", folder / "rings.csv", "--schema", folder / "schema.toml", "--epsilon", 2, "-k", 2, "--seed", 1,
              "-o", folder / "c.csv", "--release", folder / "r.parquet", "--algorithm", "density", "--json"]  # fmt: skip
-    done = runner.invoke(app.app, [str(a) for a in asked])
+    done = run(*asked, catch=True)
     assert done.exit_code == 0, done.output
     told = json.loads(done.output)
     again = dc.clustering.DensityClusters().fit(dc.Synopsis.load(folder / "r.parquet")).clusters_
@@ -126,7 +123,7 @@ def test_density_does_not_ask_for_a_number_of_clusters_first(folder: Path, monke
     asked = ["cluster", folder / "rows.csv", "--schema", folder / "schema.toml", "-k", "auto", "--epsilon", 1,
              "--seed", 1, "--algorithm", "density", "-o", folder / "c.csv", "--release", folder / "r.parquet",
              "--json"]  # fmt: skip
-    done = runner.invoke(app.app, [str(a) for a in asked])
+    done = run(*asked, catch=True)
     assert done.exit_code == 0, done.output
     told = json.loads(done.output)
     assert (len(told["centers"]), told["epsilon"]) == (4, 1.0)
@@ -134,5 +131,5 @@ def test_density_does_not_ask_for_a_number_of_clusters_first(folder: Path, monke
 
 
 def test_one_centre_is_not_called_centres(folder: Path) -> None:
-    done = runner.invoke(app.app, ["cluster", str(folder / "s.parquet"), "-k", "1"])
+    done = run("cluster", folder / "s.parquet", "-k", "1", catch=True)
     assert "1 centre, " in done.output

@@ -6,10 +6,9 @@ import math
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli import app
+from command_line import run
 from discreet.errors import InvalidArgument
 
 
@@ -22,7 +21,7 @@ def table(tmp_path: Path) -> Path:
 
 def said(table: Path, verb: str, *words: object) -> tuple[int, str]:
     given = [verb, table / "t.csv", "--schema", table / "s.toml", *words]
-    done = CliRunner().invoke(app.app, [str(w) for w in given])
+    done = run(*given, catch=True)
     return done.exit_code, str(done.exception or "")
 
 

@@ -14,10 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import discreet as dc
-from discreet.cli import app
+from command_line import run
 from discreet.core.output import NewFile, special, write_whole
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs.kinds import KINDS
@@ -57,7 +56,7 @@ def said(folder: Path, *words: str) -> tuple[int, str]:
     before = Path.cwd()
     os.chdir(folder)
     try:
-        done = CliRunner().invoke(app._command(), words)
+        done = run(*words, catch=True)
     finally:
         os.chdir(before)
     assert done.exception is None or isinstance(done.exception, (DiscreetError, SystemExit)), done.exception

@@ -11,6 +11,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 import discreet as dc
+from command_line import printed
 from discreet.cli import app, main
 from discreet.errors import DiscreetError, FormatError, InvalidArgument
 from discreet.jobs.job import Job, JobResult
@@ -40,16 +41,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def shell(capsys: pytest.CaptureFixture[str], *args: object) -> str:
-    """Run a line that must succeed; return what it printed."""
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as left:
-        app.main([str(a) for a in args])
-    out, err = capsys.readouterr()
-    assert not left.value.code, err
-    return out
-
-
 def job_of(kind: str, folder: Path) -> Path:
     text = example(kind)
     if kind == "sketch":
@@ -63,21 +54,21 @@ def job_of(kind: str, folder: Path) -> Path:
 def test_the_example_of_every_kind_can_be_printed_checked_run_and_reported(
     kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert shell(capsys, "run", "--example", kind) == example(kind)
+    assert printed(capsys, "run", "--example", kind) == example(kind)
     job = job_of(kind, folder)
     before = sorted(folder.iterdir())
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")  # relative paths start at the job, not here
-    assert "Valid" in shell(capsys, "run", job, "--check")
+    assert "Valid" in printed(capsys, "run", job, "--check")
     assert sorted(folder.iterdir()) == sorted([*before, folder / "elsewhere"])
-    found = json.loads(shell(capsys, "run", job, "--json"))
+    found = json.loads(printed(capsys, "run", job, "--json"))
     assert list(found["files"]) == WRITTEN[kind]
     assert all(Path(file).is_file() for file in found["files"].values())
     assert not list((folder / "elsewhere").iterdir())
     assert found["kind"] == kind
     assert found["seeded"] is False
     promise = dc.Guarantee.from_dict(found["guarantee"])
-    told = shell(capsys, "run", job)
+    told = printed(capsys, "run", job)
     assert "What is promised" in told
     assert "Do not publish" not in told
     for name in found["files"]:
@@ -87,7 +78,7 @@ def test_the_example_of_every_kind_can_be_printed_checked_run_and_reported(
         assert dc.Synopsis.load(folder / "synopsis.parquet").guarantee.epsilon == promise.epsilon == 1
     # The report reads the same file and finds artifact and place in it.
     (folder / "report.html").unlink()
-    facts = json.loads(shell(capsys, "report", job, "--json"))
+    facts = json.loads(printed(capsys, "report", job, "--json"))
     assert facts["checks"]["seal"] == "intact"
     assert (folder / "report.html").is_file()
 
@@ -95,12 +86,12 @@ def test_the_example_of_every_kind_can_be_printed_checked_run_and_reported(
 def test_a_check_needs_no_data(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = job_of("synopsis", folder)
     (folder / "people.csv").unlink()
-    assert json.loads(shell(capsys, "run", job, "--check", "--json")) == {
+    assert json.loads(printed(capsys, "run", job, "--check", "--json")) == {
         "kind": "synopsis",
         "valid": True,
         "data_there": False,
     }
-    said = shell(capsys, "run", job, "--check")
+    said = printed(capsys, "run", job, "--check")
     assert "is not there" in said
     assert "(s)" not in said
 
@@ -111,14 +102,14 @@ def test_a_job_gives_what_the_verb_gives(folder: Path, capsys: pytest.CaptureFix
     outputs = {"release": "job.parquet", "centers": "centers.csv", "guarantee": "promise.json"}
     job = dc.Job("synopsis", "people.csv", "schema.toml", {**parameters, "n_clusters": 4}, outputs, folder)
     job.to_toml(folder / "job.toml")
-    told = shell(capsys, "run", folder / "job.toml")
+    told = printed(capsys, "run", folder / "job.toml")
     assert "Do not publish" in told
     options = ["--epsilon", 0.5, "--method", "tree", "--partitioner", "median", "--max-depth", 5, "--n-clusters", 4]
     files = ["--schema", folder / "schema.toml", "-o", folder / "verb.parquet"]
-    verb = shell(capsys, "synopsis", folder / "people.csv", *files, *options, "--seed", 4, "--json")
+    verb = printed(capsys, "synopsis", folder / "people.csv", *files, *options, "--seed", 4, "--json")
     released = dc.Synopsis.load(folder / "job.parquet")
     assert released.digest == json.loads(verb)["digest"]
-    shell(capsys, "cluster", folder / "verb.parquet", "-k", 4, "-o", folder / "verb.csv")
+    printed(capsys, "cluster", folder / "verb.parquet", "-k", 4, "-o", folder / "verb.csv")
     assert (folder / "verb.csv").read_bytes() == (folder / "centers.csv").read_bytes()
     assert dc.Guarantee.from_json((folder / "promise.json").read_text()) == released.guarantee
     assert job.run().to_dict()["figures"]["digest"] == released.digest

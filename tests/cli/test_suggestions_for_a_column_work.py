@@ -11,11 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
+from command_line import run
 from discreet.anonymity import DensityTree, Generalization
-from discreet.cli.app import app
 from discreet.errors import InvalidArgument
 
 DOMAIN = dc.Domain({"pay": (0, 1000), "age": dc.Integer(0, 120), "born": dc.Date("born", "1990-01-01", "1999-12-31"),
@@ -74,11 +73,11 @@ def test_command_line(tmp_path: Path, options: str, suggested: str) -> None:
     DOMAIN.to_toml(tmp_path / "schema.toml")
     base = ["anonymize", str(tmp_path / "t.csv"), "--schema", str(tmp_path / "schema.toml"), "--k", "2"]
     base += ["-o", str(tmp_path / "safe.csv")]
-    refused = CliRunner().invoke(app, [*base, *options.split()])
+    refused = run(*base, *options.split(), catch=True)
     assert isinstance(refused.exception, InvalidArgument)
     found = re.search("; try (--.*)$", str(refused.exception))
     assert found is not None
     assert found[1] == suggested
     kept = [] if options.startswith("--grid") or "--method" not in options else options.split()[:2]
-    done = CliRunner().invoke(app, [*base, *kept, *shlex.split(found[1])])
+    done = run(*base, *kept, *shlex.split(found[1]), catch=True)
     assert done.exit_code == 0, done.output

@@ -9,16 +9,11 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 from click.testing import Result
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
+from command_line import run
 
 QI = "age,town,job,hours"
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 
 @pytest.fixture
@@ -137,7 +132,7 @@ def test_groups_of_columns_are_told_and_counted_again(folder: Path) -> None:
     result = anonymize(folder, "--k", 5, "--method", "microaggregation", *groups)
     told = " ".join(result.output.replace("│", " ").split())
     assert "k = 5 in each of these groups of columns by itself, and not in whole rows: age, hours; job, town" in told
-    again = CliRunner().invoke(app, ["audit", str(folder / "safe.csv")])
+    again = run("audit", folder / "safe.csv", catch=True)
     assert again.exit_code == 0
     assert "k_by_columns [" in " ".join(again.output.split())
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
-from discreet.cli import app, common
+from command_line import output
+from discreet.cli import common
 
 NAMES = [f"a_column_with_number_{i}" for i in range(15)]
 
@@ -32,21 +32,19 @@ def wide(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(*words: object) -> str:
-    done = CliRunner().invoke(app.app, [str(w) for w in words], env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"})
-    assert done.exit_code == 0, done.output
-    return done.output
+def shown(*words: object) -> str:
+    return output(*words, COLUMNS="80", TERMINAL_WIDTH="80")
 
 
 def test_a_table_of_many_columns_is_turned(wide: Path) -> None:
-    told = run("anonymize", wide / "wide.csv", "--schema", wide / "wide.toml", "--k", 5, "-o", wide / "safe.csv")
+    told = shown("anonymize", wide / "wide.csv", "--schema", wide / "wide.toml", "--k", 5, "-o", wide / "safe.csv")
     assert all(f"│ {name} " in told for name in NAMES)
     assert "…" not in told
     assert max(map(len, told.splitlines()[8:])) <= 80
 
 
 def test_a_table_of_many_columns_and_rows_names_what_it_leaves_out() -> None:
-    told = run("sketch", "plan", "--epsilon", 2, "--domain-size", 1000, "--reports", 100_000)
+    told = shown("sketch", "plan", "--epsilon", 2, "--domain-size", 1000, "--reports", 100_000)
     assert "projective-geometry" in told
     assert "…" not in told
     left = re.search(r"Not shown for want of room: (.*?)\. A wider", " ".join(told.split()))
@@ -70,7 +68,7 @@ def test_a_suggested_command_stays_on_one_line(tmp_path: Path, monkeypatch: pyte
     folder.mkdir()
     monkeypatch.chdir(folder)
     Path("people of the north and the south.csv").write_text("age;town\n1;x\n")
-    told = run("schema", "people of the north and the south.csv", "-o", "the schema of the people.toml")
+    told = shown("schema", "people of the north and the south.csv", "-o", "the schema of the people.toml")
     wanted = (
         "  discreet synopsis 'people of the north and the south.csv' --schema 'the schema of the people.toml' "
         "--epsilon 1 -o s.parquet"
@@ -80,7 +78,7 @@ def test_a_suggested_command_stays_on_one_line(tmp_path: Path, monkeypatch: pyte
 
 def test_examples_of_help_can_be_copied() -> None:
     """A long one is broken between options, with the mark that a shell wants."""
-    told = run("perturb", "--help")
+    told = shown("perturb", "--help")
     lines = [line.strip() for line in told[told.index("Example:") :].splitlines()]
     joined = " ".join(lines).replace(" \\ ", " ")
     assert "discreet perturb data.csv --schema schema.toml --epsilon 2 --radius 0.1 -o noisy.csv" in joined
@@ -88,11 +86,11 @@ def test_examples_of_help_can_be_copied() -> None:
 
 
 def test_help_says_each_thing_once_and_what_is_required() -> None:
-    told = " ".join(re.sub("[│╭╮╰╯─]", " ", run("perturb", "--help")).split())
+    told = " ".join(re.sub("[│╭╮╰╯─]", " ", shown("perturb", "--help")).split())
     assert "Sphere: sphere" not in told
     assert "With method sphere: the column of latitudes" in told
     assert re.search(r"--schema FILE The declared columns.*?\(required\)\. --epsilon", told)
-    assert "(required)" not in re.search(r"--schema.*?--qi", " ".join(run("risk", "--help").split()))[0]  # type: ignore[index]
+    assert "(required)" not in re.search(r"--schema.*?--qi", " ".join(shown("risk", "--help").split()))[0]  # type: ignore[index]
 
 
 @pytest.mark.parametrize("words", [
@@ -100,4 +98,4 @@ def test_help_says_each_thing_once_and_what_is_required() -> None:
     ("plan", "--rows", 10_000, "--columns", 2, "--target-error", 0.01),
 ], ids=lambda words: " ".join(map(str, words[:2])))  # fmt: skip
 def test_no_table_cuts_words_short(words: tuple[object, ...]) -> None:
-    assert "…" not in run(*words)
+    assert "…" not in shown(*words)

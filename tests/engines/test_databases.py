@@ -10,11 +10,10 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
+from command_line import run
 from discreet import engines
-from discreet.cli.app import app
 from discreet.core.schema.address import is_address, read_address
 from discreet.engines.tables.columns import read_columns
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument, SchemaError
@@ -127,7 +126,7 @@ def test_addresses_say_what_is_asked() -> None:
             read_address(odd)
     assert not is_address("sqlite.db")
     for odd in ("postgre://joe:pw@h/b?table=t", "postgresql+psycopg://joe:pw@h/b", "s3://pw/people.csv"):
-        for door in (engines.open, lambda text: CliRunner().invoke(app, ["schema", text], catch_exceptions=False)):
+        for door in (engines.open, lambda text: run("schema", text)):
             with pytest.raises(InvalidArgument, match="begins with sqlite:// or postgresql://") as caught:
                 door(odd)
             assert "pw" not in str(caught.value)
@@ -200,7 +199,7 @@ def test_no_password_is_ever_shown(postgres: str, tmp_path: Path) -> None:
     said += [(tmp_path / "s.parquet").read_bytes().decode("latin-1")]
     for line in (["schema", f"{postgres}&table=people"], ["synopsis", f"{postgres}&table=people", "--schema", "x"]):
         with pytest.raises(DiscreetError) as refused:
-            CliRunner().invoke(app, line, catch_exceptions=False)
+            run(*line)
         said.append(str(refused.value))
     with pytest.raises(DataSourceError, match="leave the password out and set PGPASSWORD"):
         Job("synopsis", data=f"{postgres}&table=people", schema=DOMAIN, parameters={"epsilon": 1},
@@ -213,11 +212,11 @@ def test_commands_take_addresses(people: str, postgres: str, tmp_path: Path, mon
     (tmp_path / "schema.toml").write_text(DOMAIN.to_toml())
     digests = set()
     for address in (f"{people}?table=people", f"{postgres.replace(':open-sesame', '')}&table=people"):
-        drafted = CliRunner().invoke(app, ["schema", address], catch_exceptions=False)
+        drafted = run("schema", address)
         assert "AGE = {}" in drafted.output
         release = tmp_path / "s.parquet"
         line = ["synopsis", address, "--schema", tmp_path / "schema.toml", "--epsilon", 1, "--seed", 3, "-o", release]
-        assert CliRunner().invoke(app, [str(word) for word in line], catch_exceptions=False).exit_code == 0
+        assert run(*line).exit_code == 0
         digests.add(dc.Synopsis.load(release).digest)
     assert len(digests) == 1
     address = f"{people}?table=people"
@@ -229,7 +228,7 @@ def test_commands_take_addresses(people: str, postgres: str, tmp_path: Path, mon
         ["risk", address, "--schema", roles],
         ["schema", "check", roles, address, "--look", 10],
     ):
-        done = CliRunner().invoke(app, [str(word) for word in line], catch_exceptions=False)
+        done = run(*line)
         assert done.exit_code == 0, done.output
     monkeypatch.chdir("/")
     job = Job("synopsis", data="sqlite:///people.db?table=people", schema=DOMAIN, parameters={"epsilon": 1, "seed": 3},

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import discreet as dc
-from discreet.cli import app
+from command_line import printed
 
 RECORDS = [
     "34,Ulm,51000",
@@ -26,27 +25,19 @@ RECORDS = [
 SOURCE = '[source]\nheader = false\nnames = ["column_1", "column_2"]\n'
 
 
-def _run(capsys: pytest.CaptureFixture[str], *words: Any, code: int = 0) -> str:
-    with pytest.raises(SystemExit) as end:
-        app.main([str(w) for w in words])
-    said = capsys.readouterr()
-    assert end.value.code == code, said.err
-    return said.out if not code else said.err
-
-
 @pytest.mark.parametrize("line", RECORDS)
 def test_a_first_line_that_may_be_a_record_is_refused_unseen(
     line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = tmp_path / "people.csv"
     table.write_text(f"{line}\n{line}\n")
-    said = _run(capsys, "schema", table, "-o", tmp_path / "s.toml", code=2)
+    said = printed(capsys, "schema", table, "-o", tmp_path / "s.toml", code=2)
     assert "--no-header" in said
     assert "--header" in said
     for value in ("Ada", "Ulm", "34", "1991", "5551", "example.org", "51.000"):
         assert value not in said.replace(str(tmp_path), "")
     assert not (tmp_path / "s.toml").exists()
-    _run(capsys, "schema", table, "--no-header", "-o", tmp_path / "s.toml")  # what is suggested works
+    printed(capsys, "schema", table, "--no-header", "-o", tmp_path / "s.toml")  # what is suggested works
     draft = (tmp_path / "s.toml").read_text()
     assert list(tomllib.loads(draft)["columns"]) == ["column_1", "column_2", "column_3"]
     assert tomllib.loads(draft)["source"] == {"header": False, "names": ["column_1", "column_2", "column_3"]}
@@ -60,7 +51,7 @@ def test_names_are_drafted_and_the_draft_says_what_was_read(
 ) -> None:
     table = tmp_path / "people.csv"
     table.write_text(f"{line}\n1,2,3\n")
-    draft = _run(capsys, "schema", table)
+    draft = printed(capsys, "schema", table)
     assert "the first line of" in draft
     assert "--no-header" in draft
     assert "no row was read" not in draft
@@ -69,7 +60,7 @@ def test_names_are_drafted_and_the_draft_says_what_was_read(
 
 def test_years_as_names_can_be_insisted_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "wide.csv").write_text("2019,2020\n1,2\n")
-    assert json.loads(_run(capsys, "schema", tmp_path / "wide.csv", "--header", "--json"))["columns"] == [
+    assert json.loads(printed(capsys, "schema", tmp_path / "wide.csv", "--header", "--json"))["columns"] == [
         "2019",
         "2020",
     ]
@@ -88,17 +79,17 @@ def bare(tmp_path: Path) -> Path:
 
 def test_other_verbs_read_the_first_line_as_a_row(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
     start = (bare / "bare.csv", "--schema", bare / "s.toml")
-    _run(
+    printed(
         capsys, "synopsis", *start, "--epsilon", "1e6", "--yes-really", "--rule", 10, "-o", bare / "s.parquet", "--json"
     )
     assert dc.Synopsis.load(bare / "s.parquet").total == pytest.approx(400, abs=0.5)
-    _run(capsys, "anonymize", *start, "--k", 5, "-o", bare / "safe.csv", "--json")
+    printed(capsys, "anonymize", *start, "--k", 5, "-o", bare / "safe.csv", "--json")
     assert len((bare / "safe.csv").read_text().splitlines()) == 401
     (bare / "n.toml").write_text(
         '[source]\nheader = false\nnames = ["column_1", "column_2"]\n[columns.column_1]\nbounds = [0, 100]\n'
     )
     words = ("--schema", bare / "n.toml", "--epsilon", 1, "--radius", 0.1, "-o", bare / "noisy.csv", "--json")
-    assert json.loads(_run(capsys, "perturb", bare / "bare.csv", *words))["rows"] == 400
+    assert json.loads(printed(capsys, "perturb", bare / "bare.csv", *words))["rows"] == 400
 
 
 def test_a_job_of_clusters_reads_the_first_line_as_a_row(bare: Path) -> None:

@@ -11,10 +11,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
+from command_line import run
 from discreet.engines.passes.texts import texts
 from discreet.local import DistinctSketch, FlippedBitmap
 
@@ -77,12 +76,10 @@ def test_files_of_all_kinds_and_python_give_the_same_items(tmp_path: Path) -> No
     common = ["--column", "user", "--epsilon", "200", "--yes-really", "--key", "9"]
     for file, more in (("a.csv", []), ("b.csv", ["--schema", str(tmp_path / "b.toml")]), ("c.parquet", [])):
         out = str(tmp_path / f"{file}.bin")
-        done = CliRunner().invoke(app, ["sketch", "distinct", str(tmp_path / file), *common, *more, "-o", out])
+        done = run("sketch", "distinct", tmp_path / file, *common, *more, "-o", out, catch=True)
         assert done.exit_code == 0, done.output
         assert bits(FlippedBitmap.load(out)) == bits(M.sketch(numbers)), file
-    lost = CliRunner().invoke(
-        app, ["sketch", "distinct", str(tmp_path / "b.csv"), *common, "-o", str(tmp_path / "d.bin")]
-    )
+    lost = run("sketch", "distinct", tmp_path / "b.csv", *common, "-o", tmp_path / "d.bin", catch=True)
     assert lost.exit_code != 0
     assert "parted by ';'" in " ".join(str(lost.exception or lost.output).split())
 
@@ -99,11 +96,11 @@ def test_a_column_may_say_who_and_what_at_once(tmp_path: Path, ending: str) -> N
     account = dc.Account.create(tmp_path / "a.account", dataset="visits", epsilon=400, unit=dc.Person("user", rows=8))
     asked = ["sketch", "distinct", str(file), "--column", "user", "--items", "1", "--epsilon", "200", "--yes-really",
              "--key", "9", "--account", str(account.path), "-o", str(tmp_path / "v.bin")]  # fmt: skip
-    done = CliRunner().invoke(app, [*asked, "--persons", "user"])
+    done = run(*asked, "--persons", "user", catch=True)
     assert done.exit_code == 0, done.output
     assert bits(FlippedBitmap.load(tmp_path / "v.bin")) == bits(M.sketch(range(300)))
     # Pages are not the persons that the account is about.
-    lost = CliRunner().invoke(app, [*asked, "--persons", "page"])
+    lost = run(*asked, "--persons", "page", catch=True)
     assert lost.exit_code != 0
     assert "persons of the bitmap are in 'page'" in " ".join(str(lost.exception or lost.output).split())
     assert float(dc.Account(account.path).spent) == 200

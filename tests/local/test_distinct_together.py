@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
+from command_line import run
 from discreet.local import DistinctOverlap, DistinctSketch, FlippedBitmap
 from discreet.local.distinct.bitmaps import check_together
 
@@ -62,7 +61,7 @@ def test_a_file_counts_once_on_the_command_line(tmp_path: Path) -> None:
     m = DistinctSketch(200, buckets=8, levels=2, key=5)
     m.sketch(["a"]).save(tmp_path / "clinic.bin")
     again = str(tmp_path / "." / "clinic.bin")
-    done = CliRunner().invoke(app, ["sketch", "overlap", str(tmp_path / "clinic.bin"), again])
+    done = run("sketch", "overlap", tmp_path / "clinic.bin", again, catch=True)
     assert done.exit_code != 0
     assert "files that differ" in " ".join(str(done.exception or done.output).split())
 
@@ -74,14 +73,14 @@ def test_many_holders_are_counted_together_and_files_of_one_name_are_told_apart(
         files.append(str(tmp_path / str(i) / "site.bin"))
         m.sketch(range(i * 1000, i * 1000 + 3000), rng=i).save(files[-1])
     merged = str(tmp_path / "all.bin")
-    done = CliRunner().invoke(app, ["sketch", "overlap", *files, "--merged", merged, "--json"])
+    done = run("sketch", "overlap", *files, "--merged", merged, "--json", catch=True)
     assert done.exit_code == 0, done.output
     told = json.loads(done.output)
     assert told["epsilon"] == 32
     assert [row["question"] for row in told["answers"][:8]] == [repr(file) for file in files]
     assert abs(told["answers"][8]["count"] - 10_000) < 4 * told["answers"][8]["std_error"] < 10_000
     assert len(FlippedBitmap.load(merged).epsilons) == 8
-    lost = CliRunner().invoke(app, ["sketch", "overlap", *files, "--question", "a and b"])
+    lost = run("sketch", "overlap", *files, "--question", "a and b", catch=True)
     assert lost.exit_code != 0
     assert "left out with more than 6 bitmaps" in " ".join(str(lost.exception or lost.output).split())
 

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from typer.testing import CliRunner
 
 import discreet as dc
+from command_line import run
 from discreet import reporting
-from discreet.cli.app import app
 
 
 def _page(made: Any, folder: Path) -> str:
@@ -97,4 +96,4 @@ def test_a_promise_that_the_table_contradicts_comes_first_in_red(tmp_path: Path)
 
 
 def run_report(folder: Path) -> int:
-    return CliRunner().invoke(app, ["report", str(folder / "t.csv"), "-o", str(folder / "page.html")]).exit_code
+    return run("report", folder / "t.csv", "-o", folder / "page.html", catch=True).exit_code

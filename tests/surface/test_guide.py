@@ -14,10 +14,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
+from command_line import run
 from discreet.cli import common
-from discreet.cli.app import app
 
 DOCS = Path(__file__).parents[2] / "docs"
 TUTORIALS = sorted(p.relative_to(DOCS).as_posix() for p in (DOCS / "tutorials").glob("*.md"))
@@ -58,7 +57,7 @@ def test_a_journey_goes_as_its_page_says(page: str, tmp_path: Path, monkeypatch:
             for line in text.replace("\\\n", " ").strip().splitlines():
                 words = shlex.split(line, comments=True)
                 assert words[0] == "discreet"
-                done = CliRunner().invoke(app, words[1:])
+                done = run(*words[1:], catch=True)
                 assert done.exit_code == int("exit code 1" in line), f"{line}\n{done.output}\n{done.exception!r}"
                 told += done.output
 
@@ -101,7 +100,7 @@ def test_a_method_is_added_as_the_page_says(tmp_path: Path, monkeypatch: pytest.
             exec(compile(text, EXTEND, "exec"), space)
         else:
             for line in text.strip().splitlines():
-                done = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
+                done = run(*shlex.split(line, comments=True)[1:], catch=True)
                 assert done.exit_code == int("exit code 1" in line), f"{line}\n{done.output}\n{done.exception!r}"
                 audits.append(line)
     assert any("halves:audited" in line for line in audits)

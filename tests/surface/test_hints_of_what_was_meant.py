@@ -7,10 +7,9 @@ import warnings
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
+from command_line import run
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument, InvalidType, SchemaError
 
 DOMAIN = dc.Domain({"age": dc.Integer(0, 99), "Income": ["low", "high"]})
@@ -88,21 +87,21 @@ def test_an_estimator_is_shown_without_a_warning() -> None:
 def test_ends_of_a_range_come_in_order(typed: str, meant: str, tmp_path: Path) -> None:
     table = tmp_path / "people.csv"
     table.write_text("age\n30\n")
-    done = CliRunner().invoke(app, ["schema", str(table), "--declare", f"age={typed}"])
+    done = run("schema", table, "--declare", f"age={typed}", catch=True)
     assert isinstance(done.exception, InvalidArgument)
     assert told(done.exception) == f"--declare age={meant}"
-    assert CliRunner().invoke(app, ["schema", str(table), "--declare", f"age={meant}"]).exit_code == 0
+    assert run("schema", table, "--declare", f"age={meant}", catch=True).exit_code == 0
 
 
 def test_an_account_of_a_large_delta_is_said_twice(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match=r"said twice.*yes_really=True"):
         dc.Account.create(tmp_path / "a", dataset="d", epsilon=1, delta=0.01)
     words = ["account", "create", str(tmp_path / "b"), "--dataset", "d", "--epsilon", "1", "--delta", "0.01"]
-    done = CliRunner().invoke(app, words)
+    done = run(*words, catch=True)
     assert isinstance(done.exception, DiscreetError)
     assert told(done.exception) == "--delta 1e-6, or --yes-really"
     assert not list(tmp_path.iterdir())
-    assert CliRunner().invoke(app, [*words, "--yes-really"]).exit_code == 0
+    assert run(*words, "--yes-really", catch=True).exit_code == 0
     assert dc.Account.create(tmp_path / "a", dataset="d", epsilon=1, delta=0.01, yes_really=True).delta == 0.01
 
 
@@ -132,6 +131,6 @@ def test_a_plan_knows_what_a_delta_buys() -> None:
     assert "at delta 1e-06" in loose.reading
     with pytest.raises(InvalidArgument, match=r"at most 0\.001"):
         dc.planning.outlook(5000, 10, delta=0.1)
-    done = CliRunner().invoke(app, ["plan", "--rows", "5000", "--columns", "10", "--delta", "1e-6", "--json"])
+    done = run("plan", "--rows", "5000", "--columns", "10", "--delta", "1e-6", "--json", catch=True)
     assert done.exit_code == 0
     assert str(loose.error) in done.stdout

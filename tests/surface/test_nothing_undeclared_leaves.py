@@ -17,11 +17,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
+from command_line import run
 from discreet import anonymity, local, metric
-from discreet.cli.app import app
 
 N = 60
 #: A text, and the beginning of a number, that stand in the table wherever nothing was declared.
@@ -225,7 +224,7 @@ def test_the_command_line(source: Callable[[Path], Path], tmp_path: Path) -> Non
         for suffix in ("parquet",) if verb == "synopsis" else ("csv", "parquet"):
             target = tmp_path / "out" / f"{verb}.{suffix}"
             command = [verb, str(data), "--schema", str(schema), "-o", str(target), *more]
-            result = CliRunner().invoke(app, command)
+            result = run(*command, catch=True)
             assert result.exit_code == 0, result.output
             assert MARK not in result.output
             assert str(NUMBER) not in result.output

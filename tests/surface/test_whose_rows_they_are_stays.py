@@ -15,11 +15,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
+from command_line import run
 from discreet import anonymity, metric
-from discreet.cli.app import app
 
 N = 60
 NAME, NUMBER, HELD_BACK = "TELLTALE", 777123770000, "OUTLIER"
@@ -212,7 +211,7 @@ def test_the_command_line_writes_nothing_about_whose_rows_they_are(tmp_path: Pat
         for target, given in commands.items():
             verb = given[:2] if given[0] == "sketch" else given[:1]
             command = [*verb, str(held[form]), *given[len(verb) :], "-o", str(out / target)]
-            result = CliRunner().invoke(app, command)
+            result = run(*command, catch=True)
             assert result.exit_code == 0, (command, result.output)
             assert NAME not in result.output
             assert str(NUMBER)[:9] not in result.output

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
+from command_line import run
 
 SAID = "of the rows used: at most 8 per person"
 ROWS = pa.table({"age": np.arange(90), "user": [str(i // 9) for i in range(90)]})
@@ -30,7 +29,7 @@ def test_counts_for_persons_name_the_bound(tmp_path: Path) -> None:
         assert SAID in count._repr_html_()
     assert s.count(age=(200, 300)).note.endswith(SAID)
     s.save(tmp_path / "s.parquet")
-    told = CliRunner().invoke(app, ["ask", str(tmp_path / "s.parquet"), "age > 60"])
+    told = run("ask", tmp_path / "s.parquet", "age > 60", catch=True)
     assert SAID[1:] in " ".join(told.output.split())
 
 

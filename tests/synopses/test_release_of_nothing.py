@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.cli.app import main
+from command_line import exit_code
 from discreet.jobs.job import Job
 from discreet.reporting import report_facts, write_report
 
@@ -43,14 +43,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "empty.csv").write_text("age,cost\n")
     (tmp_path / "schema.toml").write_text(SCHEMA)
     return tmp_path
-
-
-def _run(*args: Any) -> int:
-    try:
-        main([str(a) for a in args])
-    except SystemExit as done:
-        return int(done.code or 0)
-    return 0
 
 
 @pytest.mark.parametrize("estimator", CENTRAL, ids=_name)
@@ -94,7 +86,7 @@ def test_a_negative_number_of_rows_is_shown_to_nobody(folder: Path, capsys: pyte
     assert made.total == -5  # unbiased, for sums
     place = folder / "s.parquet"
     made.save(place)
-    assert _run("cluster", place, "-k", "2") == 0
+    assert exit_code("cluster", place, "-k", "2") == 0
     said = capsys.readouterr()
     assert "about 0 rows" in " ".join(said.out.split())
     assert SAID in said.err
@@ -113,15 +105,15 @@ def test_without_noise_an_empty_table_is_empty() -> None:
 
 def test_the_command_line_says_it_last_on_the_error_stream(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = ["--schema", folder / "schema.toml", "--epsilon", "1", "--seed", "5", "-o", folder / "s.parquet"]
-    assert _run("synopsis", folder / "comma.csv", *line) == 0
+    assert exit_code("synopsis", folder / "comma.csv", *line) == 0
     said = capsys.readouterr()
     assert said.err.strip().splitlines()[-1].startswith(f"Warning: the number of rows {SAID}")
-    assert _run("synopsis", folder / "comma.csv", *line, "--json") == 0
+    assert exit_code("synopsis", folder / "comma.csv", *line, "--json") == 0
     said = capsys.readouterr()
     assert SAID in json.loads(said.out)["warnings"][0]
     assert SAID in said.err
     assert SAID in report_facts(folder / "s.parquet")["warnings"][0]
-    assert _run("synopsis", folder / "good.csv", *line, "--json") == 0
+    assert exit_code("synopsis", folder / "good.csv", *line, "--json") == 0
     said = capsys.readouterr()
     assert json.loads(said.out)["warnings"] == []
     assert "Warning" not in said.err
@@ -132,7 +124,7 @@ def test_a_job_says_it_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     job = Job("synopsis", "comma.csv", DOMAIN, {"epsilon": 1, "seed": 5}, outputs, folder)
     assert SAID in job.run().figures["warnings"][0]
     job.to_toml(folder / "job.toml")
-    assert _run("run", folder / "job.toml") == 0
+    assert exit_code("run", folder / "job.toml") == 0
     assert SAID in capsys.readouterr().err
     assert SAID in (folder / "page.html").read_text()
 
@@ -141,7 +133,7 @@ def test_tables_and_reports_without_rows_are_named(folder: Path, capsys: pytest.
     """The number of rows is public where each row is randomised by itself."""
     noisy = folder / "noisy.csv"
     line = ["--schema", folder / "schema.toml", "--epsilon", "1", "--radius", "0.1", "-o", noisy, "--json"]
-    assert _run("perturb", folder / "empty.csv", *line) == 0
+    assert exit_code("perturb", folder / "empty.csv", *line) == 0
     said = capsys.readouterr()
     assert "no rows" in json.loads(said.out)["warnings"][0]
     assert "no rows" in said.err
@@ -149,12 +141,12 @@ def test_tables_and_reports_without_rows_are_named(folder: Path, capsys: pytest.
     (folder / "values.txt").write_text("a\nb\n")
     (folder / "words.csv").write_text("word\n")
     coded = ["--column", "word", "-m", "direct-response", "--domain", folder / "values.txt", "--epsilon", "1"]
-    assert _run("sketch", "encode", folder / "words.csv", *coded, "-o", folder / "r.bin", "--json") == 0
+    assert exit_code("sketch", "encode", folder / "words.csv", *coded, "-o", folder / "r.bin", "--json") == 0
     said = capsys.readouterr()
     assert "no reports" in json.loads(said.out)["warnings"][0]
     assert "no reports" in said.err
     for verb in (("aggregate", folder / "r.bin", "-o", folder / "c.bin"), ("estimate", folder / "c.bin")):
-        assert _run("sketch", *verb) == 0
+        assert exit_code("sketch", *verb) == 0
         assert "no reports" in capsys.readouterr().err
 
 
