@@ -146,18 +146,18 @@ def attacked(seeds: range, length: int) -> tuple[int, int, int]:
 
 
 def test_no_pair_of_releases_singles_anybody_out() -> None:
-    """Fifty here; a thousand in the long run."""
-    whole, refused, fine = attacked(range(50), 2)
-    assert whole > 45
-    assert refused > 5
-    assert fine > 30
+    """Twenty-five pairs here; a thousand in the long run."""
+    whole, refused, fine = attacked(range(25), 2)
+    assert whole > 21
+    assert refused > 2
+    assert fine > 15
 
 
 def test_no_chain_of_five_releases_singles_anybody_out() -> None:
-    whole, refused, fine = attacked(range(2000, 2015), 5)
-    assert whole >= 12
-    assert refused > 5
-    assert fine > 10
+    whole, refused, fine = attacked(range(2000, 2008), 5)
+    assert whole >= 6
+    assert refused > 2
+    assert fine > 5
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""A later release: what stays hides as well as what comes and goes, and the release record stays inside the organisation."""
+"""A later release: people who stay, come or go all hide; the release record stays inside the organisation."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_any_byte_of_a_table_or_of_its_promise_that_was_changed_is_noticed(
     path = copied(made, tmp_path, name)
     for file in (path, tmp_path / f"{name}.guarantee.json"):
         whole = file.read_bytes()
-        for place in flips(len(whole), 60):
+        for place in flips(len(whole), 24):
             changed = bytearray(whole)
             changed[place] ^= 1
             file.write_bytes(changed)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.cli.app import main
+from command_line import exit_code
 from discreet.jobs.work.audit import examine
 from discreet.synopses import refine
 
@@ -97,14 +97,6 @@ def _anonymous(kind: str, missing: str, folder: Path) -> list[Path]:
     return places
 
 
-def _exit_code(path: Path) -> int:
-    try:
-        main(["audit", str(path)])
-    except SystemExit as done:
-        return int(done.code or 0)
-    return 0
-
-
 @pytest.mark.parametrize("missing", ["drop", "own"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("make", [_synopses, _perturbed, _anonymous], ids=lambda f: f.__name__.strip("_"))
@@ -112,7 +104,7 @@ def test_what_the_library_wrote_passes(make: Any, kind: str, missing: str, tmp_p
     places = make(kind, missing, tmp_path)
     failed = {p.name: [c.detail for c in examine(p).checks if c.holds is False] for p in places}
     assert not {name: why for name, why in failed.items() if why}
-    assert {_exit_code(p) for p in places[:2]} == {0}
+    assert {exit_code("audit", p) for p in places[:2]} == {0}
 
 
 @pytest.mark.parametrize("output", ["interval", "center", "sample"])
@@ -142,7 +134,7 @@ def test_what_was_changed_is_refused(make: Any, tmp_path: Path) -> None:
         data = bytearray(place.read_bytes())
         data[len(data) // 2] ^= 1
         place.write_bytes(bytes(data))
-        assert _exit_code(place) == 1, place.name
+        assert exit_code("audit", place) == 1, place.name
 
 
 def test_reports_counts_and_promises_pass(tmp_path: Path) -> None:
@@ -152,7 +144,7 @@ def test_reports_counts_and_promises_pass(tmp_path: Path) -> None:
     (tmp_path / "counts.bin").write_bytes(mechanism.aggregate(reports).to_bytes())
     frame, domain = _tables("texts", "own", "attribute")
     (tmp_path / "promise.json").write_text(dc.GridSynopsis(domain=domain, rule=2).fit(frame).guarantee_.to_json())
-    assert {_exit_code(p) for p in tmp_path.iterdir()} == {0}
+    assert {exit_code("audit", p) for p in tmp_path.iterdir()} == {0}
 
 
 def test_boxes_outside_of_the_domain_do_not_pass_for_missing_values(tmp_path: Path) -> None:
@@ -164,4 +156,4 @@ def test_boxes_outside_of_the_domain_do_not_pass_for_missing_values(tmp_path: Pa
     corners: dict[str, Any] = {"lower": [[0, 0], [np.nan, 0]], "upper": [[1, 2], [np.nan, 1]]}
     wide = dc.Synopsis(domain, **corners, weights=[1, 2], variances=[1.0, 1.0], guarantee=promise)
     wide.save(tmp_path / "wide.parquet")
-    assert _exit_code(tmp_path / "wide.parquet") == 1
+    assert exit_code("audit", tmp_path / "wide.parquet") == 1

@@ -115,7 +115,8 @@ def test_a_quick_audit_refutes_no_claim(name: str) -> None:
     entry = LISTED[name]
     slow = not entry.batch or name.endswith("/bayes")
     pairs = 1 if slow or entry.law is not None else None
-    for found in entry.audit(confidence=CONFIDENCE, pairs=pairs, random_state=1):
+    trials = entry.trials // 2 if slow else None
+    for found in entry.audit(trials, CONFIDENCE, pairs=pairs, random_state=1):
         assert found.passed, str(found)
         assert found.claimed == entry.epsilon
     if entry.tight:
