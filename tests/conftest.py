@@ -25,6 +25,22 @@ FIRST = (
 )
 
 
+@pytest.fixture
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder that is the working folder while the test runs."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the terminal 80 columns; the console has read the environment when it was imported."""
+    from discreet.cli import common
+
+    monkeypatch.setattr(common.console, "_width", 80)
+    monkeypatch.setattr(common.console, "_height", 25)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the stories of the studio leave their pictures somewhere: those of the guide are made so."""
     parser.addoption("--studio-pictures", default="", help="the folder for pictures of the studio's screens")

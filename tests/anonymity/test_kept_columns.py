@@ -17,6 +17,7 @@ from command_line import run
 from discreet.core.guarantee import Guarantee
 from discreet.evaluation.audits.recount import recount
 from discreet.reporting.words import for_lawyers
+from small_tables import one_of, random_table, whole
 
 SCHEMA = """
 [columns.age]
@@ -37,17 +38,9 @@ role = "sensitive"
 
 @pytest.fixture
 def table() -> pa.Table:
-    rng = np.random.default_rng(5)
-    n = 300
-    return pa.table(
-        {
-            "age": rng.integers(0, 100, n),
-            "pay": rng.integers(0, 100, n),
-            "weight": rng.integers(0, 400, n),
-            "shift": rng.choice(["day", "night"], n),
-            "ill": rng.choice(["no", "yes"], n),
-        }
-    )
+    shift, ill = one_of(["day", "night"]), one_of(["no", "yes"])
+    columns = {"age": whole(0, 100), "pay": whole(0, 100), "weight": whole(0, 400), "shift": shift, "ill": ill}
+    return random_table(columns, 300, seed=5)
 
 
 def domain() -> dc.Domain:

@@ -14,6 +14,7 @@ import discreet as dc
 from discreet.anonymity import SampledGeneralization, sampling_epsilon
 from discreet.core.guarantee import Guarantee
 from discreet.errors import BudgetExceeded, DiscreetError
+from small_tables import one_of, random_table, whole
 
 JOBS = {"office": ["clerk", "manager"], "craft": ["smith", "cook"]}
 NAMES = ["clerk", "manager", "smith", "cook"]
@@ -21,8 +22,7 @@ DOMAIN = dc.Domain({"age": dc.Integer(0, 119), "job": NAMES})
 
 
 def people(n: int, seed: int = 0) -> pa.Table:
-    rng = np.random.default_rng(seed)
-    return pa.table({"age": rng.integers(0, 120, n), "job": rng.choice(NAMES, n)})
+    return random_table({"age": whole(0, 120), "job": one_of(NAMES)}, n, seed)
 
 
 def method(**given: Any) -> SampledGeneralization:

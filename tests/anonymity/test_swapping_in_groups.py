@@ -19,13 +19,13 @@ from discreet.anonymity.masking.noise_and_swapping import candidates, permuted
 from discreet.errors import SchemaError
 from discreet.evaluation.audits.recount import recount
 from discreet.reporting.words import for_experts, for_lawyers
+from small_tables import one_of, random_table, whole
 
 DOMAIN = dc.Domain({"x": (0, 100), "g": {"categories": ["a", "b", "c"], "missing": "own"}})
 
 
 def people(n: int, seed: int = 0) -> pa.Table:
-    rng = np.random.default_rng(seed)
-    return pa.table({"x": rng.integers(0, 101, n), "g": rng.choice(["a", "b", "c", None], n)})
+    return random_table({"x": whole(0, 101), "g": one_of(["a", "b", "c", None])}, n, seed)
 
 
 def test_every_order_inside_a_group_is_equally_likely() -> None:

@@ -11,15 +11,15 @@ import pytest
 import discreet as dc
 from command_line import output
 from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument, SchemaError
+from small_tables import write_table
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: Any) -> Path:
-    monkeypatch.chdir(tmp_path)
-    Path("people.csv").write_text("age,cost\n" + "35,100\n61,220\n" * 1000)
-    Path("schema.toml").write_text("[columns.age]\nbounds = [0, 120]\n[columns.cost]\nbounds = [0, 1000]\n")
+def folder(workdir: Path) -> Path:
+    schema = "[columns.age]\nbounds = [0, 120]\n[columns.cost]\nbounds = [0, 1000]\n"
+    write_table(workdir, "age,cost\n" + "35,100\n61,220\n" * 1000, schema)
     output("account", "create", "p.account", "--dataset", "patients 2026", "--epsilon", "3")
-    return tmp_path
+    return workdir
 
 
 def figures(*words: str, code: int = 0) -> Any:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from command_line import run
+from command_line import exit_code, run
 from discreet.jobs.work import audit as jobs
 
 
@@ -299,12 +299,7 @@ def test_bad_usage_is_told_apart_from_a_refusal(
     made: Path, arguments: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(made)
-    monkeypatch.setattr("sys.argv", ["discreet", "audit", *map(str, arguments)])
-    from discreet.cli.app import main
-
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert end.value.code == 2
+    assert exit_code("audit", *arguments) == 2
 
 
 def test_a_price_that_no_double_holds_is_not_called_too_small(tmp_path: Path) -> None:

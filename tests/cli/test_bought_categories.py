@@ -15,14 +15,13 @@ from discreet.errors import BudgetExceeded, DiscreetError, InvalidArgument, Sche
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: Any) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(workdir: Path) -> Path:
     lines = ["user;town;age"]
     lines += [f"u{i};{'Ash' if i % 2 else ' Elm '};30" for i in range(400)]  # every second one, each of 200 persons
     lines += ["u0;Secret;41"] * 300 + [f"?;Unknown;{i % 90}" for i in range(300)] + [f"u{i};?;20" for i in range(300)]
     raw = "\n".join(lines).encode() + b"\nu7;\xff\xfe;20\n"
     Path("visits.csv").write_bytes(raw)
-    return tmp_path
+    return workdir
 
 
 BUY = (

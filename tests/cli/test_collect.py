@@ -18,11 +18,10 @@ from postgres import binaries, server
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "colours.txt").write_text("red\ngreen\nblue\n")
-    (tmp_path / "words.txt").write_text("cat\ndog\nemu\n")
-    return tmp_path
+def folder(workdir: Path) -> Path:
+    (workdir / "colours.txt").write_text("red\ngreen\nblue\n")
+    (workdir / "words.txt").write_text("cat\ndog\nemu\n")
+    return workdir
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from command_line import output
 from discreet.core.guarantee import Guarantee
 from discreet.errors import BudgetExceeded, DataSourceError, InvalidArgument, SchemaError
 from discreet.jobs.kinds import KINDS
+from small_tables import write_table
 
 SCHEMA = """
 [columns.age]
@@ -29,12 +30,10 @@ PAID = (*DRAWN, "--account", "p.account")
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: Any) -> Path:
-    monkeypatch.chdir(tmp_path)
-    Path("people.csv").write_text("age,sex\n" + "".join(f"{i % 120},{'fm'[i % 2]}\n" for i in range(3000)))
-    Path("schema.toml").write_text(SCHEMA)
+def folder(workdir: Path) -> Path:
+    write_table(workdir, "age,sex\n" + "".join(f"{i % 120},{'fm'[i % 2]}\n" for i in range(3000)), SCHEMA)
     output("account", "create", "p.account", "--dataset", "survey", "--epsilon", "3", "--delta", "1e-5")
-    return tmp_path
+    return workdir
 
 
 def told(*words: str) -> Any:

@@ -12,13 +12,13 @@ import pytest
 
 import discreet as dc
 from command_line import run
+from small_tables import write_table
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     data = dc.datasets.mixture(4000, 2, 4, random_state=1)
-    pa_csv.write_csv(data.to_arrow(), tmp_path / "rows.csv")
-    (tmp_path / "schema.toml").write_text("[columns.x1]\nbounds = [0, 1]\n\n[columns.x2]\nbounds = [0, 1]\n")
+    write_table(tmp_path, data.to_arrow(), data.domain, "rows.csv")
     dc.GridSynopsis(1.0, data.domain, 16, random_state=1).fit(data.X).synopsis_.save(tmp_path / "s.parquet")
     return tmp_path
 

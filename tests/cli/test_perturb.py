@@ -15,6 +15,7 @@ from click.testing import Result
 
 import discreet as dc
 from command_line import run
+from small_tables import write_table
 
 N = 400
 
@@ -30,10 +31,8 @@ def folder(tmp_path: Path) -> Path:
             "note": ["secret"] * N,
         }
     )
-    csv.write_csv(table, tmp_path / "data.csv")
     domain = {"age": (0, 100), "cost": (0, 5000), "name": {"categories": ["person 0"], "role": "identifier"}}
-    dc.Domain(domain).to_toml(tmp_path / "schema.toml")
-    return tmp_path
+    return write_table(tmp_path, table, dc.Domain(domain), "data.csv")
 
 
 def perturb(folder: Path, *extra: object, output: str = "noisy.csv") -> Result:

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow.csv as pa_csv
 import pytest
 
 import discreet as dc
@@ -17,6 +16,7 @@ from discreet.errors import DiscreetError, FormatError, InvalidArgument
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds import KINDS as DECLARED
 from discreet.jobs.written import example as example_of
+from small_tables import write_table
 
 #: The outputs that an example asks for.
 WRITTEN = {
@@ -37,8 +37,7 @@ def example(kind: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    pa_csv.write_csv(dc.datasets.patients(n=2000).to_arrow(), tmp_path / "people.csv")
-    return tmp_path
+    return write_table(tmp_path, dc.datasets.patients(n=2000).to_arrow())
 
 
 def job_of(kind: str, folder: Path) -> Path:

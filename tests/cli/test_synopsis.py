@@ -5,30 +5,26 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from command_line import output
-from discreet.cli import app
+from command_line import exit_code, output
 from discreet.errors import DiscreetError
 from discreet.synopses import Synopsis
+from small_tables import write_table
 
 SCHEMA = "[columns.age]\nbounds = [0, 120]\n\n[columns.cost]\nbounds = [0, 100]\n"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    pa_csv.write_csv(dc.datasets.patients(n=3000).to_arrow(), tmp_path / "people.csv")
-    (tmp_path / "schema.toml").write_text(SCHEMA)
-    return tmp_path
+    return write_table(tmp_path, dc.datasets.patients(n=3000).to_arrow(), SCHEMA)
 
 
 def release(folder: Path, *options: object, name: str = "s.parquet") -> str:
@@ -182,12 +178,9 @@ def test_a_draft_of_a_parquet_file_looks_at_its_footer_only(tmp_path: Path) -> N
 # What goes wrong
 
 
-def fail(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], *args: object) -> str:
+def fail(capfd: pytest.CaptureFixture[str], *args: object) -> str:
     """Run the program as a user does; return the one paragraph it says."""
-    monkeypatch.setattr(sys, "argv", ["discreet", *map(str, args)])
-    with pytest.raises(SystemExit) as left:
-        app.main()
-    assert left.value.code == 2
+    assert exit_code(*args) == 2
     said = capfd.readouterr().err
     assert "Traceback" not in said
     return " ".join(said.split())
@@ -200,7 +193,7 @@ def test_mistakes_are_one_paragraph(
     out = ["-o", folder / "s.parquet"]
 
     def said(*args: object) -> str:
-        return fail(monkeypatch, capfd, *args)
+        return fail(capfd, *args)
 
     assert "epsilon must be a positive finite number" in said(*base, *out, "--epsilon", "-1")
     assert "method must be one of" in said(*base, *out, "--epsilon", 1, "--method", "magic")

@@ -12,6 +12,7 @@ import pytest
 import discreet as dc
 from command_line import output, run
 from discreet.reporting.pages import counted
+from small_tables import write_table
 
 SCHEMA = """
 [columns.age]
@@ -25,15 +26,12 @@ categories = ["no", "yes"]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(workdir: Path) -> Path:
     rng = np.random.default_rng(0)
     age = rng.integers(18, 90, 2000)
     frame = pd.DataFrame({"age": age, "town": rng.choice(list("nse"), 2000)})
     frame["ill"] = np.where(rng.random(2000) < age / 120, "yes", "no")
-    frame.to_csv("people.csv", index=False)
-    (tmp_path / "schema.toml").write_text(SCHEMA)
-    return tmp_path
+    return write_table(workdir, frame, SCHEMA)
 
 
 def test_rows_and_synopsis_are_written(folder):

@@ -12,6 +12,7 @@ from click.testing import Result
 
 import discreet as dc
 from command_line import run
+from small_tables import write_table
 
 QI = "age,town,job,hours"
 
@@ -19,9 +20,7 @@ QI = "age,town,job,hours"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     records = dc.datasets.people(1500, seed=3)
-    csv.write_csv(records.table, tmp_path / "people.csv")
-    records.domain.to_toml(tmp_path / "schema.toml")
-    return tmp_path
+    return write_table(tmp_path, records.table, records.domain)
 
 
 def anonymize(folder: Path, *extra: object, output: str = "safe.csv") -> Result:

@@ -17,10 +17,7 @@ from discreet.cli import common
 NAMES = [f"a_column_with_number_{i}" for i in range(15)]
 
 
-@pytest.fixture(autouse=True)
-def eighty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(common.console, "_width", 80)
-    monkeypatch.setattr(common.console, "_height", 25)
+pytestmark = pytest.mark.usefixtures("eighty_columns")
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from discreet.cli import main
+from small_tables import write_table
 
 SCHEMA = """
 [columns.age]
@@ -24,12 +25,9 @@ role = "sensitive"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(workdir: Path) -> Path:
     rows = ["30,10,no\n"] * 50 + ["80,20,yes\n", "80,20,no\n"] * 25 + [",10,no\n"] * 7
-    Path("people.csv").write_text("age,zip,ill\n" + "".join(rows))
-    Path("schema.toml").write_text(SCHEMA)
-    return tmp_path
+    return write_table(workdir, "age,zip,ill\n" + "".join(rows), SCHEMA)
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:

@@ -14,6 +14,7 @@ import pytest
 import discreet as dc
 from command_line import run
 from discreet.clustering import cluster_synopsis
+from small_tables import write_table
 
 DOMAIN = dc.Domain({"a": (0, 100), "b": (0, 100)})
 
@@ -81,12 +82,9 @@ def test_no_noise_is_no_doubt():
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "200")
-    pd.DataFrame(two_clusters(), columns=["a", "b"]).to_csv("t.csv", index=False)
-    (tmp_path / "schema.toml").write_text(DOMAIN.to_toml())
-    return tmp_path
+    return write_table(workdir, pd.DataFrame(two_clusters(), columns=["a", "b"]), DOMAIN, "t.csv")
 
 
 def test_terminal_json_and_page_say_it(folder):

@@ -23,8 +23,8 @@ def joined(a, b):
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(jit, "cache_folder", lambda: tmp_path / "cache")
-    return tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "discreet"
 
 
 def kernel(place: Path, sign: str, monkeypatch: pytest.MonkeyPatch) -> Any:

@@ -16,6 +16,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.errors import FormatError, InvalidArgument, InvalidType, SchemaError
 from discreet.jobs.job import Job
 from discreet.reporting.words import for_lawyers
+from small_tables import write_table
 
 COLUMNS: dict[str, Any] = {
     "user": {"bounds": (0, 1000), "role": "person"},
@@ -212,9 +213,7 @@ def test_a_trajectory_leaves_persons_out_and_asks_whose_rows_they_are() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    _table().to_csv(tmp_path / "rows.csv", index=False)
-    (tmp_path / "schema.toml").write_text(SCHEMA)
-    return tmp_path
+    return write_table(tmp_path, _table(), SCHEMA, "rows.csv")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "none").mkdir()
     monkeypatch.setenv("DISCREET_DATA", str(tmp_path / "none"))
     monkeypatch.delenv("DISCREET_OFFLINE")
-    monkeypatch.setattr(fetching, "cache_folder", lambda: tmp_path / "cache" / "discreet")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "discreet" / "data"
 
 

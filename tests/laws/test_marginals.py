@@ -42,6 +42,13 @@ def no_climb(monkeypatch):
     monkeypatch.setattr(release, "FEWEST", 4)
 
 
+@pytest.fixture
+def one_choice(monkeypatch, no_climb):
+    """Choose pairs of columns once: every choice multiplies the outcomes to enumerate."""
+    monkeypatch.setattr(release, "ROUNDS", (Fraction(1),))
+    monkeypatch.setattr(release, "SWEEPS", ((1, 1.0, 1.0),))
+
+
 def fit_pure(X: Any) -> str:
     rows = np.column_stack([X[:, 0], np.full(len(X), 7.0)])
     return dc.MarginalSynopsis(2, DOMAIN, random_state=0).fit(rows).synopsis_.digest
@@ -52,17 +59,12 @@ SCORES = {2}
 
 
 @pytest.mark.parametrize("rows", [[], pytest.param([0, 1], marks=pytest.mark.slow)], ids=["empty", "two rows"])
-def test_the_whole_pipeline_by_enumeration(monkeypatch, no_climb, rows):
+def test_the_whole_pipeline_by_enumeration(monkeypatch, one_choice, rows):
     """Columns, scores, choice, counts: the worst loss of any outcome is ε, and it is reached."""
-    monkeypatch.setattr(release, "ROUNDS", (Fraction(1),))
-    monkeypatch.setattr(release, "SWEEPS", ((1, 1.0, 1.0),))
     assert worst_loss(fit_pure, rows, 0, monkeypatch, either=SCORES) == pytest.approx(2.0, abs=1e-9)
 
 
-def test_scores_without_noise_are_caught(monkeypatch, no_climb):
-    monkeypatch.setattr(release, "ROUNDS", (Fraction(1),))
-    monkeypatch.setattr(release, "SWEEPS", ((1, 1.0, 1.0),))
-
+def test_scores_without_noise_are_caught(monkeypatch, one_choice):
     def bare(self: Gate, label: str, scores: Any, price: Any, moves: Any) -> Noisy:
         """Charge and state the noise of scores, and draw none."""
         line = self.hold(label, price, "sequential")
@@ -87,9 +89,7 @@ def fit_facts(X: Any) -> str:
 
 
 @pytest.fixture
-def one_round(monkeypatch, no_climb):
-    monkeypatch.setattr(release, "ROUNDS", (Fraction(1),))
-    monkeypatch.setattr(release, "SWEEPS", ((1, 1.0, 1.0),))
+def one_round(monkeypatch, one_choice):
     # What is known to be empty is set to zero behind the noise, which is post-processing. Here it is left as drawn, so
     # that there is one way to every outcome.
     monkeypatch.setattr(release, "no_rows", lambda marginal, _: np.zeros(marginal.n_cells, bool))

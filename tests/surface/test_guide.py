@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import run
-from discreet.cli import common
 
 DOCS = Path(__file__).parents[2] / "docs"
 TUTORIALS = sorted(p.relative_to(DOCS).as_posix() for p in (DOCS / "tutorials").glob("*.md"))
@@ -34,12 +33,11 @@ def _told(text: str) -> str:
     return " ".join(re.sub(r"-?\d+(?:[.,]\d+)*", "#", text).split())
 
 
+@pytest.mark.usefixtures("eighty_columns")
 @pytest.mark.parametrize("page", TUTORIALS)
 def test_a_journey_goes_as_its_page_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command and every block of a tutorial runs, in order, in an empty folder; what it shows is what is told."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(common.console, "_width", 80)
-    monkeypatch.setattr(common.console, "_height", 25)
     space: dict[str, object] = {"__name__": "tutorial"}
     blocks = _BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
     assert {kind for kind, _ in blocks} >= {"sh", "text", "python"} - ({"python"} if page in _NO_PYTHON else set())
