@@ -1,6 +1,6 @@
 """``python -m discreet`` is the command ``discreet``."""
 
-from discreet.cli.app import main
+from discreet.cli import main
 
 if __name__ == "__main__":
     main()

@@ -14,13 +14,11 @@ from sklearn.cluster import KMeans
 
 from discreet import datasets
 from discreet.clustering import PrivateKMeans
-from discreet.core.arrays import FloatArray
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import write_whole
-from discreet.engines.writer import write_table
+from discreet.core import FloatArray, Guarantee, write_whole
+from discreet.engines import write_table
 from discreet.errors import DataSourceError
 from discreet.evaluation import nicv
-from discreet.reporting.pages.demo import page
+from discreet.reporting.pages import demo_page
 from discreet.synopses import Synopsis
 
 CLUSTERS = 15
@@ -95,7 +93,7 @@ def run(folder: str | Path = "discreet-demo", *, epsilon: float = 1.0, seed: int
     figures = [nicv(table.X, centers) for centers in (model.cluster_centers_, plain)]
     folder.mkdir(parents=True, exist_ok=True)
     files = write(folder, model.synopsis_, model.cluster_centers_)
-    shown = page(model.synopsis_, model.cluster_centers_, plain, table, figures[0] / figures[1])
+    shown = demo_page(model.synopsis_, model.cluster_centers_, plain, table, figures[0] / figures[1])
     write_whole(folder / "picture.html", shown)
     files["picture.html"] = "data, release and centres side by side: open it in a browser"
     return DemoResult(

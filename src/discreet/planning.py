@@ -20,23 +20,17 @@ from typing import Any
 import pyarrow as pa
 
 from discreet import local
-from discreet.clustering.central import auto, lift
-from discreet.clustering.central.private_kmeans import planned
-from discreet.core import checks
-from discreet.core.budget.prices import Epsilon, Price
-from discreet.core.budget.zcdp import epsilon_to_zcdp
-from discreet.core.domain import Domain
-from discreet.core.figures import SURE_DELTA
-from discreet.core.frames import Frames
+from discreet.clustering.central import auto, lift, planned
+from discreet.core import SURE_DELTA, Domain, Frames, checks
+from discreet.core.budget import Epsilon, Price, epsilon_to_zcdp
 from discreet.errors import InvalidArgument
-from discreet.metric.points.law import IsotropicLaw
+from discreet.metric.points import IsotropicLaw
 from discreet.noise import DiscreteLaplace
+from discreet.synopses import AUTO_ROWS, count_variance
 from discreet.synopses.grid import rules
-from discreet.synopses.marginals.release import PURE_SCORES, PURE_SINGLE, SCORES, SINGLE
-from discreet.synopses.opening import AUTO_ROWS
-from discreet.synopses.publishing import count_variance
-from discreet.synopses.tree.budgets import LevelBudgets as Division
-from discreet.synopses.tree.settings import TreeSettings
+from discreet.synopses.marginals import PURE_SCORES, PURE_SINGLE, SCORES, SINGLE
+from discreet.synopses.tree import LevelBudgets as Division
+from discreet.synopses.tree import TreeSettings
 
 __all__ = ["Expectation", "Outlook", "RowBound", "outlook"]
 

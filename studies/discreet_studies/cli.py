@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import discreet_studies
-from discreet.cli.common import Json, console, epilog, show_table, working
+from discreet.cli import Json, console, epilog, show_table, working
 
 study = typer.Typer(
     name="study", help="Run published experiments again and set the figures side by side.", no_args_is_help=True
@@ -85,7 +85,7 @@ def show(
 ) -> None:
     """Show the report: of your own run if the folder holds one, else of the results that came with the package."""
     with working("Reading the results ..."):
-        from discreet.core.output import write_whole
+        from discreet.core import write_whole
         from discreet_studies.harness.report import html, page
         from discreet_studies.harness.runner import read_results
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.guarantee import zcdp_to_epsilon
+from discreet.core import zcdp_to_epsilon
 from discreet.evaluation import audit, bit_pattern_audit
 from studies.measures._measure import RESULTS, save, show
 

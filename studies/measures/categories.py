@@ -28,7 +28,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from discreet.datasets.loaders import read_file
+from discreet.datasets import read_file
 from discreet.mechanisms import private_categories
 from studies.measures._measure import RESULTS, save, show
 

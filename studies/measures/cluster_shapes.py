@@ -28,9 +28,9 @@ from discreet.clustering import (
     SpectralClusters,
     WardClusters,
     cluster_synopsis,
+    nearest,
 )
-from discreet.clustering.kmeans import nearest
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray
 from discreet.evaluation import Spread, clustering_agreement
 from discreet.synopses import Synopsis
 from studies.measures import _measure

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import discreet as dc
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 from discreet.synopses import Synopsis
 from studies.measures._measure import save, show
 

@@ -23,7 +23,7 @@ import datasketches
 import numpy as np
 
 from discreet.local import DistinctOverlap, DistinctSketch, FlippedBitmap
-from discreet.local.distinct.likelihood import PatternLaw
+from discreet.local.distinct import PatternLaw
 from discreet_studies.harness.chart import Chart, Line, Mark, Panel
 from studies.measures._measure import RESULTS, save, show
 

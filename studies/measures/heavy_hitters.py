@@ -22,9 +22,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from discreet import datasets
-from discreet.local.strings.alphabet import LETTERS
-from discreet.local.strings.prefix import PrefixExtension
-from discreet.local.strings.puzzle import FragmentPuzzle
+from discreet.local.strings import LETTERS, FragmentPuzzle, PrefixExtension
 from discreet_studies.harness.chart import Chart, Line, Mark, Panel
 from studies.measures._measure import RESULTS, save, show
 

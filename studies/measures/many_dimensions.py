@@ -34,7 +34,7 @@ from scipy import stats
 from sklearn.cluster import KMeans
 
 import discreet as dc
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 from discreet.evaluation import centroid_index
 from studies.measures._measure import RESULTS, save, show
 

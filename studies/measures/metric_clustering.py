@@ -21,8 +21,7 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
 import discreet as dc
-from discreet.clustering import DenoisingKMeans, weighted_kmeans
-from discreet.clustering.kmeans import nearest
+from discreet.clustering import DenoisingKMeans, nearest, weighted_kmeans
 from discreet.clustering.noisy import deconvolution
 from discreet.evaluation import Spread, nicv
 from studies.measures import _measure

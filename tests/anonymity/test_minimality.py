@@ -14,7 +14,7 @@ import pytest
 import discreet as dc
 from command_line import run
 from discreet.errors import InvalidArgument
-from discreet.evaluation.table_attacks.minimality import minimality_attack
+from discreet_studies.measured.minimality import minimality_attack
 
 QUASI = {"bounds": [0, 8], "role": "quasi-identifier"}
 SECRET = {"categories": ["a", "b"], "role": "sensitive"}

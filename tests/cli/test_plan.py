@@ -16,7 +16,7 @@ from discreet.cli import app
 from discreet.cli.plan import sparkline
 from discreet.core.budget.zcdp import zcdp_to_epsilon
 from discreet.planning import CURVE, outlook
-from discreet.reporting.pages.plan import page
+from discreet.reporting.pages.plan import plan_page
 
 # The forecasts, against the methods
 
@@ -148,7 +148,7 @@ def test_the_verb_tells_prints_json_and_writes_a_page(tmp_path: Path, capsys: py
     assert found["rows"] == json.loads(json.dumps(same.to_dict()))["rows"]
     assert found["file"] == str(tmp_path / "plan.html")
     text = (tmp_path / "plan.html").read_text()
-    assert text == page(same)
+    assert text == plan_page(same)
     assert "<script" not in text
     assert "src=" not in text
     assert text.count("<svg") == 7

@@ -36,7 +36,7 @@ def pages(tmp_path_factory):
     made.append(folder / "compared.html")
     demo.run(folder / "demo")
     made.append(folder / "demo" / "picture.html")
-    (folder / "plan.html").write_text(plan.page(outlook(5000, 3, target_error=0.01)))
+    (folder / "plan.html").write_text(plan.plan_page(outlook(5000, 3, target_error=0.01)))
     found = dc.evaluation.audited_mechanism("noise.discrete_laplace").audit(4000, 0.99, random_state=1)
     facts = {"mechanism": "m", "claimed": 1.0, "passed": True, "results": [("pair", r) for r in found]}
     (folder / "audit.html").write_text(mechanism_page(facts))

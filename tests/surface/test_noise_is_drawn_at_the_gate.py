@@ -36,11 +36,18 @@ def used(tree: ast.AST) -> set[str]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("discreet.noise")
         for alias in node.names
     }
+    rooms = {name for name, real in imported.items() if real not in SAMPLERS} | {"noise"}
+    rooms |= {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "discreet"
+        for alias in node.names
+        if alias.name == "noise"
+    }
     found = {name for name in imported.values() if name in SAMPLERS}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in SAMPLERS and isinstance(node.value, ast.Name):
-            room = imported.get(node.value.id, node.value.id)
-            found |= {node.attr} if room in ("noise", "isotropic", "laplace", "gaussian") else set()
+        if isinstance(node, ast.Attribute) and node.attr in SAMPLERS:
+            found |= {node.attr} if rooms & set(ast.unparse(node.value).split(".")) else set()
     return found
 
 
@@ -66,6 +73,13 @@ def test_no_other_room_draws_noise() -> None:
     assert set(EXCUSED) <= set(guilty), "an excuse that is not needed any more"
 
 
+def test_no_other_door_offers_a_sampler() -> None:
+    offered = r"^from (?:discreet)?\.*noise[\w.]* import (\w+) as"
+    for stub in HOME.rglob("__init__.pyi"):
+        if stub.relative_to(HOME).parts[0] != "noise":
+            assert SAMPLERS.isdisjoint(re.findall(offered, stub.read_text(), re.MULTILINE)), stub
+
+
 def test_no_method_charges_a_ledger_by_hand() -> None:
     allowed = ("mechanisms/", "accounts/", "core/ledger.py", "local/", "metric/")
     assert [name for name, tree in files(["spend", "charge"]) if spends(tree) and not name.startswith(allowed)] == []
@@ -77,5 +91,12 @@ def test_the_search_sees_what_it_should() -> None:
         "discrete_laplace",
         "isotropic_laplace",
     }
-    assert used(ast.parse("from discreet.noise.choice.many import joint_cuts as j")) == {"joint_cuts"}
+    for planted, sampler in (
+        ("from discreet.noise.choice.many import joint_cuts as j", "joint_cuts"),
+        ("from discreet.noise.choice import joint_cuts as j", "joint_cuts"),
+        ("from discreet.noise import integer\ninteger.laplace.discrete_laplace(1)", "discrete_laplace"),
+        ("from discreet import noise as n\nn.geometric(1)", "geometric"),
+        ("import discreet as dc\ndc.noise.bernoulli(1)", "bernoulli"),
+    ):
+        assert used(ast.parse(planted)) == {sampler}
     assert spends(ast.parse("ledger.spend('a', 1)"))

@@ -10,14 +10,6 @@
 2.5
 """
 
-from discreet.accounts.account import Account, Reservation
-from discreet.accounts.book import Entry
-from discreet.accounts.charging import check_ledger, reserve
-from discreet.accounts.composition import compose
-from discreet.accounts.laws import Price
+from discreet.core import door
 
-__all__ = ["Account", "Entry", "Price", "Reservation", "check_ledger", "compose", "reserve"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = door(__name__, __file__)

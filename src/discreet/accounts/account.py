@@ -17,12 +17,8 @@ from discreet.accounts.book import FORMAT, VERSION, Entry, Totals
 from discreet.accounts.chain import Chain, Disk
 from discreet.accounts.facts import heads_of, step_facts, steps_of, unit_facts, unit_of, unit_text
 from discreet.accounts.standing import Standing
-from discreet.core import checks
-from discreet.core.budget.zcdp import zcdp_to_epsilon
-from discreet.core.checks import Exact
-from discreet.core.figures import SURE_DELTA
-from discreet.core.guarantee import Guarantee, Line
-from discreet.core.ledger import KINDS, Kind
+from discreet.core import KINDS, SURE_DELTA, Exact, Guarantee, Kind, Line, checks
+from discreet.core.budget import zcdp_to_epsilon
 from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
 
 

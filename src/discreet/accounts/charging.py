@@ -5,8 +5,8 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.accounts.account import Account, Reservation
-from discreet.core.budget.zcdp import zcdp_to_epsilon
-from discreet.core.ledger import Entry, Ledger
+from discreet.core import Entry, Ledger
+from discreet.core.budget import zcdp_to_epsilon
 from discreet.errors import InvalidType
 
 

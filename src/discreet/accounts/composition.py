@@ -25,9 +25,8 @@ import numpy as np
 from scipy import fft, optimize
 
 from discreet.accounts.laws import IN_RHO, LARGEST_SIGMA, Loss, Price, loss_law
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.budget.zcdp import zcdp_to_epsilon
+from discreet.core import FloatArray, checks
+from discreet.core.budget import zcdp_to_epsilon
 from discreet.errors import InvalidArgument, InvalidType
 
 Neighbours = Literal["add or remove", "replace"]

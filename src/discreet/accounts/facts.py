@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.accounts.book import Entry
 from discreet.accounts.laws import IN_RHO, Price
-from discreet.core.guarantee import Guarantee, Line
+from discreet.core import Guarantee, Line
 from discreet.errors import InvalidType
 
 

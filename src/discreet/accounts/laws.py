@@ -34,8 +34,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, checks
 from discreet.errors import FormatError, InvalidArgument
 from discreet.noise import DiscreteGaussian
 

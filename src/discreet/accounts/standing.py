@@ -9,9 +9,8 @@ from discreet.accounts.chain import Chain
 from discreet.accounts.composition import Neighbours, compose
 from discreet.accounts.facts import prices_of, unit_text
 from discreet.accounts.laws import Price
-from discreet.core import html
-from discreet.core.budget.zcdp import zcdp_to_epsilon
-from discreet.core.checks import Budget
+from discreet.core import Budget, html
+from discreet.core.budget import zcdp_to_epsilon
 from discreet.errors import DiscreetError
 
 #: The δ at which an account without one says what its releases cost together.

@@ -1,16 +1,5 @@
 """The command line: one file per verb. Each builds a job and shows what came of it."""
 
-from collections.abc import Sequence
+from discreet.core import door
 
-__all__ = ["main"]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-def main(args: Sequence[str] | None = None) -> None:
-    """Run the command line; the entry point of ``discreet``."""
-    from discreet.cli.app import main as run
-
-    run(args)
+__getattr__, __dir__, __all__ = door(__name__, __file__)

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from discreet.cli.common import Json, console, epilog
-from discreet.core.figures import SURE_DELTA, counted
+from discreet.core import SURE_DELTA, counted
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 
 account = typer.Typer(
@@ -72,8 +72,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what was released, when, by whom and at what price, and what is left."""
-    from discreet.accounts import Account
-    from discreet.accounts.composition import CONDITION, in_words
+    from discreet.accounts import CONDITION, Account, in_words
 
     found = Account(file)
     share = found.stated_delta if delta is None else delta
@@ -129,8 +128,8 @@ def add(
 ) -> None:
     """Book an artifact that was released before the account existed."""
     from discreet.accounts import Account
-    from discreet.core.guarantee import Guarantee
-    from discreet.reporting.artifacts import kind_of
+    from discreet.core import Guarantee
+    from discreet.reporting import kind_of
     from discreet.synopses import Synopsis
 
     if not artifact.is_file():

@@ -26,11 +26,10 @@ from discreet.cli.schema import register as register_schema
 from discreet.cli.studio import register as register_studio
 from discreet.cli.study import study
 from discreet.cli.verbs import add
-from discreet.core.output import unfit
+from discreet.core import unfit
 from discreet.errors import DiscreetError, DiscreetWarning, InvalidArgument
-from discreet.jobs.declare import Kind, check, spoken
+from discreet.jobs import EPSILON, SEED, SHELL, Kind, check, spoken
 from discreet.jobs.kinds import KINDS
-from discreet.jobs.options import EPSILON, SEED, SHELL
 
 app = typer.Typer(
     name="discreet",
@@ -110,7 +109,7 @@ def demo(
 
 def _tell(result: Any) -> None:
     """Say in plain words what happened."""
-    from discreet.jobs.work.synopsis import ledger_rows
+    from discreet.jobs.work import ledger_rows
 
     console.print(
         f"\n[bold]The table.[/] {result.rows:,} invented patients, two columns (age, yearly cost), "

@@ -20,7 +20,7 @@ def show(result: Any) -> None:
 
 def listed(as_json: bool) -> None:
     """Show all mechanisms with their claims."""
-    from discreet.jobs.work.audit import names
+    from discreet.jobs.work import names
 
     rows = names()
     if as_json:

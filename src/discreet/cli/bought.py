@@ -6,9 +6,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.core.figures import SURE_DELTA
+from discreet.core import SURE_DELTA
 from discreet.errors import InvalidArgument, SchemaError
-from discreet.jobs.options import SURE
+from discreet.jobs import SURE
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ def buy(
 ) -> tuple[dict[str, list[str]], Any]:
     """Buy the categories of each column; return them, and the dialect with what they cost written into it."""
     from discreet.core import checks
-    from discreet.engines.first_line import MISSING
-    from discreet.engines.passes.texts import texts
-    from discreet.engines.tables.same import person_key
+    from discreet.engines import MISSING
+    from discreet.engines.passes import texts
+    from discreet.engines.tables import person_key
     from discreet.mechanisms import private_categories
 
     for column in purchase.columns:

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from discreet.cli.common import Json, console, epilog, show_files, show_table, warn
-from discreet.core.schema.address import without_password
+from discreet.core.schema import without_password
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 
 collect = typer.Typer(
@@ -135,8 +135,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Watch a collector at work: a page plays 10,000 devices in your browser, and draws what is learnt from them."""
-    from discreet.collector import Settings, open_store, serve
-    from discreet.collector.simulation import simulated_task
+    from discreet.collector import Settings, open_store, serve, simulated_task
 
     asked = simulated_task(epsilon)
     store = open_store(data)
@@ -244,10 +243,8 @@ def _task(*, name: str, epsilon: Any, **given: Any) -> Any:
     """Make a task from options; times by default from today on."""
     from datetime import UTC, datetime, timedelta
 
-    from discreet.jobs.declare import spoken
-    from discreet.jobs.job import Job
-    from discreet.jobs.options import SHELL
-    from discreet.jobs.work.sketch import build, read_lines
+    from discreet.jobs import SHELL, Job, spoken
+    from discreet.jobs.work import build, read_lines
     from discreet.local import PublicFile, Task
 
     for option, value, fix in (("name", name, '"favourite colour"'), ("epsilon", epsilon, "1")):
@@ -360,8 +357,8 @@ def estimate(
 ) -> None:
     """Estimate how many devices hold each value, with intervals. This costs no privacy; the collector may run on."""
     from discreet.collector import read
-    from discreet.collector.stores.segments import count
-    from discreet.jobs.work.sketch import read_lines
+    from discreet.collector.stores import count
+    from discreet.jobs.work import read_lines
 
     kept = _store(data, store)
     found = _found(kept, digest, data, store)
@@ -415,8 +412,8 @@ def client(
     The collector does not serve it: an application brings its own client, because to a device the collector is the
     adversary.
     """
-    from discreet.collector.starter import starter
-    from discreet.core.output import write_whole
+    from discreet.collector import starter
+    from discreet.core import write_whole
 
     kept = _store(data, store)
     asked = _found(kept, digest, data, store).task
@@ -454,7 +451,7 @@ def backup(
     collected.sqlite-shm beside it.
     A store in PostgreSQL is copied with pg_dump.
     """
-    from discreet.core.output import check_place
+    from discreet.core import check_place
 
     check_place(target)
     kept = _store(data, None)

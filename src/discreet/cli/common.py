@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 
-from discreet.core.output import open_number
+from discreet.core import open_number
 
 console = Console()
 #: The flag that every verb has.
@@ -108,7 +108,7 @@ def show_promise(guarantee: Any) -> None:
 
     kept = guarantee.parameters.get("kept")
     if kept:
-        from discreet.core.guarantee import kept_text
+        from discreet.core import kept_text
 
         console.print(f"[bold yellow]What it costs.[/] {escape(kept_text(kept))}")
     colour = "red" if guarantee.seeded else "yellow" if kept else "green"

@@ -42,7 +42,7 @@ def invent(
 
     The word "invent" may be left out.
     """
-    from discreet.core.output import check_place, write_whole
+    from discreet.core import check_place, write_whole
     from discreet.datasets import practice
 
     try:

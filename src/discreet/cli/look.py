@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from discreet.core.schema.address import is_address
+from discreet.core.schema import is_address
 from discreet.errors import DataSourceError
-from discreet.jobs.options import Option
+from discreet.jobs import Option
 
 
 def look(given: Sequence[tuple[Option, Any]], start: Path = Path()) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from rich.markup import escape
 
 from discreet.cli.common import console, show_files
-from discreet.core.figures import counted
+from discreet.core import counted
 
 _STEPS = "▁▂▃▄▅▆▇█"
 
@@ -17,7 +17,7 @@ def show(result: Any) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from discreet.reporting.pages.plan import UNITS, needed, percent
+    from discreet.reporting.pages import UNITS, needed, percent
 
     found, given = result.artifact, result.job.parameters
     target_error = given.get("target_error")

@@ -11,13 +11,12 @@ from rich.markup import escape
 from discreet.cli import look
 from discreet.cli.common import console, epilog, warn, working
 from discreet.cli.verbs import completion
-from discreet.core.figures import counted
-from discreet.core.output import unfit
-from discreet.core.schema.address import is_address
+from discreet.core import counted, unfit
+from discreet.core.schema import is_address
 from discreet.errors import InvalidArgument
+from discreet.jobs import example as written
+from discreet.jobs import json_schema
 from discreet.jobs.kinds import KINDS
-from discreet.jobs.written import example as written
-from discreet.jobs.written import json_schema
 
 _KINDS = {"metavar": "KIND", "autocompletion": completion(tuple(KINDS))}
 
@@ -51,7 +50,7 @@ def register(app: typer.Typer, shown: Mapping[str, Any]) -> None:
             raise InvalidArgument("JOB", str(job), why, "discreet run job.toml")
         look.look_into(job.expanduser(), data=not check)
         with working("Checking the job ..." if check else "Doing the job ...", as_json=as_json):
-            from discreet.jobs.job import Job
+            from discreet.jobs import Job
 
             chosen = Job.from_toml(str(job))
             if check:

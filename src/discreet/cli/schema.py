@@ -13,9 +13,9 @@ from discreet.cli import look
 from discreet.cli.bought import Purchase
 from discreet.cli.bought import buy as buy_categories
 from discreet.cli.common import console, epilog
-from discreet.core.figures import counted
+from discreet.core import counted
 from discreet.errors import DataSourceError
-from discreet.jobs.options import TABLE
+from discreet.jobs import TABLE
 
 #: From so many columns on boxes are too coarse, and a model of marginals says more.
 _MANY = 5
@@ -74,7 +74,7 @@ def schema(
         return
     if len(data) > 1:
         raise DataSourceError(f"data: one table at a time, got {len(data)}; try discreet schema {data[0]}")
-    from discreet.core.schema.codebook import read_codebook
+    from discreet.core.schema import read_codebook
 
     book = {} if codebook is None else read_codebook(codebook)
     _draft(data[0], header, rows, sheet, skip, output, as_json, book, declare or [], known, purchase)
@@ -95,14 +95,18 @@ def _draft(
 ) -> None:
     look.look([(TABLE, data)])
     from discreet import engines
-    from discreet.core.output import check_place, write_whole
-    from discreet.core.schema.address import is_address, table_place
-    from discreet.core.schema.catalogue import known_kind
-    from discreet.core.schema.codebook import merged, read_declarations
-    from discreet.core.schema.draft import draft_schema
-    from discreet.core.schema.file import undeclared
+    from discreet.core import check_place, write_whole
+    from discreet.core.schema import (
+        draft_schema,
+        is_address,
+        known_kind,
+        merged,
+        read_declarations,
+        table_place,
+        undeclared,
+    )
     from discreet.engines import first_line
-    from discreet.engines.tables.part import is_typed
+    from discreet.engines.tables import is_typed
 
     found = first_line.proposed(data, header=header, sheet=sheet, skip=skip)
     if book:
@@ -183,9 +187,8 @@ def _by_codebook(data: str, found: Any, book: dict[str, Any], header: bool | Non
     Files of this format have no header, but are passed on with one; a record does not consist of the codebook's names.
     """
     from discreet import engines
-    from discreet.core.schema.address import is_address, table_place
-    from discreet.core.schema.codebook import of_header
-    from discreet.engines.first_line import text_file
+    from discreet.core.schema import is_address, of_header, table_place
+    from discreet.engines import text_file
 
     place = table_place(data, Path()) if is_address(data) else data
     names = () if header is False else engines.open(place, dialect=found.dialect).names
@@ -205,8 +208,8 @@ def _by_codebook(data: str, found: Any, book: dict[str, Any], header: bool | Non
 def _check(schema_file: str, data: str | None, rows: int, as_json: bool) -> None:
     """Say what a schema file still lacks, and whether it fits a table; by a look at its rows also how well."""
     from discreet import engines
-    from discreet.core.domain import Domain
-    from discreet.engines.first_line import Doubts, examine
+    from discreet.core import Domain
+    from discreet.engines import Doubts, examine
 
     domain = Domain.from_toml(Path(schema_file))
     fits = domain

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from discreet.cli.common import console, show_files, show_promise, show_table
-from discreet.core.figures import counted
+from discreet.core import counted
 
 sketch = typer.Typer(
     name="sketch",
@@ -19,7 +19,7 @@ sketch = typer.Typer(
 
 def show(result: Any) -> None:
     """Show what was randomised."""
-    from discreet.jobs.work.sketch import spelling
+    from discreet.jobs.work import spelling
 
     figures, made = result.figures, result.more
     show_promise(result.guarantee)

@@ -37,9 +37,7 @@ def studio(
     """Open a page on this computer that leads from a table to a release with evidence."""
     import webbrowser
 
-    from discreet.studio.jobs import opened
-    from discreet.studio.serve import checked_host, serve
-    from discreet.studio.workspace import Workspace, default_home
+    from discreet.studio import Workspace, checked_host, default_home, opened, serve
 
     chosen = checked_host(host or [])
     if not ip_address(chosen).is_loopback:

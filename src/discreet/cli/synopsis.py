@@ -5,13 +5,13 @@ from typing import Any
 from rich.markup import escape
 
 from discreet.cli.common import console, show_account, show_files, show_promise, show_table, warn_if_seeded
-from discreet.core.figures import counted
+from discreet.core import counted
 
 
 def show(result: Any) -> None:
     """Show a synopsis."""
-    from discreet.core.unit import Person
-    from discreet.jobs.work.synopsis import ledger_rows, summary
+    from discreet.core import Person
+    from discreet.jobs.work import ledger_rows, summary
 
     made = result.artifact
     show_ledger(made.guarantee, ledger_rows(made.guarantee))
@@ -39,7 +39,7 @@ def show(result: Any) -> None:
 
 def show_rows(result: Any) -> None:
     """Show invented rows, and what the model behind them knows."""
-    from discreet.synopses.artifact.empty import rows_text
+    from discreet.synopses.artifact import rows_text
 
     made, told = result.artifact, result.figures
     show_promise(made.guarantee)
@@ -61,7 +61,7 @@ def show_rows(result: Any) -> None:
 
 def show_clusters(result: Any) -> None:
     """Show the centres."""
-    from discreet.jobs.work.synopsis import unlisted_rows, weighed
+    from discreet.jobs.work import unlisted_rows, weighed
 
     made, (found, table) = result.artifact, result.more
     if result.job.schema is not None:  # a release of its own: the centres alone would not say what it promises

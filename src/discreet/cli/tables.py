@@ -5,7 +5,7 @@ from typing import Any
 from rich.markup import escape
 
 from discreet.cli.common import console, measures, preview, show_account, show_files, show_promise, warn_if_seeded
-from discreet.core.figures import counted
+from discreet.core import counted
 
 
 def show_anonymous(result: Any) -> None:
@@ -53,8 +53,8 @@ def show_anonymous(result: Any) -> None:
 
 def show_perturbed(result: Any) -> None:
     """Show the promise, what it means, and the first rows of a perturbed table."""
-    from discreet.jobs.work.perturb import distances
-    from discreet.metric.perturber import MISSING_VALUES
+    from discreet.jobs.work import distances
+    from discreet.metric import MISSING_VALUES
 
     noisy = result.artifact
     show_promise(result.guarantee)
@@ -102,7 +102,7 @@ def show_report(result: Any) -> None:
     """Show what the page says first, and where it is."""
     facts = result.figures
     if result.failed:
-        from discreet.reporting.pages.report import contradictions
+        from discreet.reporting.pages import contradictions
 
         for text in contradictions(facts):
             console.print(f"[bold red]{escape(text)}[/]", highlight=False)
@@ -113,7 +113,7 @@ def show_report(result: Any) -> None:
     console.print(f"[bold]The page.[/] [cyan]{page}[/] (self-contained; open it in any browser)")
     if "against" in result.job.parameters:
         if found := facts["comparison"].get("together"):
-            from discreet.evaluation.comparison.compare import comparison_rows
+            from discreet.evaluation.comparison import comparison_rows
 
             measures("The release and the raw table", comparison_rows(found))
         console.print("[bold red]It compares with the raw table: keep it inside.[/]")

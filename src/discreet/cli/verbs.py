@@ -10,8 +10,7 @@ from rich.markup import escape
 from discreet.cli import look
 from discreet.cli.common import epilog, tell, working
 from discreet.errors import DiscreetError
-from discreet.jobs.declare import Kind, read, spoken
-from discreet.jobs.options import REPEATED, SHELL, Option
+from discreet.jobs import REPEATED, SHELL, Kind, Option, read, spoken
 
 #: Shows the result of a job.
 Show = Callable[[Any], None]
@@ -82,7 +81,7 @@ def start(kind: Kind, given: Mapping[Option, Any]) -> Any:
 
 def build(kind: Kind, given: Mapping[Option, Any]) -> Any:
     """Build the job from what was typed."""
-    from discreet.jobs.job import Job
+    from discreet.jobs import Job
 
     parts: dict[str, Any] = {"parameters": {}, "outputs": {}}
     for option, value in given.items():

@@ -6,8 +6,7 @@ the same centres on every machine. "Nearest" ties go to the centre with the lowe
 
 import numpy as np
 
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.jit import inlined, jit
+from discreet.core import BoolArray, FloatArray, IntArray, inlined, jit
 
 
 @inlined

@@ -14,8 +14,7 @@ import numpy as np
 
 from discreet import noise
 from discreet.clustering import _kmeans_kernels as kernels
-from discreet.core import checks
-from discreet.core.arrays import AnyArray, FloatArray, IntArray
+from discreet.core import AnyArray, FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 
 #: Lloyd steps that a start or a trial swap gets before it is judged, and that the chosen one gets.

@@ -21,15 +21,19 @@ from sklearn.utils.validation import check_is_fitted
 from discreet import engines
 from discreet.clustering.central.lloyd import DPLloyd
 from discreet.clustering.central.private_kmeans import PrivateKMeans
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Categorical, Domain, as_domain, dialect_of
-from discreet.core.html import EstimatorHtml
-from discreet.core.people import released_columns
-from discreet.core.unit import Person
+from discreet.core import (
+    Categorical,
+    Domain,
+    EstimatorHtml,
+    FloatArray,
+    Person,
+    as_domain,
+    dialect_of,
+    released_columns,
+)
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
-from discreet.metric.perturber import Perturber
-from discreet.synopses import GridSynopsis, MarginalSynopsis, TreeSynopsis
-from discreet.synopses.opening import bind, note_columns, table
+from discreet.metric import Perturber
+from discreet.synopses import GridSynopsis, MarginalSynopsis, TreeSynopsis, bind, note_columns, table
 
 
 class DomainScaler(EstimatorHtml, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

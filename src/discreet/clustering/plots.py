@@ -11,7 +11,7 @@ from discreet.errors import InvalidArgument, MissingExtra
 if TYPE_CHECKING:
     from discreet.clustering.central.how_many import KSuggestion
     from discreet.clustering.shapes.base import LeafClusters
-    from discreet.core.arrays import FloatArray
+    from discreet.core import FloatArray
 
 TEAL, INK, MARK = "#1f8a7d", "#57606a", "#d1242f"
 #: Clusters beside each other get colours that differ; with more clusters they come again.

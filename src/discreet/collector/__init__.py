@@ -17,14 +17,6 @@
 ``discreet collect serve`` runs it; see docs/collector.md.
 """
 
-from discreet.collector.reading import read, standing
-from discreet.collector.service.serve import serve
-from discreet.collector.service.settings import Settings
-from discreet.collector.stores.base import Store, find_task
-from discreet.collector.stores.opening import open_store
+from discreet.core import door
 
-__all__ = ["Settings", "Store", "find_task", "open_store", "read", "serve", "standing"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = door(__name__, __file__)

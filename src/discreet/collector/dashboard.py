@@ -9,10 +9,9 @@ from markupsafe import Markup
 
 from discreet.collector.reading import read, standing
 from discreet.collector.stores.base import Store
-from discreet.core.figures import counted
+from discreet.core import counted
 from discreet.errors import DataSourceError, TooFewReports
-from discreet.reporting.pages import svg
-from discreet.reporting.pages.frame import PROMISED, WORRYING, Answer, render
+from discreet.reporting.pages import PROMISED, WORRYING, Answer, render, svg
 
 if TYPE_CHECKING:
     from discreet.collector.service.committer import Committer

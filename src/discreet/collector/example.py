@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from discreet import local
 from discreet.collector.stores.base import Post, Store
 from discreet.collector.stores.opening import open_store
-from discreet.local.tasks.frames import split_frame
+from discreet.local.tasks import split_frame
 
 
 @contextmanager

@@ -11,9 +11,9 @@ from typing import Any
 
 from discreet.collector.stores.base import Held, Store, find_task
 from discreet.errors import DataSourceError, InvalidArgument, TooFewReports
-from discreet.jobs.work.sketch import estimate_figures
+from discreet.jobs.work import estimate_figures
 from discreet.local import Counts, PublicFile, Task
-from discreet.local.planning.liars import liars_move
+from discreet.local.planning import liars_move
 
 LIARS = (
     "A device that sends its report again under a new key is counted again, and a device that lies cannot be told from "

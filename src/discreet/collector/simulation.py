@@ -9,7 +9,7 @@ from importlib.resources import files
 from discreet import local
 from discreet.collector.dashboard import PAGES
 from discreet.local import Task
-from discreet.reporting.pages.frame import render
+from discreet.reporting.pages import render
 
 #: What the invented devices hold, and which share of them.
 SHARES = {"apple": 0.26, "pear": 0.18, "plum": 0.14, "cherry": 0.12, "peach": 0.1, "grape": 0.08, "melon": 0.06,

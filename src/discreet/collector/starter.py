@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from discreet.collector.dashboard import PAGES
 from discreet.errors import InvalidArgument
 from discreet.local import PublicFile, Task
-from discreet.reporting.pages.frame import render
+from discreet.reporting.pages import render
 
 #: Values that the page offers; more are typed.
 _OFFERED = 1000

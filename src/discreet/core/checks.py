@@ -20,12 +20,11 @@ import numpy as np
 
 from discreet.core.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.figures import large_delta
+from discreet.core.options import LARGEST_BUDGET as LARGEST_BUDGET
 from discreet.errors import DiscreetWarning, FormatError, InvalidArgument, InvalidType, SchemaError
 
 #: A number that a budget or a scale may be written as.
 Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
-#: No budget beyond this means anything; it keeps every sum of them a finite double.
-LARGEST_BUDGET = 10**30
 _AMOUNT = re.compile(r"\d{1,2000}(/[1-9]\d{0,1999})?")
 #: An exact non-negative number, or infinity (a run without privacy).
 Exact = Fraction | float
@@ -73,6 +72,21 @@ def exact(name: str, value: object, expected: str, fix: str) -> Fraction:
     if not math.isfinite(number):
         raise InvalidArgument(name, value, expected, fix)
     return Fraction(repr(number))
+
+
+def is_bool(value: object) -> bool:
+    """Return whether a value is True or False, also NumPy's."""
+    return isinstance(value, (bool, np.bool_))
+
+
+def is_whole(value: object) -> bool:
+    """Return whether a value is a whole number by type."""
+    return isinstance(value, Integral) and not is_bool(value)
+
+
+def is_real(value: object) -> bool:
+    """Return whether a value is a number by type."""
+    return isinstance(value, (Real, Decimal)) and not is_bool(value)
 
 
 def positive(name: str, value: object, *, fix: str = "") -> Fraction:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core import checks
-from discreet.datasets import fetching, frequencies, loaders
+from discreet.datasets import fetching, loaders
+from discreet.datasets.frequencies import files_by_name as frequency_files
 from discreet.datasets.origins import ORIGINS, origin_of
 
 #: Sets that studies read and `load` does not: categories, persons with several rows, shapes of a thesis.
@@ -70,7 +71,7 @@ class PublicTable:
 
 
 def _sets() -> dict[str, tuple[str, ...]]:
-    return {**loaders.files_by_name(), **frequencies.files_by_name(), **_MORE}
+    return {**loaders.files_by_name(), **frequency_files(), **_MORE}
 
 
 def public_tables() -> list[PublicTable]:

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Domain
+from discreet.core import Domain, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)

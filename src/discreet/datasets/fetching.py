@@ -31,7 +31,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from discreet._version import __version__
-from discreet.core.output import NewFile, cache_folder, write_whole
+from discreet.core import NewFile, cache_folder, write_whole
 from discreet.datasets.forms import MOST_BYTES, content_digest, openml_table, packed, table_of, unpacked
 from discreet.datasets.origins import ORIGINS, Origin
 from discreet.errors import DataSourceError

@@ -7,8 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core import checks
-from discreet.core.arrays import IntArray
+from discreet.core import IntArray, checks
 from discreet.datasets.loaders import read_file
 
 _SOURCES = {

@@ -6,9 +6,7 @@ distributions NumPy keeps stable in practice but does not promise to keep for ev
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Domain
+from discreet.core import Domain, FloatArray, checks
 from discreet.datasets.dataset import Dataset
 
 #: Kinds of patient: share of all, then mean and spread of the age (years) and of the yearly cost (1000 euro).

@@ -10,9 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Domain
+from discreet.core import Domain, FloatArray, IntArray, checks
 from discreet.datasets.dataset import Dataset
 from discreet.datasets.loaders import available, load
 

@@ -15,9 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.core import checks
-from discreet.core.arrays import IntArray
-from discreet.core.domain import Domain
+from discreet.core import Domain, IntArray, checks
 from discreet.datasets.dataset import Dataset
 from discreet.datasets.fetching import columns_on_record, is_here, place, read_text_table
 from discreet.datasets.forms import numbers

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import checks
-from discreet.core.domain import Domain
+from discreet.core import Domain, checks
 from discreet.datasets.loaders import read_file
 
 _TOWNS = ("Ash", "Birch", "Cedar", "Elm", "Oak", "Pine")

@@ -15,12 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
-from discreet.core.columns import NAMING
-from discreet.core.domain import Domain, Integer, Numeric
-from discreet.core.schema.address import is_address
-from discreet.core.schema.dialect import Dialect
-from discreet.core.schema.file import looks_like_a_record
+from discreet.core import NAMING, Domain, FloatArray, Integer, Numeric
+from discreet.core.schema import Dialect, is_address, looks_like_a_record
 from discreet.engines import is_text_table
 from discreet.engines import open as open_table
 from discreet.engines.source import Source

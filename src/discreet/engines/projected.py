@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Domain
-from discreet.core.schema.dialect import Dialect
+from discreet.core import Domain, FloatArray
+from discreet.core.schema import Dialect
 from discreet.engines.passes.lattice import ProjectedPass, Projection, batch_rows
 from discreet.engines.passes.tally import KeyedNumbers, Pass
 from discreet.engines.passes.trees import MEMORY

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.arrays import IntArray
+from discreet.core import IntArray
 from discreet.errors import DataSourceError
 
 #: Rows that are held until they go to files, and rows of the tables that come back.

@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Domain
-from discreet.core.schema.dialect import Dialect
+from discreet.core import Domain, FloatArray, IntArray, checks
+from discreet.core.schema import Dialect
 from discreet.engines.passes.cells import CellMap, GridMap
 from discreet.engines.passes.checkpoint import Checkpoint
 from discreet.engines.passes.counts import CellCounts

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.arrays import AnyArray
+from discreet.core import AnyArray
 from discreet.engines.progress import Meter
 from discreet.errors import DataSourceError
 

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import NewFile, cannot_write, check_place, payload_of, promise_place
+from discreet.core import Guarantee, NewFile, cannot_write, check_place, payload_of, promise_place
 from discreet.engines.shuffled import Order, Shuffler
 from discreet.engines.source import Source
 from discreet.engines.tables.escapes import EscapingWriter, are_escaped

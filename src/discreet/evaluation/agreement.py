@@ -23,8 +23,7 @@ from sklearn.metrics import (
 )
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument
 from discreet.evaluation.metrics import Spread, centroid_index, nicv, nicv_ratio, read_matrix, squared_distances
 

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from discreet import engines
-from discreet.core.domain import Date, Domain
-from discreet.core.facts import Function, Impossible
-from discreet.core.stretches import by_days, held
-from discreet.engines.passes.marginals import AxisGrids, GroupedMarginal, MarginalsPass
-from discreet.synopses.marginals.bins import public_grid
+from discreet.core import Date, Domain, Function, Impossible, by_days, held
+from discreet.engines.passes import AxisGrids, GroupedMarginal, MarginalsPass
+from discreet.synopses.marginals import public_grid
 
 
 def broken_facts(table: Any, domain: Domain) -> tuple[str, ...]:

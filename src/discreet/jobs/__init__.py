@@ -1,9 +1,5 @@
 """The unit of work: what the command line, a job file, a page and a notebook start."""
 
-from discreet.jobs.job import Job
+from discreet.core import door
 
-__all__ = ["Job"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = door(__name__, __file__)

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from discreet.core.figures import SURE_DELTA
-from discreet.core.output import unfit
+from discreet.core import SURE_DELTA, unfit
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.jobs.options import FILE, FILES, LARGEST, NEEDED_SCHEMA, PAGE, PAIRS, SCHEMA, SURE, WORDS, Door, Option
 

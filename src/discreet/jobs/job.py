@@ -14,16 +14,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.output import PROMISE_ENDING, STREAMS, check_place, promise_place, special, write_whole
-from discreet.core.schema.address import is_address, table_place
-from discreet.core.schema.file import write_toml
+from discreet.core import PROMISE_ENDING, STREAMS, check_place, promise_place, special, write_whole
+from discreet.core.schema import is_address, table_place, write_toml
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.jobs.declare import Kind, Speech, check, known
 from discreet.jobs.kinds import KINDS
 from discreet.jobs.options import FILE, PAGE, SCHEMA
 
 if TYPE_CHECKING:
-    from discreet.core.guarantee import Guarantee
+    from discreet.core import Guarantee
 
 _SECTIONS = ("job", "data", "schema", "parameters", "outputs")
 #: Where the work of a kind is done; by default in the module of its own name.
@@ -119,7 +118,7 @@ class Job:
             return None
         if isinstance(schema, (str, os.PathLike)):
             return check(kind, SCHEMA, schema)
-        from discreet.core.domain import Domain
+        from discreet.core import Domain
 
         if isinstance(schema, Mapping):
             schema = Domain(schema)
@@ -265,14 +264,13 @@ class Job:
 
     def read_domain(self) -> Any:
         """Return the declared columns, with the unit that the job states."""
-        from discreet.core.domain import Domain
+        from discreet.core import Domain
 
         declared = Domain.from_toml(self.place(self.schema)) if isinstance(self.schema, str) else self.schema
         unit, rows = self.parameters.get("unit"), self.parameters.get("person_rows")
         bounded = any(option.name == "person_rows" for option in self.declared.parameters)
         if bounded and (rows is not None or "person" in self.parameters):
-            from discreet.core.people import persons
-            from discreet.core.unit import Person
+            from discreet.core import Person, persons
 
             named = self.parameters.get("person") or next(iter(persons(declared)), None)
             if named is None:
@@ -282,7 +280,7 @@ class Job:
 
     def dialect(self) -> Any:
         """Return how the schema says that the table is written; None without a schema. Columns need not be declared."""
-        from discreet.core.schema.dialect import load_dialect
+        from discreet.core.schema import load_dialect
 
         if isinstance(self.schema, str):
             return load_dialect(self.place(self.schema))
@@ -434,6 +432,6 @@ def _read_schema(given: Any) -> Any:
     if not isinstance(given["columns"], dict):
         expected = "one table [schema.columns.NAME] per column"
         raise InvalidType("[schema] columns", given["columns"], expected, "[schema.columns.age]")
-    from discreet.core.domain import Domain
+    from discreet.core import Domain
 
     return Domain.from_toml(write_toml(given))

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from discreet.core.figures import SURE_DELTA
-from discreet.core.schema.file import toml_value
+from discreet.core import SURE_DELTA
+from discreet.core.schema import toml_value
 
 #: A path to read, to a file or (table) also to a folder or a pattern of files.
 FILES = ("file", "table", "files", "file pairs")

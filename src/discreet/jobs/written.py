@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.core.schema.file import toml_value
+from discreet.core.schema import toml_value
 from discreet.jobs.declare import Kind
 from discreet.jobs.options import PAIRS, Option, option
 

@@ -11,10 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.special import ndtr, ndtri
 
-from discreet.core import checks
-from discreet.core.arrays import BoolArray, FloatArray
-from discreet.core.frames import Frames
-from discreet.core.guarantee import Guarantee
+from discreet.core import BoolArray, FloatArray, Frames, Guarantee, checks
 from discreet.errors import InvalidArgument, MissingExtra
 
 if TYPE_CHECKING:

@@ -12,15 +12,13 @@ from collections.abc import Iterable
 from dataclasses import fields
 from fractions import Fraction
 from functools import cached_property
+from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import BoolArray, IntArray
-from discreet.core.checks import Budget
-from discreet.core.guarantee import Guarantee
+from discreet.core import BoolArray, Budget, Guarantee, IntArray, checks
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
 from discreet.local.wire import binary
@@ -28,7 +26,7 @@ from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
 from discreet.noise import Generator
-from discreet.noise.reports.laws import ReportLaw
+from discreet.noise.reports import ReportLaw
 
 M = TypeVar("M", bound="Mechanism")
 
@@ -42,6 +40,24 @@ _LONGEST = 10**400
 #: `report_law` refuses to list more reports than this.
 MOST_REPORTS = 2**20
 
+#: The file of every mechanism, which is loaded when the mechanism is asked for.
+_HOMES = {
+    "mean-response": "numbers.means",
+    "mean-vector": "numbers.mean_vectors",
+    "square-wave": "numbers.square_wave",
+    "direct-response": "oracles.direct",
+    "hadamard-response": "oracles.hadamard_response",
+    "local-hashing": "oracles.local_hashing",
+    "projective-geometry": "oracles.projective",
+    "subset-selection": "oracles.subset",
+    "unary-encoding": "oracles.unary",
+    "bit-flip": "repeated.bit_flip",
+    "rappor": "repeated.rappor",
+    "count-mean-sketch": "sketches.count_mean",
+    "hadamard-sketch": "sketches.hadamard",
+    "prefix-extension": "strings.prefix",
+    "fragment-puzzle": "strings.puzzle",
+}
 _BY_NAME: dict[str, type[Mechanism]] = {}
 
 
@@ -371,9 +387,11 @@ def mechanism_from_dict(facts: Any) -> Mechanism:
     """
     if not isinstance(facts, dict) or not isinstance(facts.get("mechanism"), str):
         raise FormatError("not a local mechanism: the field 'mechanism' is missing")
+    if facts["mechanism"] in _HOMES:
+        import_module(f"discreet.local.{_HOMES[facts['mechanism']]}")
     kind = _BY_NAME.get(facts["mechanism"])
     if kind is None:
-        known = ", ".join(sorted(_BY_NAME))
+        known = ", ".join(sorted(mechanisms()))
         raise FormatError(f"mechanism {facts['mechanism']!r} is not known here; known: {known}")
     wanted = {f.name for f in fields(kind)}  # type: ignore[arg-type]
     if set(facts) - {"mechanism"} != wanted:
@@ -438,4 +456,6 @@ def mechanisms() -> dict[str, type[Mechanism]]:
     >>> "direct-response" in mechanisms()
     True
     """
-    return dict(_BY_NAME)
+    for home in _HOMES.values():
+        import_module(f"discreet.local.{home}")
+    return {name: _BY_NAME[name] for name in [*_HOMES, *(_BY_NAME.keys() - _HOMES.keys())]}

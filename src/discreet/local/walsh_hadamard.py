@@ -6,8 +6,7 @@ identity (spec local-sketches, 3.C.2).
 
 from typing import Any
 
-from discreet.core.arrays import IntArray
-from discreet.core.jit import jit
+from discreet.core import IntArray, jit
 
 #: Entries that are worked on together: 32 KiB, so that the first rounds stay in the nearest cache.
 _BLOCK = 4096

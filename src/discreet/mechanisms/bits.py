@@ -2,12 +2,11 @@
 
 from fractions import Fraction
 
-from discreet.core.arrays import ByteArray
-from discreet.core.budget.draws import Draw
-from discreet.core.budget.prices import Epsilon
+from discreet.core import ByteArray
+from discreet.core.budget import Draw, Epsilon
 from discreet.mechanisms.gate import Gate
-from discreet.noise.reports.coin_bytes import coin_bytes
-from discreet.noise.stream.thresholds import logistic
+from discreet.noise.reports import coin_bytes
+from discreet.noise.stream import logistic
 
 
 def flip_draw(epsilon: Fraction, items: int, number: int | None = None, bitmaps: int = 1) -> Draw:

@@ -6,15 +6,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.budget.prices import Epsilon, Wanted
-from discreet.core.unit import Person
+from discreet.core import FloatArray, IntArray, Person, checks
+from discreet.core.budget import Epsilon, Wanted
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.mechanisms.gate import Gate
-from discreet.noise.choice.persons import at_most, per_value
-from discreet.noise.integer.laplace import LARGEST_SCALE
-from discreet.noise.stream.generator import generator
+from discreet.noise.choice import at_most, per_value
+from discreet.noise.integer import LARGEST_SCALE
+from discreet.noise.stream import generator
 
 
 def private_bounds(

@@ -23,17 +23,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core import checks
-from discreet.core.arrays import IntArray, WordArray
-from discreet.core.budget.prices import Approx, Epsilon
-from discreet.core.jit import jit
-from discreet.core.unit import Person
+from discreet.core import IntArray, Person, WordArray, checks, jit
+from discreet.core.budget import Approx, Epsilon
 from discreet.errors import InvalidArgument
 from discreet.mechanisms.gate import Gate
-from discreet.noise.choice.texts import texts_of
-from discreet.noise.hashing.families import fingerprint
-from discreet.noise.public import PublicRandomness
-from discreet.noise.stream.uniform import below
+from discreet.noise import PublicRandomness
+from discreet.noise.choice import texts_of
+from discreet.noise.hashing import fingerprint
+from discreet.noise.stream import below
 
 #: Chances are whole multiples of 2^-BITS.
 BITS = 62

@@ -26,17 +26,12 @@ import numpy as np
 
 from discreet import noise
 from discreet.accounts import Reservation, check_ledger, reserve
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.budget.draws import Draw
-from discreet.core.budget.prices import Approx, Epsilon, Price, Rho, Wanted
-from discreet.core.guarantee import Guarantee
-from discreet.core.ledger import Entry, Kind, Ledger, Scope
-from discreet.core.unit import PERSON_NEIGHBOURS, Person
+from discreet.core import PERSON_NEIGHBOURS, Entry, FloatArray, Guarantee, IntArray, Kind, Ledger, Person, Scope
+from discreet.core.budget import Approx, Draw, Epsilon, Price, Rho, Wanted
 from discreet.errors import BudgetExceeded
 from discreet.mechanisms.laws import COUNT, Law, Moves, law_for
-from discreet.noise.choice.exponential import rate
-from discreet.noise.choice.many import ManyRuns, choose_many, joint_cuts, weights_of
-from discreet.noise.public import PublicRandomness
+from discreet.noise import PublicRandomness
+from discreet.noise.choice import ManyRuns, choose_many, joint_cuts, rate, weights_of
 from discreet.noise.stream import watch
 from discreet.noise.vector import isotropic
 

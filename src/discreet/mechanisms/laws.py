@@ -19,10 +19,8 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet import noise
-from discreet.core.budget.draws import Draw
-from discreet.core.budget.prices import Price, Rho, root
-from discreet.noise.integer.laplace import LARGEST_SCALE
-from discreet.noise.integer.max_norm import max_norm_variance, smallest_scale
+from discreet.core.budget import Draw, Price, Rho, root
+from discreet.noise.integer import LARGEST_SCALE, max_norm_variance, smallest_scale
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,8 @@ from fractions import Fraction
 import numpy as np
 
 from discreet import noise
-from discreet.core.arrays import BoolArray, IntArray
-from discreet.core.budget.draws import Draw, privtree_loss, privtree_terms
-from discreet.core.budget.prices import Epsilon
+from discreet.core import BoolArray, IntArray
+from discreet.core.budget import Draw, Epsilon, privtree_loss, privtree_terms
 from discreet.mechanisms.gate import Gate
 from discreet.noise.stream import watch
 

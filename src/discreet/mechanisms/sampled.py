@@ -34,9 +34,8 @@ import numpy as np
 from scipy.special import bdtr, bdtrc, gammaln, xlog1py, xlogy
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.budget.prices import Approx, Epsilon
+from discreet.core import FloatArray, IntArray, checks
+from discreet.core.budget import Approx, Epsilon
 from discreet.errors import InvalidArgument
 from discreet.mechanisms.gate import Gate
 

@@ -12,11 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.checks import Exact
-from discreet.core.domain import Box
-from discreet.core.figures import as_it_is
+from discreet.core import Box, Exact, FloatArray, as_it_is, checks
 from discreet.errors import InvalidArgument
 from discreet.metric.laws import LatticeLaw
 from discreet.metric.perturber import Perturber, Spending

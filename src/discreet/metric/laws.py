@@ -14,11 +14,9 @@ from fractions import Fraction
 from typing import Any
 
 from discreet import noise
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.checks import Exact
+from discreet.core import Exact, FloatArray, IntArray
 from discreet.metric.points.resampling import resample
-from discreet.noise.vector.isotropic import IsotropicNoise
-from discreet.noise.vector.spherical import SphericalNoise
+from discreet.noise.vector import IsotropicNoise, SphericalNoise
 
 
 @dataclass(frozen=True)

@@ -16,19 +16,29 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.dates import time_array
-from discreet.core.domain import Box, Categorical, Date, Domain, Integer, Numeric, Time
-from discreet.core.guarantee import Guarantee
-from discreet.core.html import EstimatorHtml
-from discreet.core.people import check_unit, released_columns, row_promise
-from discreet.engines.tables.escapes import with_escapes
-from discreet.engines.writer import RowWriter, WrittenTable, check_target
+from discreet.core import (
+    Box,
+    Categorical,
+    Date,
+    Domain,
+    EstimatorHtml,
+    FloatArray,
+    Guarantee,
+    Integer,
+    Numeric,
+    Time,
+    check_unit,
+    checks,
+    released_columns,
+    row_promise,
+    time_array,
+)
+from discreet.engines import RowWriter, WrittenTable, check_target
+from discreet.engines.tables import with_escapes
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType
 from discreet.metric.rows import ROWS_AT_ONCE, chunks_of, like, open_rows, read_rows
 from discreet.metric.users.user_ledger import UserLedger, charge_rows, check_ledger
-from discreet.noise.reports.laws import Response, Together
+from discreet.noise.reports import Response, Together
 
 PUBLIC_DOMAIN = "the declared bounds, categories and metric are public"
 ONE_REPORT = "every person is in one row, perturbed once; further rows and further calls about a person add up"

@@ -12,9 +12,17 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Domain, Integer, Numeric, Time, as_domain, category_text, dialect_of
-from discreet.core.people import released_columns
+from discreet.core import (
+    Domain,
+    FloatArray,
+    Integer,
+    Numeric,
+    Time,
+    as_domain,
+    category_text,
+    dialect_of,
+    released_columns,
+)
 from discreet.errors import InvalidArgument
 
 #: Rows that get their noise together. A seeded run depends on it: noise is drawn chunk by chunk, in this size, whether

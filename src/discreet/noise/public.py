@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.arrays import IntArray
+from discreet.core import IntArray
 from discreet.noise.integer.gaussian import discrete_gaussian
 from discreet.noise.stream.generator import Generator, generator
 from discreet.noise.stream.numpy_streams import numpy_stream

@@ -7,14 +7,13 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from discreet.anonymity.release.record import META as RECORD
-from discreet.core.domain import Categorical, Domain
-from discreet.core.output import PROMISE_ENDING, promise_place
-from discreet.engines.tables.escapes import file_is_escaped, unescaped
-from discreet.engines.writer import PARQUET
+from discreet.anonymity.release import META as RECORD
+from discreet.core import PROMISE_ENDING, Categorical, Domain, promise_place
+from discreet.engines import PARQUET
+from discreet.engines.tables import file_is_escaped, unescaped
 from discreet.errors import FormatError
-from discreet.local.wire.binary import BITMAP, MAGIC, REPORTS
-from discreet.synopses.artifact.file import FACTS as SYNOPSIS
+from discreet.local.wire import BITMAP, MAGIC, REPORTS
+from discreet.synopses.artifact import FACTS as SYNOPSIS
 
 _PARQUET_MAGIC = b"PAR1"
 

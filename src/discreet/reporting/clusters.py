@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.domain import Domain
+from discreet.core import Domain
 from discreet.engines import open as open_table
 from discreet.synopses import Synopsis
 
@@ -18,7 +18,7 @@ def of_release(thing: Any) -> dict[str, Any] | None:
     if not isinstance(thing, Synopsis) or thing.lifted is None:
         return None
     from discreet.clustering import cluster_synopsis  # here: other pages do without scikit-learn
-    from discreet.clustering.central.columns import place_texts
+    from discreet.clustering.central import place_texts
 
     found = cluster_synopsis(thing, len(thing.lifted.centers), scale=thing.lifted.scale)
     places = [place_texts(c, found.centers[:, j]) for j, c in enumerate(thing.domain)]
@@ -42,7 +42,7 @@ def against_raw(clusters: Mapping[str, Any], domain: Domain | None, against: Any
     >>> against_raw({"columns": ["x0"], "centers": [[0.1], [5.0]]}, Domain.box(0, 9), rows)["centroid_index"]
     0
     """
-    from discreet.evaluation.agreement import compare_centers  # here: other pages do without scikit-learn
+    from discreet.evaluation import compare_centers  # here: other pages do without scikit-learn
 
     names, centers = list(clusters["columns"]), clusters["centers"]
     if domain is None or not centers or any(isinstance(place, str) for center in centers for place in center):

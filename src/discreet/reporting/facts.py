@@ -17,12 +17,24 @@ import pyarrow as pa
 
 from discreet import anonymity, local
 from discreet._version import __version__
-from discreet.core import checks
-from discreet.core.dates import day_number, round_marks, second_number
-from discreet.core.domain import Categorical, Column, Date, Domain, Time, even_edges
-from discreet.core.guarantee import Guarantee, found_at_most, person_column
-from discreet.core.ledger import Line
-from discreet.core.output import payload_of, promise_place
+from discreet.core import (
+    Categorical,
+    Column,
+    Date,
+    Domain,
+    Guarantee,
+    Line,
+    Time,
+    checks,
+    day_number,
+    even_edges,
+    found_at_most,
+    payload_of,
+    person_column,
+    promise_place,
+    round_marks,
+    second_number,
+)
 from discreet.engines import open as open_table
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, SchemaError
 from discreet.reporting import views, words

@@ -12,19 +12,25 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.anonymity.release.printed import legend_of, read_sets
-from discreet.core import dates
-from discreet.core.domain import Categorical, Domain, category_text
-from discreet.core.figures import counted
-from discreet.core.guarantee import Guarantee, add_up, zcdp_to_epsilon
-from discreet.core.output import PROMISE_ENDING, payload_of, promise_place
+from discreet.anonymity.release import legend_of, read_sets
+from discreet.core import (
+    PROMISE_ENDING,
+    Categorical,
+    Domain,
+    Guarantee,
+    add_up,
+    category_text,
+    counted,
+    dates,
+    payload_of,
+    promise_place,
+    zcdp_to_epsilon,
+)
 from discreet.errors import DataSourceError, DiscreetError, FormatError
-from discreet.evaluation.audits.declared import undeclared
-from discreet.evaluation.audits.recount import recount
-from discreet.evaluation.audits.shape import misshapen
-from discreet.evaluation.kept_facts import broken_facts
+from discreet.evaluation import broken_facts
+from discreet.evaluation.audits import misshapen, recount, undeclared
 from discreet.local import Counts, FlippedBitmap, Reports
-from discreet.local.wire.binary import REPORTS, messages
+from discreet.local.wire import REPORTS, messages
 from discreet.reporting.artifacts import kind_of, read_released
 from discreet.reporting.words import table_kind
 from discreet.synopses import Synopsis

@@ -11,10 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
-from discreet.core.dates import date_text, round_marks, time_text
-from discreet.core.domain import Categorical, Column, Date, Integer, Time, even_edges
-from discreet.core.schema.catalogue import known_kind
+from discreet.core import (
+    Categorical,
+    Column,
+    Date,
+    FloatArray,
+    Integer,
+    Time,
+    date_text,
+    even_edges,
+    round_marks,
+    time_text,
+)
+from discreet.core.schema import known_kind
 from discreet.reporting.words import number
 from discreet.synopses import Synopsis
 

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from discreet.core.figures import as_it_is, at_most
-from discreet.core.guarantee import Guarantee, kept_text
-from discreet.core.unit import unit_kind
+from discreet.core import Guarantee, as_it_is, at_most, kept_text, unit_kind
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 

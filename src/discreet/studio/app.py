@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from discreet._version import __version__
-from discreet.core.domain import Domain
+from discreet.core import Domain
 from discreet.errors import DiscreetError
 from discreet.studio import words
 from discreet.studio.figures import FILTERS

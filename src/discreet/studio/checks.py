@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from discreet.core.domain import Domain
-from discreet.core.output import write_whole
-from discreet.jobs.job import Job
+from discreet.core import Domain, write_whole
+from discreet.jobs import Job
 from discreet.studio.released import Released
 from discreet.studio.runs import Run, runs_of
 from discreet.studio.workspace import Project
@@ -134,7 +133,7 @@ def to_weigh(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
     Without seal, seed and columns passed on: those every screen says in the words of its catalogue.
     """
-    from discreet.reporting.pages.report import worrying
+    from discreet.reporting.pages import worrying
 
     told = {
         **facts, "checks": {**facts["checks"], "seal": "intact", "seeded": False}, "attacks": [{}], "audits": [{}],

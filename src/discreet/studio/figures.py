@@ -8,8 +8,8 @@ from typing import Any
 from jinja2 import pass_context
 from jinja2.runtime import Context
 
-from discreet.core.figures import large_delta
-from discreet.reporting.words import number, prose
+from discreet.core import large_delta
+from discreet.reporting import number, prose
 
 _FIGURE = re.compile(r"(?<![\w.,])[−-]?\d[\d,]*(\.\d+)?(?![\w.,]\d)")
 

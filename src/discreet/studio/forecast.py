@@ -14,13 +14,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from discreet.core.columns import NAMING, Categorical
-from discreet.core.domain import Domain
-from discreet.core.unit import Person
+from discreet.core import NAMING, Categorical, Domain, Person
 from discreet.errors import DiscreetError
 from discreet.planning import outlook
+from discreet.reporting import number
 from discreet.reporting.pages import svg
-from discreet.reporting.words import number
 
 T = Callable[..., str]
 #: The method of `outlook` that forecasts a goal.

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import InvalidArgument
-from discreet.jobs.declare import Kind, WrongOption, check
-from discreet.jobs.options import PAIRS, Option
+from discreet.jobs import PAIRS, Kind, Option, WrongOption, check
 from discreet.studio import words
 from discreet.studio.schema.numerals import TwoWays, certain, read_number
 from discreet.studio.schema.typed import read_list, written_list

@@ -15,16 +15,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from discreet.core.domain import Domain
-from discreet.core.output import PROMISE_ENDING, write_whole
-from discreet.core.schema.address import is_address, read_address, table_place
-from discreet.core.schema.file import write_toml
+from discreet.core import PROMISE_ENDING, Domain, write_whole
+from discreet.core.schema import is_address, read_address, table_place, write_toml
 from discreet.errors import DataSourceError, DiscreetError, SchemaError
-from discreet.jobs.declare import Kind
-from discreet.jobs.job import Job
+from discreet.jobs import Job, Kind, Option
 from discreet.jobs.kinds import KINDS
-from discreet.jobs.options import Option
-from discreet.reporting.artifacts import kind_of
+from discreet.reporting import kind_of
 from discreet.studio.tables.heads import MOST_ROWS
 from discreet.studio.workspace import Project, Workspace
 

@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from discreet.core.domain import Categorical
-from discreet.reporting import views
-from discreet.reporting.pages import clusters, plane, svg
-from discreet.reporting.pages.report import intervals
-from discreet.reporting.words import number
+from discreet.core import Categorical
+from discreet.reporting import number, views
+from discreet.reporting.pages import clusters, intervals, plane, svg
 from discreet.studio import figures
 
 #: A picture and what stands under it.

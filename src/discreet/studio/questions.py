@@ -11,15 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from discreet.core.domain import Categorical, Domain, category_text
+from discreet.core import Categorical, Domain, category_text
 from discreet.errors import DiscreetError, InvalidArgument
-from discreet.reporting import views
-from discreet.reporting.words import number, share
+from discreet.reporting import number, share, views
 from discreet.studio import words
 from discreet.studio.schema.days import read_day
 from discreet.studio.schema.numerals import TwoWays, certain, read_number
-from discreet.synopses.artifact import ask
-from discreet.synopses.artifact.ask import column_text
+from discreet.synopses.artifact import ask, column_text
 
 WHAT = ("count", "share", "mean", "quantile")
 _QUOTED = "'[^']*'|\"[^\"]*\"|`[^`]*`"

@@ -20,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from discreet.core.output import write_whole
+from discreet.core import write_whole
 from discreet.errors import DataSourceError, FormatError
 from discreet.studio.runs.offer import history_of
 from discreet.studio.runs.run import runs_of

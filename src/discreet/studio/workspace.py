@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet import noise
-from discreet.core.output import write_whole
-from discreet.core.schema.address import is_address, read_address
+from discreet.core import write_whole
+from discreet.core.schema import is_address, read_address
 from discreet.errors import DataSourceError, DiscreetError
 
 _NAME = re.compile(r"[a-z0-9]{12}")

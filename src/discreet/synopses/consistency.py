@@ -16,8 +16,8 @@ import math
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.noise.integer.laws import DiscreteGaussian, DiscreteLaplace
+from discreet.core import FloatArray, IntArray
+from discreet.noise.integer import DiscreteGaussian, DiscreteLaplace
 from discreet.synopses.artifact.tables import TreeTable
 
 

@@ -9,9 +9,8 @@ for a tree.
 import math
 from typing import Any
 
-from discreet.core import checks
-from discreet.core.checks import Exact
-from discreet.engines.threads import WORKERS
+from discreet.core import Exact, checks
+from discreet.engines import WORKERS
 
 GIB = 2**30
 #: GiB that cells and nodes of one release may take, unless ``max_memory`` says otherwise.

@@ -20,17 +20,23 @@ import numpy.typing as npt
 
 from discreet import engines, noise
 from discreet.accounts import check_ledger
-from discreet.core import checks
-from discreet.core.arrays import IntArray
-from discreet.core.budget.prices import Epsilon, Rho, Wanted, wanted_of
-from discreet.core.domain import Categorical, Domain, as_domain, dialect_of
-from discreet.core.guarantee import Guarantee
-from discreet.core.people import check_unit, released_columns, row_promise
-from discreet.core.unit import Person, Unit
-from discreet.engines.passes.cells import GridMap, RowMap
-from discreet.engines.passes.counts import CellCounts
-from discreet.engines.passes.lattice import batch_rows
-from discreet.engines.persons.bounded import PersonTable, check_person
+from discreet.core import (
+    Categorical,
+    Domain,
+    Guarantee,
+    IntArray,
+    Person,
+    Unit,
+    as_domain,
+    check_unit,
+    checks,
+    dialect_of,
+    released_columns,
+    row_promise,
+)
+from discreet.core.budget import Epsilon, Rho, Wanted, wanted_of
+from discreet.engines.passes import CellCounts, GridMap, RowMap, batch_rows
+from discreet.engines.persons import PersonTable, check_person
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.mechanisms import Gate, law_for
 

@@ -17,15 +17,23 @@ import pyarrow as pa
 from sklearn.base import BaseEstimator
 from sklearn.isotonic import isotonic_regression
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.budget.prices import Epsilon
-from discreet.core.dates import date_array, time_array
-from discreet.core.domain import Categorical, Column, Date, Domain, Integer, Time
-from discreet.core.html import EstimatorHtml
-from discreet.engines.passes.cells import GridMap
-from discreet.engines.passes.counts import CellCounts
-from discreet.engines.writer import write_table
+from discreet.core import (
+    Categorical,
+    Column,
+    Date,
+    Domain,
+    EstimatorHtml,
+    FloatArray,
+    IntArray,
+    Integer,
+    Time,
+    checks,
+    date_array,
+    time_array,
+)
+from discreet.core.budget import Epsilon
+from discreet.engines import write_table
+from discreet.engines.passes import CellCounts, GridMap
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.mechanisms import Moves, law_for
 from discreet.synopses.opening import check_release, note_columns, open_for

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.budget.prices import Price
+from discreet.core import FloatArray, IntArray
+from discreet.core.budget import Price
 from discreet.mechanisms import Hold, Law, Moves, law_for
 
 #: S: the fixed-point steps of half a box, as `Source.sums` counts them.

@@ -16,8 +16,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import ndtr
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.consistency import least_squares, rate_of

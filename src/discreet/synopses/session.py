@@ -16,18 +16,24 @@ from typing import Any
 import numpy as np
 
 from discreet.accounts import Account, check_ledger
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.budget.prices import Epsilon
-from discreet.core.checks import Exact
-from discreet.core.domain import Categorical, Column, Domain, Integer
-from discreet.core.guarantee import Guarantee, Ledger
-from discreet.core.stretches import stretches_of
-from discreet.engines.passes.cells import GridMap
-from discreet.engines.passes.where import WhereMap, WhereSum
+from discreet.core import (
+    Categorical,
+    Column,
+    Domain,
+    Exact,
+    FloatArray,
+    Guarantee,
+    IntArray,
+    Integer,
+    Ledger,
+    checks,
+    stretches_of,
+)
+from discreet.core.budget import Epsilon
+from discreet.engines.passes import GridMap, WhereMap, WhereSum
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.mechanisms import LARGEST_SCALE, Gate, Law, Moves, reach
-from discreet.noise.stream.generator import generator
+from discreet.noise.stream import generator
 from discreet.synopses.artifact.answers import wide
 from discreet.synopses.opening import OpenRelease, open_release
 

@@ -29,9 +29,8 @@ from sklearn.metrics import (
 )
 
 from discreet import Domain, DPLloyd, GridSynopsis, PrivateKMeans, datasets
-from discreet.clustering import cluster_synopsis, weighted_kmeans
-from discreet.clustering.kmeans import nearest
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.clustering import cluster_synopsis, nearest, weighted_kmeans
+from discreet.core import FloatArray, IntArray
 from discreet.evaluation import center_errors, centroid_index, nicv
 from discreet_studies.accuracy.findings import AGREEMENT, NUMBERS, OURS, findings, notes, pictures
 from discreet_studies.harness.study import Numbers, Setting, Study

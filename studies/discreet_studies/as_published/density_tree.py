@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import IntArray
-from discreet.core.jit import jit
+from discreet.core import IntArray, checks, jit
 from discreet.errors import InvalidArgument
 
 MARK = "not for release"

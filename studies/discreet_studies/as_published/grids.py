@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import math
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Domain
+from discreet.core import Domain, FloatArray, checks
 from discreet.synopses import GridSynopsis, Synopsis
-from discreet.synopses.grid.rules import THETA, eugkm, rugnik
+from discreet.synopses.grid import THETA, eugkm, rugnik
 
 RULES = ("rugnik", "eugkm")
 

@@ -11,8 +11,7 @@ import math
 import numpy as np
 
 from discreet import noise
-from discreet.core.arrays import BoolArray, FloatArray
-from discreet.core.domain import Domain
+from discreet.core import BoolArray, Domain, FloatArray
 from discreet.evaluation.attacks import draws
 from discreet.metric import Piecewise
 

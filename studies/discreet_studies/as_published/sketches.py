@@ -19,10 +19,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
 from discreet import noise
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray
 from discreet.local import Counts, FragmentPuzzle, HadamardSketch, Rappor
-from discreet.local.repeated.rappor_law import RapporLaw
-from discreet.local.strings.candidates import sketch_estimates
+from discreet.local.repeated import RapporLaw
+from discreet.local.strings import sketch_estimates
 
 #: Sizes whose files were called normal and held exponential values, by the published files and their fingerprints.
 WRONG_DATA = (2_500, 60_000, 350_000, 1_000_000, 2_400_000)

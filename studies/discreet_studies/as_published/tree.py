@@ -17,9 +17,9 @@ from fractions import Fraction
 import numpy as np
 
 from discreet import noise
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.core import BoolArray, FloatArray, IntArray
 from discreet.errors import InvalidArgument
-from discreet.noise.choice.many import ManyRuns, joint_cuts
+from discreet.noise.choice import ManyRuns, joint_cuts
 
 #: Rows times budget for each part of a grid, and the most cells of one split.
 THETA, MOST_CELLS = 10, 10**6

@@ -17,11 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.anonymity import DensityTree, Generalization, Mondrian
-from discreet.anonymity.release.table import read_table
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Categorical, Domain
-from discreet.evaluation import Discretizer
+from discreet.anonymity.release import read_table
+from discreet.core import Categorical, Domain, FloatArray, IntArray
 from discreet_studies.as_published.density_tree import ReferenceTree
+from discreet_studies.measured.discretizers import Discretizer
 
 #: Tables drawn from one release.
 _DRAWS = 3

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import rankdata
 
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray
 
 
 def scores(truth: IntArray, chances: FloatArray) -> dict[str, float]:

@@ -21,9 +21,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from discreet import datasets, noise
 from discreet.anonymity import Hierarchy
-from discreet.core.arrays import IntArray
-from discreet.core.domain import Domain
-from discreet.datasets.fetching import is_here, place
+from discreet.core import Domain, IntArray
+from discreet.datasets import is_here, place
 from discreet_studies.density_trees.anonymous_tables import LABEL, METHODS, Task
 from discreet_studies.density_trees.findings import findings
 from discreet_studies.density_trees.notes import notes

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from discreet import noise
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.core import BoolArray, FloatArray, IntArray
 from discreet_studies.frontier.forms import Known, ReleasedForm
 from discreet_studies.frontier.people import People, World
 from discreet_studies.frontier.releases import release

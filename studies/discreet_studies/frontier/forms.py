@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from discreet import noise
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.core import BoolArray, FloatArray, IntArray
 from discreet.local import consistent
 from discreet_studies.frontier.people import People
 

@@ -14,9 +14,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from discreet import datasets, noise
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.domain import Domain
-from discreet.datasets.fetching import is_here
+from discreet.core import BoolArray, Domain, FloatArray, IntArray
+from discreet.datasets import is_here
 
 #: Rows of a table without its targets, of the public records and of the test records.
 ROWS = 5000

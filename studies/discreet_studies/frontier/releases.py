@@ -10,12 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.anonymity import DensityTree, Mondrian
-from discreet.anonymity.release.table import read_table
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.anonymity.release import read_table
+from discreet.core import FloatArray, IntArray
 from discreet.local import LocalHashing
 from discreet.metric import NDLaplace
 from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
-from discreet.synopses.grid.rules import eugkm
+from discreet.synopses.grid import eugkm
 from discreet_studies.frontier.forms import Cells, Points, Raw, ReleasedForm
 from discreet_studies.frontier.people import People, domain
 

@@ -7,7 +7,7 @@ from sklearn.cluster import KMeans
 from sklearn.tree import DecisionTreeClassifier
 
 from discreet import noise
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 from discreet.evaluation import nicv
 from discreet_studies.frontier.forms import Raw, ReleasedForm
 from discreet_studies.frontier.people import People, World

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from discreet.reporting.pages.ink import (
+from discreet.reporting import number
+from discreet.reporting.pages import (
     LETTER,
     RIGHT,
     WIDTH,
@@ -29,7 +30,6 @@ from discreet.reporting.pages.ink import (
     under_axis,
     with_times,
 )
-from discreet.reporting.words import number
 from discreet_studies.harness.study import Estimate
 
 #: Shapes tell lines apart where colours do not: circle, square, diamond, triangle, x, cross, star.

@@ -13,9 +13,9 @@ from jinja2 import PackageLoader
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from discreet.core.output import write_whole
+from discreet.core import write_whole
 from discreet.errors import DataSourceError
-from discreet.reporting.pages.frame import Answer, render
+from discreet.reporting.pages import Answer, render
 from discreet_studies.harness.chart import STYLE
 from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED, Estimate, Finding, Results, Study
 

@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet._version import __version__
-from discreet.core import checks
-from discreet.core.output import write_whole
+from discreet.core import checks, write_whole
 from discreet.errors import DataSourceError
 from discreet_studies.harness.study import Numbers, Results, Setting, Study
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import stdtrit
 
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 from discreet_studies.harness.report import number
 from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED, Estimate, Finding
 

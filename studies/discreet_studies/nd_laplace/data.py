@@ -9,10 +9,8 @@ import numpy as np
 from sklearn.datasets import load_wine, make_blobs
 
 from discreet import noise
-from discreet.core.arrays import FloatArray
-from discreet.datasets.fetching import is_here
-from discreet.datasets.forms import numbers
-from discreet.datasets.loaders import read_file
+from discreet.core import FloatArray
+from discreet.datasets import is_here, numbers, read_file
 from discreet.evaluation.attacks import draws
 from discreet_studies.as_published.laplace import lost_points
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from discreet.synopses.grid.rules import rugnik_range
+from discreet.synopses.grid import rugnik_range
 from discreet_studies.as_published.grids import parts
 from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED, Estimate, Finding, Results
 from discreet_studies.optimal_grid.published import AXES, CELLS, EPSILONS, RANGES, WCSS, Cell

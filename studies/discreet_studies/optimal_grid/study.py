@@ -18,9 +18,9 @@ import numpy as np
 
 from discreet import noise
 from discreet.clustering import DPLloyd, PrivateKMeans, cluster_synopsis, weighted_kmeans
-from discreet.clustering.central.packing import pack
-from discreet.core.arrays import FloatArray
-from discreet.noise.public import PublicRandomness
+from discreet.clustering.central import pack
+from discreet.core import FloatArray
+from discreet.noise import PublicRandomness
 from discreet.synopses import GridSynopsis, Synopsis
 from discreet_studies.as_published.grids import RULES, parts, release
 from discreet_studies.harness.study import Numbers, Setting, Study

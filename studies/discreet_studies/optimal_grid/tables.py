@@ -14,8 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from discreet import noise
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Domain
+from discreet.core import Domain, FloatArray
 from discreet_studies.optimal_grid.published import WITHOUT_PRIVACY
 
 #: Half the side of the box.

@@ -18,8 +18,7 @@ import numpy as np
 
 from discreet import datasets
 from discreet.clustering import cluster_synopsis, weighted_kmeans
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Domain
+from discreet.core import Domain, FloatArray
 from discreet.evaluation import nicv
 from discreet.synopses import TreeSynopsis
 from discreet_studies.as_published.tree import Levels, parts_of_grid

@@ -11,8 +11,7 @@ from sklearn.cluster import KMeans, kmeans_plusplus
 
 from discreet import datasets
 from discreet.clustering import PrivateKMeans, weighted_kmeans
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Domain
+from discreet.core import Domain, FloatArray
 from discreet.evaluation import centroid_index, nicv
 from discreet.synopses import GridSynopsis, TreeSynopsis
 from discreet_studies.as_published.axes import InTurn

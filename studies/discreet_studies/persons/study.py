@@ -20,10 +20,8 @@ from typing import Any
 import numpy as np
 
 from discreet import Domain, GridSynopsis, Person
-from discreet.core.arrays import FloatArray
-from discreet.datasets.fetching import is_here
-from discreet.datasets.forms import numbers
-from discreet.datasets.loaders import load, read_file
+from discreet.core import FloatArray
+from discreet.datasets import is_here, load, numbers, read_file
 from discreet.noise import DiscreteLaplace
 from discreet_studies.harness.study import Numbers, Setting, Study
 from discreet_studies.persons.findings import NUMBERS, ROW, doubts, findings, notes, pictures, tables

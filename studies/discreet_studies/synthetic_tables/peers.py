@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.core.arrays import IntArray
+from discreet.core import IntArray
 from discreet_studies.harness.study import Numbers
 from discreet_studies.synthetic_tables.peer_program import METHODS
 

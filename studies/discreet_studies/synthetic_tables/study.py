@@ -27,7 +27,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
 from discreet import Domain, MarginalSynopsis
-from discreet.core.arrays import IntArray
+from discreet.core import IntArray
 from discreet_studies.harness.study import Numbers, Setting, Study
 from discreet_studies.synthetic_tables import peers
 from discreet_studies.synthetic_tables.findings import (

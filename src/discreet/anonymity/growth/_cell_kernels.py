@@ -29,7 +29,7 @@ from discreet.anonymity.growth.growth_kernels import (
     push,
 )
 from discreet.anonymity.growth.search_kernels import cut_in_gap
-from discreet.core.jit import jit
+from discreet.core import jit
 
 #: The occupied bins of a column: the bin, and how many records it and those below have.
 BIN, UP_TO = 0, 1

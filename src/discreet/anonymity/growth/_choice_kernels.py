@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.anonymity.growth.search_kernels import LEFT, NODE, REST
 from discreet.anonymity.risk.distances import is_ok
-from discreet.core.jit import jit, jit_within
+from discreet.core import jit, jit_within
 
 
 @jit

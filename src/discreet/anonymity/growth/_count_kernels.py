@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.jit import jit, jit_within
+from discreet.core import jit, jit_within
 
 #: Nodes below this size may be sorted, not counted.
 SMALL = 64

@@ -6,7 +6,7 @@ import numpy as np
 
 from discreet.anonymity.growth.growth_kernels import FIRST, FROM, LAST, TO, copy_cell
 from discreet.anonymity.risk.distances import is_ok
-from discreet.core.jit import jit
+from discreet.core import jit
 
 
 @jit

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.core.jit import jit, jit_within
+from discreet.core import jit, jit_within
 
 CELL, TIGHT, MONDRIAN, SPREAD, LABEL = 0, 1, 2, 3, 4
 #: Only a setting: a node is cut by spread or by cell, as `takes_cell` says.

@@ -19,8 +19,7 @@ from discreet.anonymity.risk.distances import Limits, is_ok, rows_by_class
 from discreet.anonymity.risk.people_kernels import measure_people, people_ok
 from discreet.anonymity.risk.persons import persons_by_node
 from discreet.anonymity.risk.rules import Rules, stacked
-from discreet.core.arrays import AnyArray, BoolArray, IntArray
-from discreet.core.jit import jit
+from discreet.core import AnyArray, BoolArray, IntArray, jit
 from discreet.errors import InvalidArgument
 
 

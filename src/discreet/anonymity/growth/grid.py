@@ -18,11 +18,21 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.anonymity.growth.hierarchy import MISSING, OR_MISSING, printed_category
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.dates import date_text, day_number, time_text
-from discreet.core.domain import Categorical, Column, Date, Integer, Numeric, Time
-from discreet.core.jit import jit
+from discreet.core import (
+    Categorical,
+    Column,
+    Date,
+    FloatArray,
+    IntArray,
+    Integer,
+    Numeric,
+    Time,
+    checks,
+    date_text,
+    day_number,
+    jit,
+    time_text,
+)
 from discreet.core.schema import coding
 from discreet.errors import InvalidArgument
 

@@ -30,7 +30,7 @@ from discreet.anonymity.growth.search_kernels import (
     sum_squares,
     widest_first,
 )
-from discreet.core.jit import jit, jit_within
+from discreet.core import jit, jit_within
 
 #: Stand for the criterion of a node that is not cut, and of one that another call goes on with.
 LEAF, PENDING = 254, 255

@@ -19,9 +19,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.columns import Category
-from discreet.core.domain import category_text
+from discreet.core import Category, FloatArray, IntArray, category_text
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType, SchemaError
 
 #: How a released column prints a missing value, alone or beside a cell.

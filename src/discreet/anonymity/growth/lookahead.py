@@ -25,8 +25,7 @@ from discreet.anonymity.growth.search_kernels import (
     make_scratch,
 )
 from discreet.anonymity.risk.distances import Limits
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.jit import jit
+from discreet.core import FloatArray, IntArray, jit
 
 #: Levels whose cuts are chosen so, and levels that are grown below a cut to judge it.
 LEVELS, _HORIZON = 3, 3

@@ -15,8 +15,7 @@ import numpy as np
 
 from discreet.anonymity.growth._count_kernels import BYTES, EIGHT, HIGH, LOW, settle
 from discreet.anonymity.growth.criteria import NAMES, SPREAD, TIGHT, WIDTH
-from discreet.core.arrays import AnyArray, IntArray
-from discreet.core.jit import jit
+from discreet.core import AnyArray, IntArray, jit
 
 #: Higher than any bin.
 _NO_LOW = 1 << 16

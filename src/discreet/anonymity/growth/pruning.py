@@ -16,9 +16,8 @@ from discreet import noise
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.table import Bins, CodedColumn
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.jit import jit
-from discreet.engines.threads import in_order
+from discreet.core import FloatArray, IntArray, jit
+from discreet.engines import in_order
 
 FOLDS = 10
 

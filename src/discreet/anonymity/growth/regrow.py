@@ -15,8 +15,7 @@ from discreet.anonymity.growth.growth_kernels import BEGIN, COLUMN, CRITERION, C
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.table import Bins
 from discreet.anonymity.risk.distances import Limits
-from discreet.core.arrays import IntArray
-from discreet.core.jit import jit
+from discreet.core import IntArray, jit
 
 
 def grow_on(

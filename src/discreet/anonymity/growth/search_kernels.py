@@ -24,7 +24,7 @@ from discreet.anonymity.growth._count_kernels import (
     total_in_lanes,
 )
 from discreet.anonymity.growth.criteria import SPREAD, TIGHT, WIDTH
-from discreet.core.jit import jit, jit_within
+from discreet.core import jit, jit_within
 
 #: The most bins times sensitive values that are counted; beyond that rows are put in order.
 MOST_VALUES = 1 << 18

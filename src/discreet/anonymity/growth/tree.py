@@ -16,9 +16,7 @@ import numpy as np
 from discreet.anonymity.growth import criteria as _criteria
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.release.table import Bins
-from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.domain import Domain
-from discreet.core.jit import jit
+from discreet.core import AnyArray, BoolArray, Domain, FloatArray, IntArray, jit
 from discreet.errors import DiscreetError, FormatError
 
 _FORMAT, _FORMAT_VERSION = "discreet.partition", 1

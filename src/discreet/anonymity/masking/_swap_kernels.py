@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.jit import jit
+from discreet.core import jit
 
 
 @jit

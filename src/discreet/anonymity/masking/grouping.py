@@ -8,7 +8,7 @@ import numpy as np
 from discreet.anonymity.masking._mdav_kernels import mdav
 from discreet.anonymity.masking._path_kernels import best_path
 from discreet.anonymity.release.table import Table
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.core import BoolArray, FloatArray, IntArray
 
 #: Up to this many rows MDAV compares all of them: 4 s at k = 10 and 13 s at k = 3 on one core.
 EXACT_ROWS = 100_000

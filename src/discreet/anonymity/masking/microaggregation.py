@@ -31,8 +31,7 @@ from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.risk.classes import join, number_column
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 _NOTES = (

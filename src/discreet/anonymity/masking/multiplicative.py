@@ -7,9 +7,7 @@ import numpy as np
 
 from discreet.anonymity.masking.noise_and_swapping import Noisy
 from discreet.anonymity.release.table import TablePlan
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Date, Time
+from discreet.core import Date, FloatArray, Time, checks
 from discreet.errors import InvalidArgument, InvalidType
 
 KINDS = ("lognormal", "normal")

@@ -27,11 +27,7 @@ from discreet.anonymity.masking.masked import (
 from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.table import Table, TablePlan, read_table, without_values
 from discreet.anonymity.risk.disclosure import linkage, near_values
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import as_domain, dialect_of
-from discreet.core.html import EstimatorHtml
-from discreet.core.unit import Person
+from discreet.core import EstimatorHtml, FloatArray, IntArray, Person, as_domain, checks, dialect_of
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 #: Noise is drawn on a public lattice of this many steps across the declared interval.

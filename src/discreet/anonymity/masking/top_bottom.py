@@ -11,8 +11,7 @@ from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.masking.masked import plain_array
 from discreet.anonymity.masking.noise_and_swapping import _Masking
 from discreet.anonymity.release.table import Table, TablePlan
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Integer
+from discreet.core import FloatArray, Integer
 from discreet.core.schema import coding
 from discreet.errors import SchemaError
 

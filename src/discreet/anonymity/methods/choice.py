@@ -25,10 +25,7 @@ from discreet.anonymity.methods.density_tree import DensityTree
 from discreet.anonymity.methods.mondrian import Mondrian
 from discreet.anonymity.release.table import Table
 from discreet.anonymity.risk.persons import persons_by_class
-from discreet.core import checks
-from discreet.core.arrays import IntArray
-from discreet.core.figures import counted
-from discreet.core.frames import Frames
+from discreet.core import Frames, IntArray, checks, counted
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
 
 #: What is tried by default, as far as the table has two cells of that size.

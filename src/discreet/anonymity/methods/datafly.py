@@ -18,8 +18,8 @@ from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.counted import ValueTally
 from discreet.anonymity.risk.rules import Rules
-from discreet.core.arrays import BoolArray, IntArray
-from discreet.engines.spill import MOST_FILES, RowFile, divided
+from discreet.core import BoolArray, IntArray
+from discreet.engines import MOST_FILES, RowFile, divided
 from discreet.errors import InvalidArgument
 
 #: For one column, the group of every bin at every level: level 0 is the bins themselves, the last one group.

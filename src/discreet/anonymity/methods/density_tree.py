@@ -25,8 +25,7 @@ from discreet.anonymity.release.spilled import is_large, known_rows, machine_mem
 from discreet.anonymity.release.streamed import ToFile
 from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.risk.rules import Rules, stacked
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument
 
 #: What is assumed of a release by a tree that was cut further as records came in.

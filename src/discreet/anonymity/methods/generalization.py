@@ -31,9 +31,8 @@ from discreet.anonymity.release.spilled import SpilledTable, is_large, spilled
 from discreet.anonymity.release.streamed import FrozenPartition, PublishedCells, ToFile
 from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan, read_table
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import checks
-from discreet.core.arrays import IntArray
-from discreet.engines.tables.part import is_remote
+from discreet.core import IntArray, checks
+from discreet.engines.tables import is_remote
 from discreet.errors import InvalidArgument, InvalidType
 
 

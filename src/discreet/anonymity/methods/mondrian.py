@@ -18,8 +18,7 @@ from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.streamed import FrozenPartition, ToFile
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.rules import Rules, stacked
-from discreet.core import checks
-from discreet.core.arrays import IntArray
+from discreet.core import IntArray, checks
 from discreet.errors import InvalidArgument
 
 

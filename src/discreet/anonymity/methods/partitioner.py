@@ -27,12 +27,8 @@ from discreet.anonymity.release.spilled import MEMORY, SpilledTable, is_large, s
 from discreet.anonymity.release.table import Table, TablePlan, read_table, without_values
 from discreet.anonymity.release.together import enforce_together, read_past
 from discreet.anonymity.risk.rules import Rules, stacked
-from discreet.core import checks
-from discreet.core.arrays import IntArray
-from discreet.core.domain import Categorical, as_domain, dialect_of
-from discreet.core.html import EstimatorHtml
-from discreet.core.unit import Person
-from discreet.engines.tables.part import is_remote
+from discreet.core import Categorical, EstimatorHtml, IntArray, Person, as_domain, checks, dialect_of
+from discreet.engines.tables import is_remote
 from discreet.errors import InvalidArgument, InvalidType
 
 #: What is assumed of a release that was checked against earlier ones.

@@ -23,8 +23,8 @@ from discreet.anonymity.release.record import as_text
 from discreet.anonymity.release.table import Bins, CodedColumn, Table, TablePlan, code_column
 from discreet.anonymity.risk.distances import Limits
 from discreet.anonymity.risk.rules import Rules, stacked
-from discreet.core.arrays import IntArray
-from discreet.engines.tables.same import key_codes, same_key
+from discreet.core import IntArray
+from discreet.engines.tables import key_codes, same_key
 
 
 @dataclass(frozen=True)

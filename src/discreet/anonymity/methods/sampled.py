@@ -25,17 +25,12 @@ from discreet.anonymity.release.release import Release, _bounds, _intervals
 from discreet.anonymity.release.streamed import batches
 from discreet.anonymity.release.table import TablePlan
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import checks
-from discreet.core.arrays import IntArray
-from discreet.core.domain import as_domain, dialect_of
-from discreet.core.html import EstimatorHtml
-from discreet.core.output import write_sealed
-from discreet.core.unit import Person
-from discreet.engines.tables.escapes import FACT, check_escapes
-from discreet.engines.writer import check_target
+from discreet.core import EstimatorHtml, IntArray, Person, as_domain, checks, dialect_of, write_sealed
+from discreet.engines import check_target
+from discreet.engines.tables import FACT, check_escapes
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.mechanisms import Gate, drawn_classes, sampling_epsilon, sampling_price
-from discreet.noise.stream.generator import generator
+from discreet.noise.stream import generator
 
 _FIXED = (
     "levels, hierarchies, widths, thresholds and grid were fixed without looking at the rows",

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.growth.grid import Grid
-from discreet.core.arrays import AnyArray, IntArray
-from discreet.core.domain import category_text
+from discreet.core import AnyArray, IntArray, category_text
 
 
 @dataclass(frozen=True)

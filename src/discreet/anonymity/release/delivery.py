@@ -10,10 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.core import checks
-from discreet.core.arrays import IntArray
-from discreet.core.domain import Domain
-from discreet.engines.tables.same import same_key
+from discreet.core import Domain, IntArray, checks
+from discreet.engines.tables import same_key
 from discreet.errors import InvalidArgument
 
 OUTPUTS = ("interval", "center", "sample")

@@ -32,7 +32,7 @@ from discreet.anonymity.release.table import Bins, PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter
 from discreet.anonymity.risk.counted import Values
 from discreet.anonymity.risk.rules import Rules
-from discreet.core.arrays import AnyArray, IntArray
+from discreet.core import AnyArray, IntArray
 from discreet.engines.tables.spark import brought, collected
 
 #: Bytes that counts may take, and so many the rows that a task grows at a time. Only time depends on it.

@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.anonymity.release.record import ReleaseRecord
-from discreet.core.output import NewFile, cannot_write, promise_place, sync_folder, write_sealed, write_whole
-from discreet.engines.writer import check_target
+from discreet.core import NewFile, cannot_write, promise_place, sync_folder, write_sealed, write_whole
+from discreet.engines import check_target
 from discreet.errors import DataSourceError, FormatError, InvalidArgument
 
 try:

@@ -15,8 +15,8 @@ from discreet.anonymity.release.table import CodedColumn, TablePlan
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.counted import Values, ValueTally, total
 from discreet.anonymity.risk.persons import persons_by_class
-from discreet.core.arrays import AnyArray, IntArray
-from discreet.engines.tables.same import same_key
+from discreet.core import AnyArray, IntArray
+from discreet.engines.tables import same_key
 
 #: A column is named if more than this share of the released rows have a value in it that no other row has.
 NEARLY_UNIQUE = 0.5

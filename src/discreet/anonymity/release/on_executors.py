@@ -21,16 +21,11 @@ from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.streamed import FoundRows, FrozenPartition, ReleasedColumns, batches, cells_at
 from discreet.anonymity.release.table import TablePlan
 from discreet.anonymity.risk.counted import Values, ValueTally
-from discreet.core.arrays import BoolArray, IntArray, WordArray
-from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee
-from discreet.core.schema.dialect import Dialect
-from discreet.engines.tables.columns import places_of
-from discreet.engines.tables.declared import declared_type
-from discreet.engines.tables.same import same_key
-from discreet.engines.tables.spark import SparkTable
+from discreet.core import BoolArray, Domain, Guarantee, IntArray, WordArray
+from discreet.core.schema import Dialect
+from discreet.engines.tables import declared_type, places_of, same_key
+from discreet.engines.tables.spark import PERSON, ROWS, PartFolder, SparkTable, check_new
 from discreet.engines.tables.spark import parts as spark_parts
-from discreet.engines.tables.spark.parts import PERSON, ROWS, PartFolder, check_new
 
 __all__ = ["ExecutorRows", "RowsHere", "bin_label", "check_new"]
 

@@ -20,11 +20,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from discreet.anonymity.growth.hierarchy import MISSING, OR_MISSING, printed_category
-from discreet.core import dates
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import promise_place
-from discreet.engines.tables.text_numbers import numbers_of_decimals
+from discreet.core import BoolArray, FloatArray, Guarantee, IntArray, dates, promise_place
+from discreet.engines.tables import numbers_of_decimals
 
 _INTERVAL = re.compile(r"\[([^,\s]+), ([^,\s]+)([\])])")
 _BEYOND = re.compile(r"(>=|>|<=|<) (\S+)")

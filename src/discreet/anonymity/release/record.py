@@ -36,10 +36,8 @@ from discreet.anonymity.growth.hierarchy import Hierarchy
 from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.rules import Rules
-from discreet.core.arrays import IntArray
-from discreet.core.domain import Categorical, category_text
-from discreet.core.output import check_place, write_whole
-from discreet.engines.tables.same import same_key
+from discreet.core import Categorical, IntArray, category_text, check_place, write_whole
+from discreet.engines.tables import same_key
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType, SchemaError
 
 _FORMAT, _FORMAT_VERSION = "discreet.record", 2

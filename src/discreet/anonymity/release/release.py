@@ -21,14 +21,9 @@ from discreet.anonymity.release.printed import PROMISE_KEY, with_legend
 from discreet.anonymity.release.record import Origin, ReleaseRecord
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import checks
-from discreet.core.arrays import IntArray
-from discreet.core.dates import date_array, time_array
-from discreet.core.domain import Date, Integer, Time
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import write_with_promise
-from discreet.engines.tables.escapes import are_escaped, escaped, with_escapes
-from discreet.engines.writer import check_target
+from discreet.core import Date, Guarantee, IntArray, Integer, Time, checks, date_array, time_array, write_with_promise
+from discreet.engines import check_target
+from discreet.engines.tables import are_escaped, escaped, with_escapes
 from discreet.errors import InvalidArgument
 
 _IN_ORDER = (

@@ -29,13 +29,9 @@ from discreet.anonymity.release.release import _bounds, _centers, _flat, _interv
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCounts
 from discreet.anonymity.risk.rules import ReachedLevels, Rules
-from discreet.core.arrays import AnyArray, BoolArray, IntArray
-from discreet.core.guarantee import Guarantee
-from discreet.engines.tables.columns import column_batches
-from discreet.engines.tables.declared import declared_values
-from discreet.engines.tables.escapes import with_escapes
-from discreet.engines.tables.part import is_remote
-from discreet.engines.writer import PARQUET, RowWriter, WrittenTable, check_target
+from discreet.core import AnyArray, BoolArray, Guarantee, IntArray
+from discreet.engines import PARQUET, RowWriter, WrittenTable, check_target
+from discreet.engines.tables import column_batches, declared_values, is_remote, with_escapes
 from discreet.errors import DataSourceError, InvalidArgument
 
 

@@ -21,16 +21,24 @@ import pyarrow.compute as pc
 from discreet import engines
 from discreet.anonymity.growth.grid import NO_BIN, Grid, make_grid
 from discreet.anonymity.risk.persons import person_codes
-from discreet.core.arrays import AnyArray, IntArray
-from discreet.core.checks import nearest
-from discreet.core.columns import NAMING
-from discreet.core.dates import day_number, second_number
-from discreet.core.domain import Categorical, Column, Date, Domain, Numeric, Time, category_text
-from discreet.core.people import with_person
+from discreet.core import (
+    NAMING,
+    AnyArray,
+    Categorical,
+    Column,
+    Date,
+    Domain,
+    IntArray,
+    Numeric,
+    Time,
+    category_text,
+    day_number,
+    nearest,
+    second_number,
+    with_person,
+)
 from discreet.core.schema import coding
-from discreet.engines.tables.columns import read_columns
-from discreet.engines.tables.declared import declared_type, declared_values
-from discreet.engines.tables.same import same_key
+from discreet.engines.tables import declared_type, declared_values, read_columns, same_key
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 Bins = npt.NDArray[np.uint16]

@@ -18,9 +18,8 @@ from discreet.anonymity.release.table import CodedColumn, PlaceCounts, TablePlan
 from discreet.anonymity.risk.counted import Values, ValueTally
 from discreet.anonymity.risk.distances import Limits
 from discreet.anonymity.risk.rules import ReachedLevels, Rules
-from discreet.core.arrays import AnyArray, IntArray
-from discreet.core.jit import jit
-from discreet.engines.tables.same import same_key
+from discreet.core import AnyArray, IntArray, jit
+from discreet.engines.tables import same_key
 
 #: Different values, missing ones included, from which on combinations are smaller: 4 bytes a value against 24 to 48 a
 #: combination.

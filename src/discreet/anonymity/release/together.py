@@ -39,7 +39,7 @@ from discreet.anonymity.release.record import ReleaseRecord, as_text, following_
 from discreet.anonymity.release.table import CodedColumn, Table, code_column
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.rules import Rules
-from discreet.core.arrays import BoolArray, IntArray
+from discreet.core import BoolArray, IntArray
 from discreet.errors import InvalidArgument
 
 #: States of a record in a release; cells and nodes are counted from `_SHOWN` on.
@@ -110,10 +110,10 @@ def read_past(records: Sequence[ReleaseRecord], table: Table, leaf: IntArray) ->
     value = join([(c.codes.astype(np.int64), len(c.labels) + 1) for c in coded], total)
     place = np.concatenate([*(h.cell for h in records), leaf])
     grid = _numbers([*(record.where for record in records), where(table)])
-    record = _records(key, value, release, place, grid)
+    whose = _records(key, value, release, place, grid)
     starts = np.cumsum([0, *sizes])
-    split, split_value = np.split(record, starts[1:-1]), np.split(value, starts[1:-1])
-    n = _levels(record)
+    split, split_value = np.split(whose, starts[1:-1]), np.split(value, starts[1:-1])
+    n = _levels(whose)
     shown, hidden = np.zeros(n, bool), np.zeros(n, bool)
     states: list[tuple[IntArray, int]] = []
     seen: list[IntArray] = []

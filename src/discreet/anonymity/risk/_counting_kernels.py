@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import IntArray, SmallIntArray, WordArray
-from discreet.core.jit import inlined, jit
+from discreet.core import IntArray, SmallIntArray, WordArray, inlined, jit
 
 MISSING, UNKNOWN = -1, -2
 _ODD, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)

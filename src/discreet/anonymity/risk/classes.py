@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.anonymity.release.table import CodedColumn
-from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core import AnyArray, BoolArray, FloatArray, IntArray
 
 _LARGEST = 2**62
 

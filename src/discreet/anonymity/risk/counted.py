@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 
 from discreet.anonymity.release.table import CodedColumn, code_column
 from discreet.anonymity.risk import _counting_kernels as kernels
-from discreet.core.arrays import AnyArray, BoolArray, IntArray, SmallIntArray, WordArray
-from discreet.core.domain import Domain
-from discreet.engines.tables.texts import as_text
+from discreet.core import AnyArray, BoolArray, Domain, IntArray, SmallIntArray, WordArray
+from discreet.engines.tables import as_text
 
 #: Values and combinations for which there is room at first.
 _FEW = 1 << 10

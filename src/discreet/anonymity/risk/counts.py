@@ -18,9 +18,8 @@ from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.classes import Joint, join
 from discreet.anonymity.risk.counted import MISSING, UNKNOWN, Values, ValueTally, looked_up, total
 from discreet.anonymity.risk.persons import persons_by_class
-from discreet.core.arrays import BoolArray, IntArray
-from discreet.engines.tables.columns import counted_columns
-from discreet.engines.tables.same import same_key
+from discreet.core import BoolArray, IntArray
+from discreet.engines.tables import counted_columns, same_key
 
 
 @dataclass(frozen=True)

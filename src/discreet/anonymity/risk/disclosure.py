@@ -14,9 +14,8 @@ from scipy.spatial import cKDTree
 from discreet import engines, noise
 from discreet.anonymity.release.printed import Legend, as_numbers, as_texts, legend_of, read_sets, read_stretches
 from discreet.anonymity.release.release import Release
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.engines.tables.columns import read_columns
+from discreet.core import FloatArray, IntArray, checks
+from discreet.engines.tables import read_columns
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 #: Distances that differ by less, relative to their size, count as equal.

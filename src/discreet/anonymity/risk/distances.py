@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.jit import jit, jit_within
+from discreet.core import FloatArray, IntArray, jit, jit_within
 
 #: What rounding may add to a measure; a class at exactly the limit passes.
 SLACK = 1e-12

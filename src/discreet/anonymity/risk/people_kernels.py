@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.risk.distances import DISTINCT, ENTROPY, SLACK, closeness, entropy, recursive_ratio
-from discreet.core.jit import jit
+from discreet.core import jit
 
 
 @jit

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import IntArray
-from discreet.core.domain import Column
-from discreet.core.jit import jit
-from discreet.engines.tables.same import key_codes, same_key
+from discreet.core import Column, IntArray, jit
+from discreet.engines.tables import key_codes, same_key
 
 
 def person_codes(column: Any, declared: Column | None = None) -> IntArray:

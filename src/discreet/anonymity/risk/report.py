@@ -14,10 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.risk.counts import Entries
-from discreet.core import checks, html
-from discreet.core.arrays import IntArray
-from discreet.core.guarantee import Guarantee, found_at_most
-from discreet.core.output import promise_place
+from discreet.core import Guarantee, IntArray, checks, found_at_most, html, promise_place
 from discreet.errors import DiscreetError, InvalidArgument, InvalidType
 
 MISSING = ("own", "wildcard", "drop")

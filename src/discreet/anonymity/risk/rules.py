@@ -19,8 +19,7 @@ from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.distances import Limits, is_ok, measure_classes, rows_by_class
 from discreet.anonymity.risk.people_kernels import measure_people
 from discreet.anonymity.risk.persons import largest_share, persons_by_class
-from discreet.core import checks
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.core import BoolArray, FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 LKind = Literal["distinct", "entropy", "recursive"]

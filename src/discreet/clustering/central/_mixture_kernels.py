@@ -6,8 +6,7 @@ components are far from most leaves: where a component has no share of the inter
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.jit import jit
+from discreet.core import FloatArray, IntArray, jit
 
 #: A component counts as absent from a leaf where its share is smaller.
 _NEGLIGIBLE = 1e-13

@@ -40,16 +40,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.budget.prices import Epsilon, Price, Rho
-from discreet.core.domain import Categorical, Domain
+from discreet.core import Categorical, Domain, checks
+from discreet.core.budget import Epsilon, Price, Rho
 from discreet.engines import GridMap, Source
 from discreet.mechanisms import Gate
-from discreet.synopses import Synopsis
-from discreet.synopses.consistency import rate_of
-from discreet.synopses.grid.rules import least_parts, rugnik_root
-from discreet.synopses.publishing import TYPICAL_OFFSET
-from discreet.synopses.tree.axes import tie_order
+from discreet.synopses import TYPICAL_OFFSET, Synopsis, rate_of
+from discreet.synopses.grid import least_parts, rugnik_root
+from discreet.synopses.tree import tie_order
 
 #: Up to this many axes a grid resolves the clusters.
 FEW_AXES = 3

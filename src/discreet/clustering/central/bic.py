@@ -23,7 +23,7 @@ from discreet.clustering.central.auto import MIXTURE_WORK
 from discreet.clustering.central.leaves import Leaves
 from discreet.clustering.central.mixture import misfits
 from discreet.clustering.kmeans import mass_by, nearest
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 
 #: Steps of the mixture's optimiser; points in all leaves, and least and most in one, at which one cluster is looked at.
 _STEPS, _POINTS, _FEWEST, _MOST = 40, 30_000, 8, 25

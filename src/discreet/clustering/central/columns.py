@@ -10,14 +10,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.clustering.kmeans import mass_by, nearest
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.columns import NAMING
-from discreet.core.dates import date_text, time_text
-from discreet.core.domain import Categorical, Column, Date, Domain, Integer, Time, category_text
+from discreet.core import (
+    NAMING,
+    Categorical,
+    Column,
+    Date,
+    Domain,
+    FloatArray,
+    Integer,
+    Time,
+    category_text,
+    checks,
+    date_text,
+    time_text,
+)
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import Synopsis
-from discreet.synopses.artifact.evenness import axis_share
+from discreet.synopses.artifact import axis_share
 
 
 def cluster_columns(domain: Domain, columns: Sequence[str] | None = None) -> tuple[str, ...]:

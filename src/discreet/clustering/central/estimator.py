@@ -9,13 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines
 from discreet.clustering.central.columns import distance_units
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Domain
-from discreet.core.html import EstimatorHtml
-from discreet.engines.passes.nearest import NearestMap, nearest_distances, nearest_labels
-from discreet.engines.writer import RowWriter, WrittenTable, check_target
+from discreet.core import Domain, EstimatorHtml, FloatArray, IntArray
+from discreet.engines import RowWriter, WrittenTable, check_target
+from discreet.engines.passes import NearestMap, nearest_distances, nearest_labels
 from discreet.errors import InvalidType, SchemaError
-from discreet.synopses.opening import bind, table
+from discreet.synopses import bind, table
 
 
 class Centers(EstimatorHtml, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]

@@ -5,8 +5,7 @@ from scipy.sparse import csr_matrix
 from scipy.spatial import cKDTree
 
 from discreet.clustering.central.leaves import Leaves
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.jit import jit
+from discreet.core import FloatArray, IntArray, jit
 from discreet.errors import InvalidArgument
 
 #: Boxes touch if the gap between them is at most this share of the smaller one's side.

@@ -38,13 +38,10 @@ from discreet.clustering.central.bic import mixture_bic
 from discreet.clustering.central.hills import hills
 from discreet.clustering.central.leaves import Leaves
 from discreet.clustering.kmeans import mass_by, weighted_kmeans
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.frames import Frames
+from discreet.core import FloatArray, Frames, IntArray, checks
 from discreet.errors import InvalidArgument
-from discreet.synopses import Synopsis
-from discreet.synopses.artifact.measured import Marginals
-from discreet.synopses.consistency import rate_of
+from discreet.synopses import Synopsis, rate_of
+from discreet.synopses.artifact import Marginals
 
 #: Rows of a cluster, times the ε of a count, below which noise covers it.
 LEAST_ROWS = 20.0

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.clustering.central.columns import cluster_columns, distance_units, left_out, view
 from discreet.clustering.kmeans import mass_by
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray
 from discreet.errors import InvalidType
 from discreet.synopses import Synopsis, refine
 

@@ -28,22 +28,20 @@ from discreet.clustering.central import auto
 from discreet.clustering.central.columns import distance_units, within_values
 from discreet.clustering.central.of_synopsis import cluster_synopsis
 from discreet.clustering.central.shrinking import Means, in_ball, merge, shrunk, signal_of
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.budget.prices import Epsilon, Price, Rho, root
-from discreet.core.domain import Domain
-from discreet.engines.passes.lattice import NORM_CELLS, ONE, REACH, BallPass, Groups, Lattice, NormMap, Projection
-from discreet.engines.passes.lattice import batch_rows as _batch_rows
-from discreet.engines.projected import projected
+from discreet.core import Domain, FloatArray, IntArray
+from discreet.core.budget import Epsilon, Price, Rho, root
+from discreet.engines import projected
+from discreet.engines.passes import NORM_CELLS, ONE, REACH, BallPass, Groups, Lattice, NormMap, Projection
+from discreet.engines.passes import batch_rows as _batch_rows
 from discreet.errors import InvalidArgument
 from discreet.mechanisms import LARGEST_SCALE, Moves
-from discreet.noise.public import PublicRandomness
-from discreet.synopses import Synopsis
-from discreet.synopses.artifact.lifted import Lifted
+from discreet.noise import PublicRandomness
+from discreet.synopses import OpenRelease, Synopsis
+from discreet.synopses.artifact import Lifted
+from discreet.synopses.grid import GridSettings
 from discreet.synopses.grid import estimator as grid
-from discreet.synopses.grid.settings import GridSettings
-from discreet.synopses.opening import OpenRelease
+from discreet.synopses.tree import TreeSettings
 from discreet.synopses.tree import estimator as tree
-from discreet.synopses.tree.settings import TreeSettings
 
 #: Axes of the projection: as many as leave a group this many times the rows that its mean on them needs, within bounds.
 AXIS_ROWS, FEWEST_AXES, MOST_AXES = 12.0, 8, 16

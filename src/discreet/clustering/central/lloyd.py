@@ -23,18 +23,13 @@ from discreet.clustering.central.columns import distance_units, no_part, select_
 from discreet.clustering.central.estimator import Centers
 from discreet.clustering.central.of_synopsis import cluster_synopsis
 from discreet.clustering.central.packing import pack
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.budget.prices import Epsilon, Price, Rho
-from discreet.core.domain import Domain
-from discreet.engines.passes.nearest import NearestMap
+from discreet.core import Domain, FloatArray, checks
+from discreet.core.budget import Epsilon, Price, Rho
+from discreet.engines.passes import NearestMap
 from discreet.mechanisms import Moves
-from discreet.synopses.artifact.empty import empty_text
-from discreet.synopses.grid import estimator
-from discreet.synopses.grid.settings import GridSettings
-from discreet.synopses.grid.size import check_size
-from discreet.synopses.opening import OpenRelease, note_columns, open_for
-from discreet.synopses.publishing import FIXED_POINT, count_variance, publish
+from discreet.synopses import FIXED_POINT, OpenRelease, count_variance, note_columns, open_for, publish
+from discreet.synopses.artifact import empty_text
+from discreet.synopses.grid import GridSettings, check_size, estimator
 
 #: Iterations of the plain schedule, and bounds of the improved one.
 PLAIN_ITERATIONS, FEWEST_ITERATIONS, MOST_ITERATIONS = 5, 2, 7

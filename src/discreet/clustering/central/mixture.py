@@ -30,8 +30,7 @@ from scipy.special import ndtr
 
 from discreet.clustering.central import _mixture_kernels as kernels
 from discreet.clustering.kmeans import mass_by, nearest, weighted_kmeans
-from discreet.core import checks
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.core import BoolArray, FloatArray, IntArray, checks
 from discreet.synopses import Synopsis, refine
 
 #: Shares of the rows that the thresholded starts keep at least.

@@ -20,15 +20,11 @@ from discreet.clustering.central.how_many import KSuggestion, check_clusters, su
 from discreet.clustering.central.mixture import mixture
 from discreet.clustering.central.weights import noise_of_weights
 from discreet.clustering.kmeans import weighted_kmeans
-from discreet.core import checks
-from discreet.core.arrays import BoolArray, FloatArray
-from discreet.core.frames import Frames
+from discreet.core import BoolArray, FloatArray, Frames, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import Synopsis
 from discreet.synopses import refine as refinement_steps
-from discreet.synopses.artifact.answers import wide
-from discreet.synopses.artifact.empty import EMPTY_UP_TO
-from discreet.synopses.artifact.lifted import Lifted
+from discreet.synopses.artifact import EMPTY_UP_TO, Lifted, wide
 
 #: What may be passed as ``refine``: "auto", None (or "none"), a name, a function of a synopsis, or a sequence of
 #: names and functions.

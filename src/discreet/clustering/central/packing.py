@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
-from discreet.noise.public import PublicRandomness
+from discreet.core import FloatArray
+from discreet.noise import PublicRandomness
 
 #: Failures in a row after which the spheres are made half as large.
 _PATIENCE = 100

@@ -14,22 +14,16 @@ from discreet.clustering.central.columns import left_out, no_part, select_column
 from discreet.clustering.central.estimator import Centers
 from discreet.clustering.central.how_many import check_clusters
 from discreet.clustering.central.of_synopsis import Refine, check_refine, cluster_synopsis
-from discreet.core import checks
-from discreet.core.budget.prices import Price, Wanted
-from discreet.core.domain import Domain
+from discreet.core import Domain, checks
+from discreet.core.budget import Price, Wanted
 from discreet.engines import GridMap
-from discreet.engines.passes.lattice import REACH
+from discreet.engines.passes import REACH
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.synopses import Synopsis
-from discreet.synopses.artifact.synopsis import FIELDS
-from discreet.synopses.grid import estimator
-from discreet.synopses.grid.estimator import GridSynopsis
-from discreet.synopses.grid.settings import GridSettings
-from discreet.synopses.grid.size import check_size
-from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
+from discreet.synopses import OpenRelease, Synopsis, check_release, note_columns, open_for
+from discreet.synopses.artifact import FIELDS
+from discreet.synopses.grid import GridSettings, GridSynopsis, check_size, estimator
+from discreet.synopses.tree import TreeSettings, TreeSynopsis
 from discreet.synopses.tree import estimator as tree
-from discreet.synopses.tree.estimator import TreeSynopsis
-from discreet.synopses.tree.settings import TreeSettings
 
 #: Parameters of a synopsis estimator that the clusterer sets itself.
 _OWN = ("epsilon", "rho", "delta", "domain", "n_rows", "size_share", "random_state", "ledger")

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.clustering.kmeans import mass_by, nearest, weighted_kmeans
-from discreet.core.arrays import BoolArray, FloatArray
-from discreet.engines.passes.lattice import ONE, Projection
+from discreet.core import BoolArray, FloatArray
+from discreet.engines.passes import ONE, Projection
 
 #: What the average of all columns counts for in the signal of one.
 PRIOR = 4.0

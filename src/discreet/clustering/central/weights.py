@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.clustering.kmeans import mass_by, nearest
-from discreet.core.arrays import BoolArray, FloatArray
+from discreet.core import BoolArray, FloatArray
 from discreet.synopses import Synopsis
-from discreet.synopses.artifact.empty import EMPTY_UP_TO
+from discreet.synopses.artifact import EMPTY_UP_TO
 
 
 def noise_of_weights(

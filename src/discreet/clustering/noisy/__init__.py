@@ -1,1 +1,5 @@
 """Clusters of records that carry a known noise."""
+
+from discreet.core import door
+
+__getattr__, __dir__, __all__ = door(__name__, __file__)

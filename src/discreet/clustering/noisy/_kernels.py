@@ -7,8 +7,7 @@ component's own axes whatever v is: one rotation serves all nodes.
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
-from discreet.core.jit import inlined, jit
+from discreet.core import FloatArray, inlined, jit
 
 #: Shares below this are left out of the sums: they cost time and move nothing.
 _TINY = 1e-5

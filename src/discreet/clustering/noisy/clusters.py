@@ -12,8 +12,7 @@ from sklearn.metrics import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
 from discreet.clustering.noisy.kmeans import DenoisingKMeans, read_law
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.metric import IsotropicLaw
 

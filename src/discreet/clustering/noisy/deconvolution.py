@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 
 LogDensity = Callable[[FloatArray], FloatArray]
 

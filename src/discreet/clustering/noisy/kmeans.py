@@ -27,10 +27,7 @@ from discreet.clustering import _kmeans_kernels as kernels
 from discreet.clustering.kmeans import mass_by, nearest, weighted_kmeans
 from discreet.clustering.noisy import deconvolution as places
 from discreet.clustering.noisy.mixture import FORMS, Bounds, Components, NoisyRecords, best_form
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import as_domain
-from discreet.core.html import EstimatorHtml
+from discreet.core import EstimatorHtml, FloatArray, IntArray, as_domain, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.metric import IsotropicLaw
 

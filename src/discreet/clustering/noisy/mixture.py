@@ -22,7 +22,7 @@ import numpy as np
 from scipy import stats
 
 from discreet.clustering.noisy import _kernels as kernels
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray
 
 Bounds = tuple[FloatArray, FloatArray]
 

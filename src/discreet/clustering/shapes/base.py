@@ -20,12 +20,9 @@ from discreet.clustering.central.how_many import KSuggestion, check_clusters, su
 from discreet.clustering.central.leaves import Leaves
 from discreet.clustering.central.of_synopsis import ClusterResult
 from discreet.clustering.kmeans import mass_by
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Domain
-from discreet.core.jit import jit
-from discreet.synopses import Synopsis
-from discreet.synopses.artifact.empty import EMPTY_UP_TO
-from discreet.synopses.opening import bind, table
+from discreet.core import Domain, FloatArray, IntArray, jit
+from discreet.synopses import Synopsis, bind, table
+from discreet.synopses.artifact import EMPTY_UP_TO
 
 #: Boxes whose representatives are nearest to a row, among which the box that it lies in is looked for first.
 _CANDIDATES = 12

@@ -27,8 +27,7 @@ from discreet.clustering.central.hills import density, hills, touching
 from discreet.clustering.central.leaves import Leaves
 from discreet.clustering.kmeans import mass_by
 from discreet.clustering.shapes.base import LeafClusters
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, checks
 from discreet.synopses import refine
 
 #: A cluster has to hold at least this share of the rows, and this many times what one empty leaf may get by noise.

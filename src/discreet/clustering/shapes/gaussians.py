@@ -17,8 +17,7 @@ from scipy.special import logsumexp
 from discreet.clustering.central.leaves import Leaves
 from discreet.clustering.kmeans import nearest, weighted_kmeans
 from discreet.clustering.shapes.base import LeafClusters
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, checks
 
 _STEPS, _ENOUGH = 200, 1e-5
 #: A covariance has at least this share of the mean inner variance of a leaf on every axis.

@@ -21,7 +21,7 @@ from discreet.clustering.central.hills import density, touching
 from discreet.clustering.central.leaves import Leaves
 from discreet.clustering.kmeans import nearest, weighted_kmeans
 from discreet.clustering.shapes.base import LeafClusters, for_the_heaviest
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray
 
 #: Leaves in the graph at most, and the strength of a link between leaves that do not touch, in the median affinity (of
 #: one between parts that are not even near: that share of it again).

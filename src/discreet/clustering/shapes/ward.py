@@ -15,9 +15,7 @@ from scipy.cluster.hierarchy import fcluster
 
 from discreet.clustering.central.leaves import Leaves
 from discreet.clustering.shapes.base import LeafClusters, for_the_heaviest
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.jit import jit
+from discreet.core import FloatArray, IntArray, checks, jit
 
 #: Leaves in the hierarchy at most; lighter ones go where the nearest of them goes.
 _MOST = 8000

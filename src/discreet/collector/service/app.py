@@ -23,7 +23,7 @@ from discreet.collector.service.settings import Bucket, Settings
 from discreet.collector.simulation import served
 from discreet.collector.stores.base import Held, Outcome, Post, Store, find_task
 from discreet.errors import DiscreetError, FormatError
-from discreet.local.tasks.frames import split_frame
+from discreet.local.tasks import split_frame
 
 log = logging.getLogger("discreet.collector")
 # Reports need no cookie and no login, so a page of any origin may send them.

@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.collector.stores.base import Held, Outcome, Post, Store, Work
 from discreet.errors import DiscreetError, StoreUnavailable
-from discreet.local.tasks.frames import impossible
+from discreet.local.tasks import impossible
 
 log = logging.getLogger("discreet.collector")
 #: Posts, and bytes of reports, that go into one transaction.

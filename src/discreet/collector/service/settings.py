@@ -9,7 +9,7 @@ from time import monotonic
 from discreet import noise
 from discreet.collector.stores.base import Store
 from discreet.collector.stores.opening import open_store
-from discreet.core.output import write_whole
+from discreet.core import write_whole
 from discreet.errors import DataSourceError
 
 TOKEN = "operator.token"

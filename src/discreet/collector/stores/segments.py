@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from discreet.collector.stores.base import Held, Post
-from discreet.core.output import NewFile
+from discreet.core import NewFile
 from discreet.errors import DataSourceError, StoreUnavailable
 from discreet.local import Counts, Task
 

@@ -12,9 +12,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Categorical, Column, Domain, Integer
+from discreet.core import Categorical, Column, Domain, FloatArray, IntArray, Integer, checks
 from discreet.engines.passes.kernels import append_axis, drop_missing, drop_rows
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 

@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.domain import Domain
-from discreet.core.output import NewFile
+from discreet.core import Domain, NewFile
 from discreet.engines.passes.tally import KeyedNumbers, Pass
 from discreet.errors import DataSourceError, InvalidArgument
 

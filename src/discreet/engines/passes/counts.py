@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.arrays import IntArray
+from discreet.core import IntArray
 from discreet.engines.passes.kernels import add_dense, count_runs, merge_sparse
 from discreet.errors import InvalidArgument
 

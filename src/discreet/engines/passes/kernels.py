@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.jit import jit
+from discreet.core import BoolArray, FloatArray, IntArray, jit
 
 
 @jit

@@ -20,9 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.domain import Domain
-from discreet.core.jit import jit
+from discreet.core import BoolArray, Domain, FloatArray, IntArray, jit
 from discreet.engines.passes.nearest import nearest_rows
 from discreet.engines.passes.tally import KeyedNumbers, Pass
 

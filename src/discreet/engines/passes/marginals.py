@@ -15,10 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.domain import Date, Domain, Integer
-from discreet.core.jit import jit
-from discreet.core.stretches import held
+from discreet.core import AnyArray, Date, Domain, FloatArray, IntArray, Integer, held, jit
 from discreet.engines.passes.cells import GridMap
 from discreet.engines.passes.kernels import append_axis
 from discreet.engines.passes.tally import Adder, KeyedNumbers

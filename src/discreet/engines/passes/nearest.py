@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Domain
-from discreet.core.jit import jit
+from discreet.core import Domain, FloatArray, IntArray, jit
 from discreet.errors import InvalidArgument
 
 if TYPE_CHECKING:

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Categorical, Domain, Integer
-from discreet.core.jit import jit
+from discreet.core import Categorical, Domain, FloatArray, IntArray, Integer, jit
 from discreet.engines.passes.cells import GridMap
 
 

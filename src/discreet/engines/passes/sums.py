@@ -11,10 +11,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Domain
-from discreet.core.jit import jit
+from discreet.core import Domain, FloatArray, IntArray, checks, jit
 from discreet.engines.passes.cells import CellMap
 from discreet.engines.passes.kernels import add_dense
 from discreet.engines.passes.tally import Adder, KeyedNumbers, merge

@@ -13,8 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Domain
+from discreet.core import Domain, FloatArray, IntArray
 from discreet.engines.passes.cells import CellMap
 from discreet.engines.passes.counts import CellTally
 from discreet.engines.passes.kernels import merge_sparse

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.core.schema.dialect import Dialect
+from discreet.core.schema import Dialect
 from discreet.engines import open as open_table
 from discreet.engines.progress import Meter
 from discreet.engines.tables.encode import arrow_kind

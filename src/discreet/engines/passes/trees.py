@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Categorical, Column, Domain, Integer
+from discreet.core import Categorical, Column, Domain, FloatArray, IntArray, Integer
 from discreet.engines.passes import _tree_kernels as kernels
 from discreet.engines.passes.cells import first_number
 from discreet.engines.passes.counts import CellCounts, CellTally

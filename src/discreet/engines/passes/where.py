@@ -6,8 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Domain
+from discreet.core import Domain, FloatArray, IntArray
 from discreet.engines.passes.cells import GridMap
 from discreet.engines.passes.lattice import TableAdder
 from discreet.engines.passes.tally import KeyedNumbers

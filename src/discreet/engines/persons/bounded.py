@@ -33,10 +33,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.arrays import FloatArray, IntArray, WordArray
-from discreet.core.columns import ANYBODY
-from discreet.core.domain import Categorical, Domain
-from discreet.core.unit import Person
+from discreet.core import ANYBODY, Categorical, Domain, FloatArray, IntArray, Person, WordArray
 from discreet.engines.persons.kernels import (
     HEAD,
     fill_entries,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.jit import jit
-from discreet.noise.hashing.hash_kernels import absorb, begin, finish
+from discreet.core import jit
+from discreet.noise.hashing import absorb, begin, finish
 
 _u64 = np.uint64
 _ZERO, _ONE, _R33, _R56 = _u64(0), _u64(1), _u64(33), _u64(56)

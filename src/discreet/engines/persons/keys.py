@@ -12,15 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.arrays import BoolArray, WordArray
-from discreet.core.columns import ANYBODY
-from discreet.core.domain import Categorical, Column, Integer, Numeric, category_text
-from discreet.core.schema.dialect import Dialect
+from discreet.core import ANYBODY, BoolArray, Categorical, Column, Integer, Numeric, WordArray, category_text
+from discreet.core.schema import Dialect
 from discreet.engines.persons.kernels import number_words, plain_texts
 from discreet.engines.tables.columns import plainly
 from discreet.engines.tables.encode import Encoder, arrow_kind
 from discreet.engines.tables.same import person_key, same_key
-from discreet.noise.hashing.hash_kernels import TAG_BYTES, siphash_bytes
+from discreet.noise.hashing import TAG_BYTES, siphash_bytes
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Categorical, Column, Date, Domain, Integer, Numeric, Time
-from discreet.core.schema.dialect import Dialect
+from discreet.core import Categorical, Column, Date, Domain, FloatArray, IntArray, Integer, Numeric, Time
+from discreet.core.schema import Dialect
 from discreet.engines.progress import Meter
 from discreet.engines.source import Source
 from discreet.engines.tables.encode import Encoder, arrow_kind, as_stored

@@ -20,8 +20,8 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.arrays import ByteArray, FloatArray, IntArray
-from discreet.core.schema.dialect import ENCODINGS, Dialect
+from discreet.core import ByteArray, FloatArray, IntArray
+from discreet.core.schema import ENCODINGS, Dialect
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.escapes import unescaped_field
 from discreet.engines.tables.part import BATCH_SIZE, Batch

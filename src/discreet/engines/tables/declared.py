@@ -8,9 +8,7 @@ missing, a number beyond its bounds is the bound, and no spelling of a value car
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.arrays import FloatArray
-from discreet.core.dates import date_array, time_array
-from discreet.core.domain import Categorical, Column, Date, Integer, Time, category_text
+from discreet.core import Categorical, Column, Date, FloatArray, Integer, Time, category_text, date_array, time_array
 
 
 def declared_type(column: Column) -> pa.DataType:

@@ -20,10 +20,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core import dates
-from discreet.core.arrays import AnyArray, FloatArray
-from discreet.core.domain import Categorical, Column, Date, Integer, Time, category_text
-from discreet.core.schema.dialect import Dialect, lowered
+from discreet.core import AnyArray, Categorical, Column, Date, FloatArray, Integer, Time, category_text, dates
+from discreet.core.schema import Dialect, lowered
 from discreet.engines.tables.text_dates import days_by_format
 from discreet.engines.tables.text_kernels import MIXED, Field
 from discreet.engines.tables.text_numbers import (

@@ -15,9 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import promise_place
+from discreet.core import Domain, Guarantee, promise_place
 from discreet.engines.tables.text_kernels import Field
 from discreet.errors import InvalidArgument, SchemaError
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.arrays import AnyArray, FloatArray
+from discreet.core import AnyArray, FloatArray
 from discreet.engines.tables.encode import Encoder, column_kind, numpy_kind
 from discreet.engines.tables.part import Batch
 from discreet.errors import InvalidArgument, InvalidType

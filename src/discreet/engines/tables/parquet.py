@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 from discreet.engines.tables.encode import Encoder, column_kind
 from discreet.engines.tables.part import Batch
 from discreet.errors import DataSourceError

@@ -5,10 +5,8 @@ from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import pyarrow as pa
 
-from discreet.core.arrays import FloatArray
-from discreet.core.checks import nearest
-from discreet.core.schema.dialect import Dialect
-from discreet.core.schema.file import looks_like_a_record
+from discreet.core import FloatArray, nearest
+from discreet.core.schema import Dialect, looks_like_a_record
 from discreet.engines.passes.tally import KeyedNumbers, Pass
 from discreet.engines.tables.encode import Encoder
 from discreet.errors import SchemaError

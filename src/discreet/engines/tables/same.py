@@ -32,7 +32,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.domain import Categorical, Column, category_text
+from discreet.core import Categorical, Column, category_text
 from discreet.engines.tables.columns import _as_arrow
 from discreet.engines.tables.encode import Encoder, arrow_kind
 from discreet.engines.tables.texts import as_text

@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from discreet.core.jit import inlined
+from discreet.core import inlined
 
 _BYTE, _WORD, _WIDE = ir.IntType(8), ir.IntType(64), ir.IntType(128)
 _LANES, _PLACES = ir.VectorType(_BYTE, 64), ir.VectorType(ir.IntType(32), 64)

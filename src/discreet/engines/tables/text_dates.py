@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.jit import jit
-from discreet.core.schema.dialect import DIRECTIVES
+from discreet.core import FloatArray, IntArray, jit
+from discreet.core.schema import DIRECTIVES
 
 _CODES = {letter: code for code, letter in enumerate("YymdHMS", start=1)}
 #: The last two digits of a year from here on are of the twentieth century, as POSIX has it.

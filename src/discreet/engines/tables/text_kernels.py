@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.arrays import ByteArray, IntArray, SmallIntArray
-from discreet.core.jit import inlined, jit
+from discreet.core import ByteArray, IntArray, SmallIntArray, inlined, jit
 from discreet.engines.tables.text_bits import byte_at, found_at, ones_in, zeros_below
 
 #: A record longer than this many bytes is no row. Without a limit one unclosed quote would fill the memory.

@@ -13,9 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.jit import inlined, jit
-from discreet.core.schema.dialect import BLANKS, Dialect, lowered
+from discreet.core import AnyArray, FloatArray, IntArray, inlined, jit
+from discreet.core.schema import BLANKS, Dialect, lowered
 from discreet.engines.tables.text_bits import byte_at, upper_product, word_at, zeros_above, zeros_below
 
 #: Numbers as programs write them.

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.jit import inlined, jit
+from discreet.core import inlined, jit
 
 #: exp(-45) of the largest term is beyond a double's digits.
 _NEGLIGIBLE = -45.0

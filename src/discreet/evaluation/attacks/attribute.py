@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Categorical
+from discreet.core import Categorical, FloatArray, checks
 from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import _point_kernels as kernels
 from discreet.evaluation.attacks import draws

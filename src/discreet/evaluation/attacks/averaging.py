@@ -8,8 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray, checks
 from discreet.errors import InvalidType
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.distinguishing import _perturber

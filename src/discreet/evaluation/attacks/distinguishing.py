@@ -10,8 +10,7 @@ from scipy.integrate import quad
 from scipy.special import gammainc, gammaln
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray, checks
 from discreet.errors import InvalidType
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.laws import LawSpace, records

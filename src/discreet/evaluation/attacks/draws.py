@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from discreet import noise
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.core import BoolArray, FloatArray, IntArray
 
 _FINE = 2**52
 

@@ -9,8 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.metric import IsotropicLaw
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import BoolArray, FloatArray
+from discreet.core import BoolArray, FloatArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.attacks import draws, scorers, shadow
 from discreet.evaluation.attacks.laws import LawSpace, records

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray, checks
 from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.laws import LawSpace, records

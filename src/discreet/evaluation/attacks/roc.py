@@ -13,8 +13,7 @@ from scipy.stats import binom
 from sklearn import metrics
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import BoolArray, FloatArray
+from discreet.core import BoolArray, FloatArray, checks
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.rates import Rate
 

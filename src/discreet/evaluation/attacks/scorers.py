@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray
 from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.laws import LawSpace

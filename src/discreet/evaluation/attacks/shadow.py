@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.scorers import Scorer

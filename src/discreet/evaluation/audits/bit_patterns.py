@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, WordArray
+from discreet.core import FloatArray, WordArray, checks
 from discreet.evaluation.audits.black_box import audit
 from discreet.evaluation.audits.features import flatten
 from discreet.evaluation.audits.result import AuditResult

@@ -12,9 +12,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.engines.progress import Meter
+from discreet.core import FloatArray, IntArray, checks
+from discreet.engines import Meter
 from discreet.errors import InvalidType
 from discreet.evaluation.audits.bounds import lower_bound
 from discreet.evaluation.audits.claims import read_claim, read_delta
@@ -22,7 +21,7 @@ from discreet.evaluation.audits.events import Event, choose
 from discreet.evaluation.audits.features import FeatureMap, OwnFeatures, features_for
 from discreet.evaluation.audits.result import AuditResult
 from discreet.evaluation.audits.trials import Game, Runner
-from discreet.noise.stream.numpy_streams import root_of
+from discreet.noise.stream import root_of
 
 #: Places of the streams: the first look, screening, choosing, counting.
 _LOOK, _SCREEN, _CHOOSE, _COUNT = range(4)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import betaincinv, ndtri
 from scipy.stats import binom
 
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 
 #: A leak counts as one that would have been seen if it is seen this often.
 _SURE = 0.9

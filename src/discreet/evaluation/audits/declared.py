@@ -8,14 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.anonymity.growth.hierarchy import MISSING, OR_MISSING, printed_category
-from discreet.anonymity.release.printed import as_numbers, read_stretches
-from discreet.anonymity.release.table import reader_of
-from discreet.core.columns import NAMING
-from discreet.core.domain import Categorical, Column, Domain, category_text
-from discreet.core.figures import counted
-from discreet.core.guarantee import Guarantee
-from discreet.engines.tables.same import same_key
+from discreet.anonymity.growth import MISSING, OR_MISSING, printed_category
+from discreet.anonymity.release import as_numbers, read_stretches, reader_of
+from discreet.core import NAMING, Categorical, Column, Domain, Guarantee, category_text, counted
+from discreet.engines.tables import same_key
 
 #: Printed bounds have twelve digits.
 _SLACK = 1e-9

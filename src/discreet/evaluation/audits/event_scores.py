@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.core.arrays import BoolArray, FloatArray, IntArray, WordArray
+from discreet.core import BoolArray, FloatArray, IntArray, WordArray
 from discreet.evaluation.threads import one_thread
 
 #: Stands for a missing number among exact values.

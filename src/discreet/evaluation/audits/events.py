@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 from discreet.evaluation.audits.bounds import quick_bounds
 from discreet.evaluation.audits.event_scores import CellRatio, Classifier, Coordinate, JointRatio, Score, SumOfRatios
 

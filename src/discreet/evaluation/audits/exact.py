@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.audits.claims import read_claim
 

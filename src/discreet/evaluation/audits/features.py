@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.audits.differing import as_vector, differing
 

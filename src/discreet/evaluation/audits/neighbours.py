@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Categorical, Domain
+from discreet.core import Categorical, Domain, FloatArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.audits.black_box import audit
 from discreet.evaluation.audits.result import AuditResult
-from discreet.noise.stream.numpy_streams import root_of
+from discreet.noise.stream import root_of
 
 FORMS = ("matrix", "column", "table")
 

@@ -14,11 +14,10 @@ import numpy as np
 from scipy.stats import binom
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import BoolArray
+from discreet.core import BoolArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.audits.claims import read_claim, read_delta
-from discreet.noise.stream.numpy_streams import numpy_stream, root_of
+from discreet.noise.stream import numpy_stream, root_of
 
 _SHARES = (1.0, 0.5, 0.25, 0.1)
 _LARGEST = 60.0

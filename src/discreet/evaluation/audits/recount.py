@@ -13,11 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.anonymity.release.table import CodedColumn, code_column
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.guarantee import Guarantee, person_column
-from discreet.core.unit import Person
-from discreet.engines.tables.same import key_codes
+from discreet.anonymity.release import CodedColumn, code_column
+from discreet.core import FloatArray, Guarantee, IntArray, Person, person_column
+from discreet.engines.tables import key_codes
 from discreet.evaluation.audits.declared import Parts, odd_cells, odd_values, parts_of
 
 #: What printed figures may be off by.

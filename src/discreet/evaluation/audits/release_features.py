@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.arrays import BoolArray, FloatArray
-from discreet.core.domain import Categorical, Domain
+from discreet.core import BoolArray, Categorical, Domain, FloatArray
 from discreet.evaluation.audits.features import (
     WIDEST,
     FeatureMap,

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
-from discreet.engines.progress import Meter
+from discreet.core import FloatArray
+from discreet.engines import Meter
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.audits.features import FeatureMap
-from discreet.noise.stream.numpy_streams import numpy_stream
+from discreet.noise.stream import numpy_stream
 
 #: Takes the side (0 or 1) and the features of a portion of releases.
 Take = Callable[[int, FloatArray], None]

@@ -11,13 +11,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import engines
-from discreet.anonymity.release.printed import as_numbers, as_texts
-from discreet.core import checks
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.columns import NAMING
-from discreet.core.domain import Categorical, Domain, Integer, Numeric, even_edges
-from discreet.engines.source import Source
-from discreet.engines.tables.columns import read_columns
+from discreet.anonymity.release import as_numbers, as_texts
+from discreet.core import (
+    NAMING,
+    BoolArray,
+    Categorical,
+    Domain,
+    FloatArray,
+    IntArray,
+    Integer,
+    Numeric,
+    checks,
+    even_edges,
+)
+from discreet.engines import Source
+from discreet.engines.tables import read_columns
 from discreet.errors import InvalidArgument, SchemaError
 
 #: A column of texts is taken for a name or number of somebody if it has more different values than this, and more than

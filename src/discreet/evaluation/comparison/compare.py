@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from discreet import engines, noise
-from discreet.core import checks, html
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Domain
-from discreet.engines.tables.columns import read_columns
+from discreet.core import Domain, FloatArray, checks, html
+from discreet.engines.tables import read_columns
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.comparison import learners, records

@@ -15,7 +15,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.metrics import r2_score
 
 from discreet import noise
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.core import BoolArray, FloatArray, IntArray
 from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.roc import ScoredAttack

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.core import BoolArray, FloatArray, IntArray
 from discreet.evaluation.attacks import draws
 
 #: Three columns with more cells than this are not compared: there would be more cells than rows.

@@ -13,8 +13,7 @@ import pyarrow as pa
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from discreet import noise
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.jit import jit
+from discreet.core import BoolArray, FloatArray, IntArray, jit
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.rates import Rate
 from discreet.evaluation.attacks.roc import ScoredAttack, split

@@ -8,10 +8,7 @@ import numpy as np
 
 from discreet import anonymity
 from discreet.clustering import DPLloyd, PrivateKMeans
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee, Ledger, epsilon_to_zcdp
-from discreet.core.unit import Person
+from discreet.core import Domain, FloatArray, Guarantee, Ledger, Person, epsilon_to_zcdp
 from discreet.errors import DiscreetWarning
 from discreet.evaluation.audits.differing import differing
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet import local
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 from discreet.evaluation.audits.neighbours import NeighbourPair
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
 

@@ -16,7 +16,7 @@ from discreet.evaluation.audits.black_box import audit
 from discreet.evaluation.audits.exact import ExactAudit, exact_audit
 from discreet.evaluation.audits.neighbours import NeighbourPair
 from discreet.evaluation.audits.result import AuditResult
-from discreet.noise.stream.numpy_streams import root_of
+from discreet.noise.stream import root_of
 
 if TYPE_CHECKING:
     from discreet.evaluation.registry.tables import AuditedTable

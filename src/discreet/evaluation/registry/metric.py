@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet import metric
-from discreet.core.domain import Domain
+from discreet.core import Domain
 from discreet.evaluation.audits.bit_patterns import BitPatterns
 from discreet.evaluation.audits.neighbours import NeighbourPair
 from discreet.evaluation.registry.mechanisms import AuditedMechanism

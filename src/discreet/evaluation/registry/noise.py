@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet import mechanisms, noise
-from discreet.core.arrays import FloatArray
-from discreet.core.guarantee import zcdp_to_epsilon
+from discreet.core import FloatArray, zcdp_to_epsilon
 from discreet.errors import DiscreetWarning
 from discreet.evaluation.audits.bit_patterns import BitPatterns
 from discreet.evaluation.audits.neighbours import NeighbourPair

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet import anonymity
-from discreet.core.domain import Domain
+from discreet.core import Domain
 from discreet.evaluation.audits.recount import Recount, recount
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")

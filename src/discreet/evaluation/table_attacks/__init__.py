@@ -1,1 +1,1 @@
-"""Attacks on released tables, and what a reader of one can take its columns for."""
+"""Attacks on tables: singling out, linkability, inference."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.jit import inlined, jit
+from discreet.core import inlined, jit
 
 
 @jit

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.anonymity.release.printed import Sets, Stretches
-from discreet.core import checks
-from discreet.core.arrays import IntArray
+from discreet.anonymity.release import Sets, Stretches
+from discreet.core import IntArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.attacks.rates import AttackResult, Rate
 from discreet.evaluation.table_attacks import _kernels as kernels

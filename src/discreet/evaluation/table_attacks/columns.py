@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from discreet import engines
 from discreet.anonymity import Release
-from discreet.anonymity.release.printed import (
+from discreet.anonymity.release import (
     Legend,
     Sets,
     Stretches,
@@ -22,9 +22,9 @@ from discreet.anonymity.release.printed import (
     read_sets,
     read_stretches,
 )
-from discreet.anonymity.risk.classes import join
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.engines.tables.columns import read_columns
+from discreet.anonymity.risk import join
+from discreet.core import BoolArray, FloatArray, IntArray
+from discreet.engines.tables import read_columns
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 

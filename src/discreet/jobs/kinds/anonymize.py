@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from discreet.core.figures import SURE_DELTA
+from discreet.core import SURE_DELTA
 from discreet.jobs.declare import Kind, Speech
 from discreet.jobs.options import (
     ACCOUNT,

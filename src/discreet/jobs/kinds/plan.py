@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from discreet.core.figures import SURE_DELTA
+from discreet.core import SURE_DELTA
 from discreet.jobs.declare import Kind
 from discreet.jobs.options import EPSILON, RHO, option, output
 

@@ -4,7 +4,7 @@ import math
 
 from discreet.jobs.job import Job, JobResult
 from discreet.synopses import Synopsis
-from discreet.synopses.artifact.answers import known
+from discreet.synopses.artifact import known
 
 
 def run(job: Job) -> JobResult:

@@ -5,11 +5,9 @@ from typing import Any
 import numpy as np
 
 from discreet import evaluation, metric, noise
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Categorical, Domain
-from discreet.core.people import released_columns
+from discreet.core import Categorical, Domain, FloatArray, released_columns
 from discreet.jobs.job import Job, JobResult
-from discreet.metric.rows import read_rows
+from discreet.metric import read_rows
 from discreet.synopses import Synopsis
 
 

@@ -8,16 +8,16 @@ from importlib import import_module
 from operator import attrgetter
 from typing import Any
 
-from discreet.core.output import write_whole
-from discreet.evaluation.audits.neighbours import NeighbourPair
-from discreet.evaluation.registry.mechanisms import (
+from discreet.core import write_whole
+from discreet.evaluation.audits import NeighbourPair
+from discreet.evaluation.registry import (
     AuditedMechanism,
     audited_mechanism,
     audited_mechanisms,
     audited_tables,
 )
 from discreet.jobs.job import Job, JobResult
-from discreet.reporting.verdict import examine
+from discreet.reporting import examine
 
 # ---- mechanisms
 
@@ -35,7 +35,7 @@ def names() -> list[tuple[str, str, str]]:
 
 def run(job: Job) -> JobResult:
     """Check a file, or run a mechanism, and write the page if a place is named."""
-    from discreet.reporting.pages.audit import artifact_page, mechanism_page
+    from discreet.reporting.pages import artifact_page, mechanism_page
 
     files = job.places()
     if job.data is not None:

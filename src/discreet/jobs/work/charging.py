@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.accounts import Account
-from discreet.accounts.facts import heads_of
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import promise_place
+from discreet.accounts import Account, heads_of
+from discreet.core import Guarantee, promise_place
 from discreet.errors import DataSourceError, DiscreetError, FormatError
 from discreet.jobs.declare import Speech
 from discreet.jobs.job import Job
 from discreet.jobs.options import PAGE
 from discreet.synopses import Synopsis
-from discreet.synopses.artifact.file import promise_of
+from discreet.synopses.artifact import promise_of
 
 
 def task_of(job: Job) -> str | None:
@@ -64,7 +62,7 @@ class PaidTable:
     @classmethod
     def load(cls, path: Path) -> PaidTable:
         """Read table and promise; refused if either was changed."""
-        from discreet.reporting.artifacts import read_released
+        from discreet.reporting import read_released
 
         promise = _promise_beside(path)
         if promise is None or not promise.verify(path.read_bytes()):

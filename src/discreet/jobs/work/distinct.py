@@ -11,15 +11,14 @@ import pyarrow.compute as pc
 
 from discreet import noise
 from discreet.accounts import Account
-from discreet.engines.passes.texts import texts
-from discreet.engines.writer import write_table
+from discreet.engines import write_table
+from discreet.engines.passes import texts
 from discreet.errors import SchemaError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds.distinct import OVERLAP
 from discreet.jobs.work.pages import finish
 from discreet.local import DistinctOverlap, DistinctSketch, FlippedBitmap
-from discreet.local.distinct.bitmaps import promise
-from discreet.local.distinct.overlap import MOST_BITMAPS
+from discreet.local.distinct import MOST_BITMAPS, promise
 
 
 def run(job: Job) -> JobResult:

@@ -5,10 +5,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from discreet.core.columns import NAMING, Categorical
-from discreet.core.guarantee import Guarantee, zcdp_to_epsilon
-from discreet.core.output import write_whole
-from discreet.engines.progress import stage
+from discreet.core import NAMING, Categorical, Guarantee, write_whole, zcdp_to_epsilon
+from discreet.engines import stage
 from discreet.errors import DataSourceError, FormatError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.options import PAGE
@@ -54,8 +52,7 @@ def finish(
 
 def _report(job: Job) -> JobResult:
     from discreet.jobs.work.sketch import read_lines
-    from discreet.reporting import write_report
-    from discreet.reporting.artifacts import kind_of
+    from discreet.reporting import kind_of, write_report
 
     given = job.declared.arguments(job.parameters)
     artifact, output = job.place(job.data), job.places().get("report")
@@ -107,11 +104,11 @@ def _is_clusters(found: Any) -> bool:
 
 
 def _plan(job: Job) -> JobResult:
-    from discreet.reporting.pages.plan import page
+    from discreet.reporting.pages import plan_page
 
     found, files = _outlook(job), job.places()
     if "html" in files:
-        write_whole(files["html"], page(found), streams=True)
+        write_whole(files["html"], plan_page(found), streams=True)
     figures = {**found.to_dict(), "file": str(files["html"]) if files else None}
     return JobResult(job, None, files, figures, found)
 

@@ -7,17 +7,12 @@ from typing import Any
 import numpy as np
 
 from discreet import engines, metric
-from discreet.core import checks
-from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import promise_place
-from discreet.core.people import released_columns
-from discreet.engines.tables.columns import read_columns
-from discreet.engines.writer import WrittenTable, check_target
+from discreet.core import Domain, Guarantee, checks, promise_place, released_columns
+from discreet.engines import WrittenTable, check_target
+from discreet.engines.tables import read_columns
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.pages import finish
-from discreet.reporting.artifacts import kind_of
-from discreet.reporting.words import category_level, whole_level
+from discreet.reporting import category_level, kind_of, whole_level
 from discreet.synopses import Synopsis
 
 _METHODS: dict[str, Any] = {

@@ -10,16 +10,15 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import local, noise
-from discreet.core.output import NewFile, write_whole
-from discreet.engines.passes.texts import texts
-from discreet.engines.writer import write_table
+from discreet.core import NewFile, write_whole
+from discreet.engines import write_table
+from discreet.engines.passes import texts
 from discreet.errors import DataSourceError, FormatError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.pages import finish
-from discreet.local import Counts, Reports
-from discreet.local.mechanism import Mechanism, mechanisms
-from discreet.local.wire.binary import messages
-from discreet.reporting.artifacts import kind_of
+from discreet.local import Counts, Mechanism, Reports, mechanisms
+from discreet.local.wire import messages
+from discreet.reporting import kind_of
 
 #: Parameters of a mechanism that have options of their own.
 _OWN = ("epsilon", "domain", "key")
@@ -229,7 +228,7 @@ def _memory(job: Job, mechanism: Mechanism) -> dict[str, Any]:
 def _values(mechanism: Mechanism, column: pa.Array) -> Any:
     """Give a mechanism over numbered values its numbers; all others take text."""
     if _numbered(mechanism):
-        from discreet.engines.tables.text_numbers import numbers_of_text
+        from discreet.engines.tables import numbers_of_text
 
         numbers = numbers_of_text(column.cast(pa.large_binary()))
         whole = np.isfinite(numbers) & (numbers == np.floor(numbers)) & (np.abs(numbers) < 2**53)

@@ -9,19 +9,15 @@ import pyarrow as pa
 
 from discreet import clustering, synopses
 from discreet.clustering import ClusterResult, PrivateKMeans, cluster_synopsis
-from discreet.clustering.central.columns import described, place_texts
-from discreet.core.domain import Categorical, category_text
-from discreet.core.figures import counted
-from discreet.core.guarantee import Guarantee
-from discreet.engines.progress import stage
-from discreet.engines.writer import write_table
+from discreet.clustering.central import described, place_texts
+from discreet.core import Categorical, Guarantee, category_text, counted
+from discreet.engines import stage, write_table
 from discreet.errors import InvalidArgument
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.charging import charged, checkable, keep, repeated, standing
 from discreet.jobs.work.pages import finish
 from discreet.synopses import Synopsis
-from discreet.synopses.artifact.empty import rows_text
-from discreet.synopses.artifact.file import check_ending
+from discreet.synopses.artifact import check_ending, rows_text
 
 
 def run(job: Job) -> JobResult:

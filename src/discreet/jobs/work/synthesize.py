@@ -4,16 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.engines.progress import stage
-from discreet.engines.tables.escapes import check_escapes, with_escapes
-from discreet.engines.writer import check_target, write_table
+from discreet.engines import check_target, stage, write_table
+from discreet.engines.tables import check_escapes, with_escapes
 from discreet.errors import InvalidArgument
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.charging import charged, check_paid, checkable, keep, repeated, standing
 from discreet.jobs.work.pages import finish
 from discreet.jobs.work.synopsis import chosen_columns, figures
 from discreet.synopses import MarginalSynopsis, Synopsis
-from discreet.synopses.artifact.file import check_ending
+from discreet.synopses.artifact import check_ending
 
 
 def run(job: Job) -> JobResult:

@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from discreet import anonymity, engines
-from discreet.anonymity.risk.report import with_promise
-from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import promise_place, write_whole
-from discreet.engines.progress import stage
-from discreet.engines.tables.escapes import check_escapes
-from discreet.engines.writer import check_target
+from discreet.anonymity.risk import with_promise
+from discreet.core import Domain, Guarantee, promise_place, write_whole
+from discreet.engines import check_target, stage
+from discreet.engines.tables import check_escapes
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs.declare import WrongOption
 from discreet.jobs.job import Job, JobResult

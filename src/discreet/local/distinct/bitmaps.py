@@ -30,17 +30,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import ByteArray
-from discreet.core.figures import at_most
-from discreet.core.guarantee import Guarantee, Line
-from discreet.core.output import check_name, write_whole
+from discreet.core import ByteArray, Guarantee, Line, at_most, check_name, checks, write_whole
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.distinct.likelihood import PatternLaw
 from discreet.local.wire import binary
 from discreet.mechanisms import flip_draw
-from discreet.noise.reports.coin_bytes import coin_bytes
-from discreet.noise.stream.thresholds import Chance
+from discreet.noise.reports import coin_bytes
+from discreet.noise.stream import Chance
 
 if TYPE_CHECKING:
     from discreet.local.distinct.sketch import DistinctSketch

@@ -14,10 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import noise
-from discreet.core.arrays import BoolArray, WordArray
-from discreet.engines.persons.kernels import plain_texts
-from discreet.engines.tables.encode import arrow_kind
-from discreet.engines.tables.same import same_key
+from discreet.core import BoolArray, WordArray
+from discreet.engines.persons import plain_texts
+from discreet.engines.tables import arrow_kind, same_key
 from discreet.errors import InvalidArgument, InvalidType
 
 _EXPECTED = "a list or column of numbers, text or bytes"

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 
 #: Starting values are looked for on a grid of this many sizes.
 _GRID = 600

@@ -16,8 +16,7 @@ from unicodedata import normalize
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import checks
-from discreet.core.arrays import BoolArray, FloatArray
+from discreet.core import BoolArray, FloatArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.distinct.bitmaps import DistinctEstimate, FlippedBitmap, check_together, promise
 from discreet.local.distinct.likelihood import PatternLaw

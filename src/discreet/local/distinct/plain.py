@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.budget.draws import Draw
-from discreet.core.guarantee import Guarantee, Line
+from discreet.core import FloatArray, Guarantee, Line, checks
+from discreet.core.budget import Draw
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
 from discreet.local.distinct.bitmaps import DistinctEstimate
 from discreet.local.distinct.items import item_words

@@ -22,11 +22,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import BoolArray, FloatArray, WordArray
-from discreet.core.budget.prices import Epsilon, Wanted
-from discreet.core.unit import PERSON, PERSON_NEIGHBOURS, Person
-from discreet.engines.tables.same import person_key
+from discreet.core import PERSON, PERSON_NEIGHBOURS, BoolArray, FloatArray, Person, WordArray, checks
+from discreet.core.budget import Epsilon, Wanted
+from discreet.engines.tables import person_key
 from discreet.errors import DiscreetError, FormatError, InvalidArgument
 from discreet.local.distinct.bitmaps import FlippedBitmap
 from discreet.local.distinct.items import item_column, item_words
@@ -34,7 +32,7 @@ from discreet.local.distinct.likelihood import PatternLaw
 from discreet.local.mechanism import MOST_REPORTS, SMALLEST_EPSILON, local_budget, public_key, written_budget
 from discreet.local.wire.bits import Rows
 from discreet.mechanisms import Gate, flipped_bits
-from discreet.noise.public import PublicRandomness
+from discreet.noise import PublicRandomness
 
 _MOST_BUCKETS, _MOST_LEVELS, _MOST_ITEMS = 2**24, 40, 2**20
 

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.guarantee import Guarantee
+from discreet.core import FloatArray, Guarantee, checks
 from discreet.errors import InvalidArgument, MissingExtra
 
 if TYPE_CHECKING:

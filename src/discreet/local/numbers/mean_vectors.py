@@ -11,16 +11,14 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import IntArray
+from discreet.core import IntArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.mechanism import Mechanism, adds_up, local_budget, within
 from discreet.local.numbers.means import METHODS, MOST_STEPS, STEPS, MeanEstimate, moments
 from discreet.local.numbers.ranges import public_range
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.noise import Generator
-from discreet.noise.reports.laws import Sampled, Together
-from discreet.noise.reports.means import MeanLaw, mean_law, numbers_sent, places_of
+from discreet.noise.reports import MeanLaw, Sampled, Together, mean_law, numbers_sent, places_of
 
 #: More attributes than this are not a vector of numbers about a person.
 MOST_ATTRIBUTES = 2**16

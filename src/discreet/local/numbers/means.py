@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from discreet.core import checks
-from discreet.core.arrays import IntArray
-from discreet.core.guarantee import Guarantee
+from discreet.core import Guarantee, IntArray, checks
 from discreet.local.mechanism import OneNumber, local_budget
 from discreet.local.numbers.ranges import numbers, public_range
 from discreet.local.wire.bits import Rows
 from discreet.noise import Generator
-from discreet.noise.reports.means import HALF, DuchiLaw, MeanLaw, mean_law, places_of
+from discreet.noise.reports import HALF, DuchiLaw, MeanLaw, mean_law, places_of
 
 METHODS = ("hybrid", "piecewise", "duchi")
 #: Half the points of the piecewise law: its variance is within 0.4 % of the continuous one's up to ε = 3.

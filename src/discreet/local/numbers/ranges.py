@@ -5,10 +5,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Numeric
-from discreet.engines.tables.encode import Encoder, arrow_kind
+from discreet.core import FloatArray, Numeric, checks
+from discreet.engines.tables import Encoder, arrow_kind
 from discreet.errors import InvalidArgument, InvalidType
 
 

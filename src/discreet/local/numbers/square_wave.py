@@ -12,18 +12,15 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.jit import jit
+from discreet.core import FloatArray, IntArray, checks, jit
 from discreet.errors import InvalidArgument
 from discreet.local.mechanism import MOST_REPORTS, OneNumber, local_budget
 from discreet.local.numbers.distributions import Distribution
 from discreet.local.numbers.ranges import numbers, public_range
 from discreet.local.wire.bits import Rows
 from discreet.noise import Generator
-from discreet.noise.reports.means import Window
-from discreet.noise.reports.square_wave import half_width, square_wave
-from discreet.noise.stream.numpy_streams import resample
+from discreet.noise.reports import Window, half_width, square_wave
+from discreet.noise.stream import resample
 
 #: A fit that has not settled after this many steps is returned as it is.
 _MOST_STEPS = 10_000

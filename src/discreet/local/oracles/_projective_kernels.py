@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.jit import jit
-from discreet.noise.reports.projective import inverse, write_digits
+from discreet.core import jit
+from discreet.noise.reports import inverse, write_digits
 
 
 @jit

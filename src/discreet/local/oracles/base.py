@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.core.arrays import IntArray
+from discreet.core import IntArray
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, local_budget

@@ -13,10 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import IntArray
-from discreet.core.domain import Categorical
-from discreet.engines.tables.encode import Encoder, arrow_kind
+from discreet.core import Categorical, IntArray, checks
+from discreet.engines.tables import Encoder, arrow_kind
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise import Generator
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import IntArray
+from discreet.core import IntArray
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import OneNumber
 from discreet.local.oracles.base import Oracle
@@ -19,7 +19,7 @@ from discreet.local.oracles.likelihood import likelihood_estimate
 from discreet.local.wire.bits import Rows
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
-from discreet.noise.reports.laws import Response
+from discreet.noise.reports import Response
 
 
 @dataclass(frozen=True)

@@ -13,18 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import BoolArray, IntArray
-from discreet.core.jit import inlined, jit
+from discreet.core import BoolArray, IntArray, checks, inlined, jit
 from discreet.local.mechanism import within
 from discreet.local.oracles.base import Oracle
 from discreet.local.oracles.laws import SupportLaw
 from discreet.local.walsh_hadamard import walsh_hadamard
 from discreet.local.wire.bits import Layout, Rows, bits_for, read_bits
 from discreet.noise import Generator
-from discreet.noise.reports.bases import reduce_vector
-from discreet.noise.reports.laws import ParityLaw
-from discreet.noise.stream.thresholds import Chance, chance_value
+from discreet.noise.reports import ParityLaw, reduce_vector
+from discreet.noise.stream import Chance, chance_value
 
 #: The collector makes 2^t additions per report.
 MOST_BITS = 20

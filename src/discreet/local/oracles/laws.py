@@ -18,13 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri
 
-from discreet.core.arrays import ByteArray, FloatArray, IntArray
+from discreet.core import ByteArray, FloatArray, IntArray
 from discreet.local.estimates import Estimate
 from discreet.local.oracles import _unary_kernels as kernels
-from discreet.noise.reports.coin_bytes import coin_bytes
-from discreet.noise.reports.coins import keep_chance, toss
-from discreet.noise.reports.laws import Coin, ReportLaw, either_way
-from discreet.noise.stream.thresholds import Chance, logistic
+from discreet.noise.reports import Coin, ReportLaw, coin_bytes, either_way, keep_chance, toss
+from discreet.noise.stream import Chance, logistic
 
 if TYPE_CHECKING:
     from discreet.local.wire.counts import Counts

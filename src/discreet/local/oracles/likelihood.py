@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 from discreet.local.consistency import consistent
 from discreet.local.estimates import Estimate
 

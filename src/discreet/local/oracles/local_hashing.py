@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import IntArray
-from discreet.core.jit import jit
+from discreet.core import IntArray, checks, jit
 from discreet.errors import FormatError, InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, count_places, local_budget, public_key, within
@@ -26,7 +24,7 @@ from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator, HashFamily
 from discreet.noise.hashing import hash_kernels
-from discreet.noise.reports.laws import Response
+from discreet.noise.reports import Response
 
 #: Functions to draw from without a pool: a seed has 63 bits.
 SEEDS = 2**63

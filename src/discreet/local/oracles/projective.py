@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import OneNumber
@@ -26,8 +25,8 @@ from discreet.local.oracles.likelihood import likelihood_estimate
 from discreet.local.wire.bits import Rows
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
-from discreet.noise.reports.laws import HyperplaneLaw
-from discreet.noise.stream.thresholds import Chance, chance_value
+from discreet.noise.reports import HyperplaneLaw
+from discreet.noise.stream import Chance, chance_value
 
 #: The collector keeps a number for each of the K points.
 MOST_POINTS = 2**30

@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import BoolArray, IntArray
-from discreet.core.jit import jit
+from discreet.core import BoolArray, IntArray, checks, jit
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import adds_up, within
 from discreet.local.oracles._unary_kernels import count_ones
@@ -25,8 +23,8 @@ from discreet.local.oracles.likelihood import likelihood_estimate
 from discreet.local.wire.bits import Layout, Rows, bits_for, check_ascending
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
-from discreet.noise.reports.laws import SubsetLaw
-from discreet.noise.stream.thresholds import Chance, chance_value
+from discreet.noise.reports import SubsetLaw
+from discreet.noise.stream import Chance, chance_value
 
 #: Numbers of subsets that are drawn at once: bounds the memory, not the result.
 _AT_ONCE = 1 << 22

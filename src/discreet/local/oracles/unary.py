@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import IntArray
+from discreet.core import IntArray, checks
 from discreet.errors import InvalidArgument
 from discreet.local.mechanism import MOST_REPORTS, within
 from discreet.local.oracles import _unary_kernels as kernels
@@ -19,7 +18,7 @@ from discreet.local.oracles.base import Oracle
 from discreet.local.oracles.laws import SupportLaw, UnaryLaw
 from discreet.local.wire.bits import Layout, Rows
 from discreet.noise import Generator
-from discreet.noise.stream.thresholds import chance_value
+from discreet.noise.stream import chance_value
 
 VARIANTS = ("optimised", "symmetric")
 

@@ -22,8 +22,7 @@ import numpy as np
 from scipy.special import betainc
 from scipy.stats import binom
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.mechanism import LARGEST_EPSILON, Mechanism, local_budget
 

@@ -13,10 +13,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.figures import at_most
-from discreet.core.guarantee import Guarantee
+from discreet.core import BoolArray, FloatArray, Guarantee, IntArray, at_most, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, within
@@ -28,8 +25,8 @@ from discreet.local.repeated.memo import Memo
 from discreet.local.wire.bits import Layout, Rows, bits_for, check_ascending
 from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
-from discreet.noise.hashing.families import Words
-from discreet.noise.reports.laws import BitFlipLaw
+from discreet.noise.hashing import Words
+from discreet.noise.reports import BitFlipLaw
 
 _MOST_BITS = 2**12
 _FRESH = (

@@ -28,12 +28,12 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core.arrays import AnyArray
+from discreet.core import AnyArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.wire import binary
 from discreet.noise import Generator
-from discreet.noise.hashing.families import Words
-from discreet.noise.reports.stored import Keys
+from discreet.noise.hashing import Words
+from discreet.noise.reports import Keys
 
 #: The one user of a device's memo.
 DEVICE = "device"

@@ -17,11 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.checks import Budget
-from discreet.core.figures import at_most
-from discreet.core.guarantee import Guarantee
+from discreet.core import Budget, FloatArray, Guarantee, IntArray, at_most, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.mechanism import LARGEST_EPSILON, MOST_REPORTS, Mechanism, adds_up, public_key, rows_within
 from discreet.local.repeated import _memo_kernels
@@ -35,7 +31,7 @@ from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
 from discreet.noise import Generator, HashFamily
-from discreet.noise.hashing.families import Words
+from discreet.noise.hashing import Words
 
 #: Three values hash independently, however many hashes a filter has (one hash must not mean a constant one).
 _INDEPENDENCE = 3

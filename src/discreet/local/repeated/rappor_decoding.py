@@ -23,7 +23,7 @@ import numpy.typing as npt
 from scipy import linalg, sparse
 from scipy.optimize import nnls
 
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.repeated.rappor_law import RapporLaw

@@ -28,12 +28,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
-from discreet.core.arrays import ByteArray, IntArray
-from discreet.core.checks import Exact
-from discreet.noise.reports import stored
-from discreet.noise.reports.coin_bytes import coin_bytes
-from discreet.noise.reports.laws import STORED, Coin, ReportLaw, log_above, within
-from discreet.noise.stream.thresholds import Chance
+from discreet.core import ByteArray, Exact, IntArray
+from discreet.noise.reports import STORED, Coin, ReportLaw, coin_bytes, log_above, stored, within
+from discreet.noise.stream import Chance
 
 #: Solved parameters, and the price of one report, are multiples of 1/this.
 _GRID = 10**12

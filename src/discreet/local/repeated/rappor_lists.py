@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
+from discreet.core import BoolArray, FloatArray, IntArray
 from discreet.errors import InvalidArgument
 from discreet.local.repeated.rappor_law import RapporLaw
 from discreet.noise import HashFamily

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, checks
 from discreet.errors import InvalidType
 from discreet.local.mechanism import Mechanism
 from discreet.local.repeated.bit_flip import BitFlip

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from discreet.core import checks
-from discreet.core.checks import Budget, written_amount
+from discreet.core import Budget, checks, written_amount
 from discreet.errors import BudgetExceeded, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.mechanism import Mechanism
 from discreet.local.repeated.bit_flip import BitFlip

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.jit import inlined, jit
+from discreet.core import inlined, jit
 from discreet.noise.hashing import hash_kernels as hashes
 
 _u64 = np.uint64

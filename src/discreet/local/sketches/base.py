@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import IntArray, WordArray
+from discreet.core import IntArray, WordArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, local_budget, public_key
@@ -23,7 +22,7 @@ from discreet.local.sketches.shared_rows import RowLaw, rows_estimate
 from discreet.local.wire.counts import Counts
 from discreet.noise import HashFamily
 from discreet.noise.hashing import hash_kernels
-from discreet.noise.reports.laws import FlipLaw
+from discreet.noise.reports import FlipLaw
 
 #: Rows beyond this only cost memory and time (spec, Annex B.4).
 MOST_ROWS = 2**20

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core.arrays import IntArray, WordArray
+from discreet.core import IntArray, WordArray
 from discreet.local.mechanism import adds_up, rows_within
 from discreet.local.oracles.laws import SupportLaw
 from discreet.local.sketches import _kernels as kernels
 from discreet.local.sketches.base import Sketch
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.noise import Generator
-from discreet.noise.stream.cipher import expanded
+from discreet.noise.stream import expanded
 
 #: A longer vector is too long to send as a report.
 _WIDEST = 2**20

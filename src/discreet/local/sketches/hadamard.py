@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import BoolArray, IntArray
+from discreet.core import BoolArray, IntArray, checks
 from discreet.errors import InvalidArgument
 from discreet.local.mechanism import adds_up, rows_within
 from discreet.local.oracles.laws import SupportLaw
@@ -23,7 +22,7 @@ from discreet.local.sketches.base import Sketch
 from discreet.local.walsh_hadamard import walsh_hadamard
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.noise import Generator
-from discreet.noise.stream.cipher import expanded
+from discreet.noise.stream import expanded
 
 
 @dataclass(frozen=True)

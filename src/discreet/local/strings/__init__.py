@@ -1,1 +1,5 @@
 """Frequent strings that nobody listed."""
+
+from discreet.core import door
+
+__getattr__, __dir__, __all__ = door(__name__, __file__)

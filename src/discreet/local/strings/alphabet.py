@@ -20,9 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import AnyArray, BoolArray, ByteArray, IntArray
-from discreet.engines.tables.encode import arrow_kind
+from discreet.core import AnyArray, BoolArray, ByteArray, IntArray, checks
+from discreet.engines.tables import arrow_kind
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.oracles.choices import whole_numbers
 from discreet.local.wire.bits import bits_for

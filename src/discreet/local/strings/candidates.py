@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.jit import jit
+from discreet.core import BoolArray, FloatArray, IntArray, jit
 from discreet.errors import InvalidType
 from discreet.local.sketches.base import asked
 from discreet.local.sketches.shared_rows import RowLaw

@@ -17,8 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, checks
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, count_places, local_budget, public_key
@@ -30,7 +29,7 @@ from discreet.local.strings.heavy import HeavyHitters, Stage
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
-from discreet.noise.reports.laws import Response
+from discreet.noise.reports import Response
 
 #: Hash functions to draw from where there is no pool: enough that no two reports need to share one, and few enough that
 #: a report is one number of 62 bits, with up to 64 groups and 2^16 buckets.

@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.checks import Budget
+from discreet.core import BoolArray, Budget, FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, public_key, rows_within
@@ -26,7 +24,7 @@ from discreet.local.strings.heavy import HeavyHitters, Stage
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
-from discreet.noise.reports.laws import Together
+from discreet.noise.reports import Together
 
 #: Values of the hash that tells which fragments belong together.
 _HASHES = 256

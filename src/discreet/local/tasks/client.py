@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.checks import written_amount
+from discreet.core import checks, written_amount
 from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument, InvalidType
 from discreet.local.repeated.bit_flip import BitFlip
 from discreet.local.tasks import frames
@@ -30,7 +29,7 @@ from discreet.local.tasks.device import Device
 from discreet.local.tasks.device_file import DeviceFile
 from discreet.local.tasks.task import PublicFile, Task, is_digest
 from discreet.local.wire import binary
-from discreet.noise.reports.one_device import ByteCoins
+from discreet.noise.reports import ByteCoins
 
 #: Reports of one frame, reports that may wait, seconds for one request, bytes of a task that is read.
 _BATCH, _MOST_WAITING, _PATIENCE, _LARGEST_TASK = 100, 1000, 10, 1 << 24

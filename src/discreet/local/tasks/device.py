@@ -30,7 +30,7 @@ from discreet.local.sketches.hadamard import HadamardSketch
 from discreet.local.strings.prefix import PrefixExtension
 from discreet.local.tasks.task import Task
 from discreet.local.wire.bits import bits_for
-from discreet.noise.reports.one_device import Coins
+from discreet.noise.reports import Coins
 
 _SAFE = 2**53
 

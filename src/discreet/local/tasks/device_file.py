@@ -19,8 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.core.checks import written_amount
-from discreet.core.output import NewFile, sync_folder
+from discreet.core import NewFile, sync_folder, written_amount
 from discreet.errors import DataSourceError, FormatError
 from discreet.local.repeated.memo import Memo
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from discreet import noise
-from discreet.core.arrays import BoolArray
+from discreet.core import BoolArray
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.local.wire.bits import Rows
 

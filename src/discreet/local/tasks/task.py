@@ -15,8 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from discreet.core import checks
-from discreet.core.checks import Budget, written_amount
+from discreet.core import Budget, checks, written_amount
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.mechanism import Mechanism, local_budget, mechanism_from_dict
 from discreet.local.oracles.local_hashing import LocalHashing

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, BoolArray, ByteArray
-from discreet.core.jit import inlined, jit
+from discreet.core import AnyArray, BoolArray, ByteArray, inlined, jit
 
 Rows: TypeAlias = ByteArray
 

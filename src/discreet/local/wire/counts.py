@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import check_name, write_whole
+from discreet.core import Guarantee, check_name, write_whole
 from discreet.errors import DataSourceError, FormatError
 from discreet.local.wire import binary
 from discreet.local.wire.reports import as_rows

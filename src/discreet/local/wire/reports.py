@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray
+from discreet.core import AnyArray
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.local.wire import binary
 from discreet.local.wire.bits import Rows

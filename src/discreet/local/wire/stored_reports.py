@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines
-from discreet.engines.passes.gather import gather, units_of
-from discreet.engines.tables.encode import Encoder
-from discreet.engines.tables.part import BATCH_SIZE, Part, Remote
+from discreet.engines.passes import gather, units_of
+from discreet.engines.tables import BATCH_SIZE, Encoder, Part, Remote
 from discreet.errors import SchemaError
 from discreet.local import mechanism as _mechanism
 from discreet.local.wire.bits import Rows

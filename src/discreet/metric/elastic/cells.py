@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import cKDTree
 
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray
 from discreet.metric.elastic.crowd import Crowd
 
 #: Lengths of edges are multiples of this: sums of them are exact in doubles, and so is the triangle inequality.

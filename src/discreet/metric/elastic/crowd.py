@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
-from discreet.core.jit import jit
+from discreet.core import FloatArray, jit
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.metric.points.scaling import Scaling
 from discreet.metric.remap.prior import leaf_masses

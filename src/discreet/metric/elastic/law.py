@@ -29,14 +29,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Box
+from discreet.core import Box, FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument
 from discreet.metric.elastic.cells import GRAIN, Cells, cut
 from discreet.metric.elastic.crowd import Crowd
 from discreet.metric.points.scaling import Scaling, declared_scaling
-from discreet.noise.choice.tabled import LEAST, WHOLE, ChanceTable
+from discreet.noise.choice import LEAST, WHOLE, ChanceTable
 
 #: What rounding adds to the distance of any two cells.
 ROUNDING = 2.0**-15

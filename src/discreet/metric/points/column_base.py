@@ -12,14 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.checks import Exact
-from discreet.core.domain import Box
+from discreet.core import Box, Exact, FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument
 from discreet.metric.perturber import Perturber, Spending, checked_domain, numeric_mechanism
-from discreet.noise.reports.laws import NoNoise, Sampled
-from discreet.noise.reports.means import numbers_sent, places_of
+from discreet.noise.reports import NoNoise, Sampled, numbers_sent, places_of
 
 #: Budgets outside mean nothing, and the doubles that reports are turned into would lose their digits.
 SMALLEST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**4), 10**5

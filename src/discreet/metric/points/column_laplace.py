@@ -11,11 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.checks import Exact
-from discreet.core.domain import Box
-from discreet.core.figures import as_it_is
+from discreet.core import Box, Exact, FloatArray, as_it_is, checks
 from discreet.errors import InvalidArgument
 from discreet.metric.laws import AxesLatticeLaw
 from discreet.metric.perturber import Perturber, Spending, checked_domain, numeric_mechanism
@@ -30,7 +26,7 @@ from discreet.metric.points.lattice import (
     to_rows,
 )
 from discreet.metric.points.scaling import Scaling, declared_scaling
-from discreet.noise.integer.laplace import LARGEST_SCALE
+from discreet.noise.integer import LARGEST_SCALE
 
 #: Lattice steps in the noise's scale: rounding then adds less than a millionth to its variance.
 _FINENESS = 2**10

@@ -8,7 +8,7 @@ columns cost dε, against rate times diameter for the noise it was compared with
 from fractions import Fraction
 
 from discreet.metric.points.column_base import Columnwise, NumberLaw
-from discreet.noise.reports.means import mean_law
+from discreet.noise.reports import mean_law
 
 #: Half the points of a piecewise report: its variance is within 0.1 % of the continuous one's up to ε = 5.
 STEPS = 1 << 12

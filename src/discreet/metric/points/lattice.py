@@ -35,9 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.figures import as_it_is
-from discreet.core.jit import jit
+from discreet.core import FloatArray, IntArray, as_it_is, jit
 from discreet.metric.points.scaling import Scaling
 
 #: Where moving points into the box may move them apart: the box is not square to the metric, or lies on a sphere.

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammainc, gammaincinv, gammaln
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray, checks
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.checks import Exact
-from discreet.core.domain import Box
+from discreet.core import Box, Exact, FloatArray, checks
 from discreet.errors import InvalidArgument
 from discreet.metric.at_distance import AtDistance, LatticeNoise, read_grid
 from discreet.metric.laws import IsotropicLatticeLaw

@@ -11,15 +11,12 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.checks import Exact
-from discreet.core.domain import Box
+from discreet.core import Box, Exact, FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument
 from discreet.metric.perturber import Perturber, Spending, checked_domain, numeric_mechanism
 from discreet.metric.points.column_base import SMALLEST_EPSILON, clamped, local_epsilon
-from discreet.noise.reports.laws import NoNoise
-from discreet.noise.vector.caps import CapLaw, cap_law, unit
+from discreet.noise.reports import NoNoise
+from discreet.noise.vector import CapLaw, cap_law, unit
 
 #: A direction is put on the whole numbers up to this, so it is known to nine digits.
 _FINENESS = 1 << 30

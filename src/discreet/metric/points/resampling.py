@@ -13,10 +13,9 @@ import numpy as np
 from scipy import integrate
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument
-from discreet.noise.vector.isotropic import IsotropicNoise, isotropic_laplace
+from discreet.noise.vector import IsotropicNoise, isotropic_laplace
 
 #: If fewer than this share of a corner's noise ends in the box, drawing would take for ever.
 _LEAST_ACCEPTANCE = 1e-3

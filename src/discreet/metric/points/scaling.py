@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Box
+from discreet.core import Box, FloatArray
 from discreet.errors import InvalidArgument, InvalidType
 
 

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 
-from discreet.core import checks
-from discreet.core.domain import Box
+from discreet.core import Box, checks
 from discreet.errors import InvalidType
 from discreet.metric.points.column_base import ColumnReports, Columnwise, NumberLaw
-from discreet.noise.reports.square_wave import SquareWaveLaw
+from discreet.noise.reports import SquareWaveLaw
 
 
 @dataclass(eq=False, repr=False)

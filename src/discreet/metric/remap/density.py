@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.jit import inlined, jit
+from discreet.core import FloatArray, IntArray, inlined, jit
 
 #: No cell is finer than 2^-24 of the box, and none smaller than a quarter of the noise's scale helps.
 _MOST_LEVELS = 24

@@ -13,12 +13,11 @@ import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import gammaincinv, ndtri
 
-from discreet.core.arrays import FloatArray
-from discreet.core.jit import jit
+from discreet.core import FloatArray, jit
 from discreet.metric.points.law import IsotropicLaw
 from discreet.metric.remap.density import HistogramMixture, density_at, fit_density
 from discreet.metric.remap.prior import PlacePrior
-from discreet.noise.stream.numpy_streams import even_points
+from discreet.noise.stream import even_points
 
 #: Candidates of the Bayes remap: round the noisy point, and from the prior.
 _NEAR, _FROM_PRIOR = 1024, 512

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray, checks
 from discreet.errors import InvalidArgument, MissingExtra
 from discreet.metric.perturber import checked_domain, numeric_mechanism, numeric_names
 from discreet.noise import generator

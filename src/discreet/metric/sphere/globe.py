@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Box
-from discreet.core.jit import jit
+from discreet.core import Box, FloatArray, IntArray, jit
 
 #: Mean radius of the earth in metres (IUGG).
 EARTH = 6_371_008.8

@@ -16,17 +16,14 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.checks import Exact
-from discreet.core.domain import Box, Domain
+from discreet.core import Box, Domain, Exact, FloatArray, checks
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.metric.at_distance import AtDistance, LatticeNoise, read_grid
 from discreet.metric.laws import SphereLatticeLaw
 from discreet.metric.perturber import Spending, numeric_names
 from discreet.metric.remap.prior import read_prior
 from discreet.metric.sphere import globe
-from discreet.noise.reports.laws import Response
+from discreet.noise.reports import Response
 
 REMAPS = ("none", "grid", "bayes")
 WORLD = ((-90.0, 90.0), (-180.0, 180.0))

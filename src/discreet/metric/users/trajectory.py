@@ -31,11 +31,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import checks
-from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee
-from discreet.core.people import persons
+from discreet.core import AnyArray, BoolArray, Domain, FloatArray, Guarantee, IntArray, checks, persons
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.metric.laws import AxesLatticeLaw, TrajectoryLaw
 from discreet.metric.perturber import IN_ORDER, ORDERS, PUBLIC_DOMAIN, numeric_names

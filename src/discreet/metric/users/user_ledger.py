@@ -16,13 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import AnyArray, BoolArray, FloatArray
-from discreet.core.checks import Exact, written_amount
-from discreet.core.figures import as_it_is
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import check_name, write_whole
-from discreet.engines.tables.same import same_text
+from discreet.core import (
+    AnyArray,
+    BoolArray,
+    Exact,
+    FloatArray,
+    Guarantee,
+    as_it_is,
+    check_name,
+    checks,
+    write_whole,
+    written_amount,
+)
+from discreet.engines.tables import same_text
 from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
 
 _FORMAT, _VERSION = "discreet.user-ledger", 1

@@ -1,1 +1,5 @@
 """Private choices: the exponential mechanism, quantiles, bounds."""
+
+from discreet.core import door
+
+__getattr__, __dir__, __all__ = door(__name__, __file__)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.jit import jit
+from discreet.core import jit
 from discreet.noise.choice import joint_kernels as joint
 from discreet.noise.choice._scaled_kernels import NOTHING, descend, heap_of
 

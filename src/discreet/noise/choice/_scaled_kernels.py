@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.jit import inlined, jit
+from discreet.core import inlined, jit
 
 #: The exponent of zero; far below that of any product formed here.
 NOTHING = -(1 << 40)

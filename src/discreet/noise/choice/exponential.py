@@ -15,8 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core import checks
-from discreet.core.arrays import AnyArray, FloatArray, IntArray
+from discreet.core import AnyArray, FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument
 from discreet.noise.choice import _scaled_kernels as _scaled
 from discreet.noise.stream import watch

@@ -36,7 +36,7 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
-from discreet.core.arrays import IntArray
+from discreet.core import IntArray
 from discreet.noise.choice import _scaled_kernels as _scaled
 from discreet.noise.choice import joint_kernels as kernels
 from discreet.noise.choice.exponential import LARGEST_EPSILON, Scaled, pick, rate

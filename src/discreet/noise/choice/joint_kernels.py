@@ -7,7 +7,7 @@ whole part and the fraction beyond it, so the difference is an exact integer and
 
 from typing import Any
 
-from discreet.core.jit import inlined, jit
+from discreet.core import inlined, jit
 from discreet.noise.choice._scaled_kernels import NOTHING, decay, plus, sum_up, times
 
 

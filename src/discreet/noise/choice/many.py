@@ -15,8 +15,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.checks import Exact
+from discreet.core import BoolArray, Exact, FloatArray, IntArray
 from discreet.noise.choice import _many_kernels as kernels
 from discreet.noise.choice import _scaled_kernels as _scaled
 from discreet.noise.choice.exponential import CLAMP, ETA, LARGEST_EPSILON, Scaled, rate

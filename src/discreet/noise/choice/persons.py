@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
-from discreet.core.checks import Exact
+from discreet.core import Exact, FloatArray, checks
 from discreet.errors import InvalidArgument
 from discreet.noise.choice.texts import texts_of
 from discreet.noise.hashing.families import fingerprint

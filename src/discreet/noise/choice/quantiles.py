@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise.choice.exponential import ETA, LARGEST_EPSILON, Scaled, pick, rate, weigh
 from discreet.noise.choice.joint import JointLaw

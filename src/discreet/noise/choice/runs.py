@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, FloatArray, IntArray
+from discreet.core import AnyArray, FloatArray, IntArray
 
 #: A cell's count stops here: sums over 2^22 such cells still fit 64 bits. One row moves it by at most 1, as before.
 LARGEST_COUNT = 2**40

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.jit import jit
+from discreet.core import FloatArray, IntArray, jit
 from discreet.noise.stream.generator import generator
 
 #: What the chances of every input add up to.

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.jit import inlined, jit
+from discreet.core import inlined, jit
 from discreet.noise.hashing.hash_kernels import PRIME, bucket, coefficient, multiply_add
 
 _u64 = np.uint64

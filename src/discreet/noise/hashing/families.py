@@ -42,8 +42,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core import checks
-from discreet.core.arrays import AnyArray, ByteArray, IntArray, WordArray
+from discreet.core import AnyArray, ByteArray, IntArray, WordArray, checks
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.noise.hashing import hash_kernels as kernels
 from discreet.noise.hashing.support import count_support

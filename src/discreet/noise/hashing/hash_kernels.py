@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.jit import jit
+from discreet.core import jit
 
 _u64 = np.uint64
 #: The Mersenne prime 2^61 - 1: reducing modulo it takes a shift and an addition.

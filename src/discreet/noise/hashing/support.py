@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import IntArray
+from discreet.core import IntArray
 from discreet.noise.hashing import _support_kernels as kernels
 
 #: Pairs below which a second thread costs more than it brings.

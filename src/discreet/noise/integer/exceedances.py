@@ -18,9 +18,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import IntArray
-from discreet.core.jit import jit
+from discreet.core import IntArray, checks, jit
 from discreet.noise.integer.geometric import draw_geometric
 from discreet.noise.integer.laplace import check_scale
 from discreet.noise.reports.coins import toss

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import ByteArray
+from discreet.core import ByteArray, checks
 from discreet.noise.integer.laplace import check_scale, coin_chances
 from discreet.noise.stream import kernels
 from discreet.noise.stream.draw import draw

@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import ByteArray
+from discreet.core import ByteArray, checks
 from discreet.errors import InvalidArgument
 from discreet.noise.stream import kernels, watch
 from discreet.noise.stream.draw import draw

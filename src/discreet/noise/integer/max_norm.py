@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import IntArray
+from discreet.core import IntArray, checks
 from discreet.errors import InvalidArgument
 from discreet.noise.integer.geometric import geometric_table
 from discreet.noise.integer.laplace import check_scale, coin_chances

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from discreet.core.jit import inlined, jit
+from discreet.core import inlined, jit
 from discreet.noise.stream.kernels import FINISHED, MORE_BYTES, MORE_DIGITS
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from discreet.core.jit import inlined, jit
+from discreet.core import inlined, jit
 from discreet.noise.stream.kernels import FINISHED, _below_one, _toss, _why
 
 #: A place on the public grid is a whole number from 0 to 2 HALF; it stands for t = place/HALF - 1.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.jit import jit
+from discreet.core import jit
 from discreet.noise.hashing.hash_kernels import _siphash_word
 from discreet.noise.reports.subsets import _insert
 

@@ -4,9 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import IntArray
-from discreet.core.jit import inlined, jit
+from discreet.core import IntArray, checks, inlined, jit
 from discreet.noise.stream.draw import draw
 from discreet.noise.stream.kernels import FINISHED, MORE_BYTES
 

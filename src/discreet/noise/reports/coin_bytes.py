@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.arrays import ByteArray
+from discreet.core import ByteArray
 from discreet.noise.reports import _coin_kernels
 from discreet.noise.stream.draw import draw
 from discreet.noise.stream.thresholds import Chance

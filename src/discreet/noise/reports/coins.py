@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core import checks
-from discreet.core.arrays import IntArray
+from discreet.core import IntArray, checks
 from discreet.noise.stream import kernels
 from discreet.noise.stream.draw import draw
 from discreet.noise.stream.thresholds import Chance, ExactChance, digit_table

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.core.arrays import ByteArray, IntArray
-from discreet.core.checks import Exact
+from discreet.core import ByteArray, Exact, IntArray
 from discreet.noise.reports import projective, stored
 from discreet.noise.reports.bases import independent_vectors
 from discreet.noise.reports.coin_bytes import coin_bytes

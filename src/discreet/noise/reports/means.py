@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray
 from discreet.noise.reports import _means_kernels as kernels
 from discreet.noise.reports.laws import Coin, GroupLaw, ReportLaw
 from discreet.noise.stream.draw import draw

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import IntArray
-from discreet.core.jit import inlined, jit
+from discreet.core import IntArray, inlined, jit
 from discreet.noise.stream.draw import draw
 from discreet.noise.stream.kernels import FINISHED, MORE_BYTES, _below_one, _toss, _why
 from discreet.noise.stream.thresholds import Chance, digit_table

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray
 from discreet.noise.reports.laws import Coin, ReportLaw
 from discreet.noise.reports.means import HALF, Window
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, ByteArray, IntArray
+from discreet.core import AnyArray, ByteArray, IntArray
 from discreet.noise.reports import _prf_kernels as kernels
 from discreet.noise.stream.generator import Generator
 from discreet.noise.stream.thresholds import Chance

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numba import uint32, uint64
 
-from discreet.core.arrays import ByteArray
-from discreet.core.jit import inlined, jit
+from discreet.core import ByteArray, inlined, jit
 from discreet.noise.stream.generator import Generator
 
 #: Blocks of 64 bytes that are worked on side by side.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.arrays import ByteArray, IntArray
+from discreet.core import ByteArray, IntArray
 from discreet.noise.stream import kernels
 from discreet.noise.stream.generator import generator
 

@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import ByteArray, WordArray
+from discreet.core import ByteArray, WordArray, checks
 from discreet.errors import InvalidType
 from discreet.noise.stream.watch import watcher
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from numba import uint64
 
-from discreet.core.jit import inlined, jit
+from discreet.core import inlined, jit
 
 #: All draws are made; more random bytes are needed; more digits of a chance are needed.
 FINISHED, MORE_BYTES, MORE_DIGITS = 0, 1, 2

@@ -5,7 +5,7 @@ No noise that protects people is drawn here; a release made with such a stream c
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, FloatArray, IntArray
+from discreet.core import AnyArray, FloatArray, IntArray
 from discreet.noise.stream.generator import generator
 
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import IntArray, WordArray
+from discreet.core import IntArray, WordArray, checks
 from discreet.noise.hashing.hash_kernels import TAG_BYTES, siphash_bytes
 from discreet.noise.stream.generator import Generator, _from_bit_generator, generator
 from discreet.noise.stream.uniform import below

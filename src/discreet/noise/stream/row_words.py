@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.arrays import WordArray
+from discreet.core import WordArray
 from discreet.noise.stream.cipher import chacha20
 from discreet.noise.stream.generator import generator
 

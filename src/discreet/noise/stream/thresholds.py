@@ -24,7 +24,7 @@ from typing import Protocol
 
 import numpy as np
 
-from discreet.core.arrays import ByteArray
+from discreet.core import ByteArray
 
 #: Digits behind a chance as a double: enough for chances down to 256^-57.
 _DIGITS = 64

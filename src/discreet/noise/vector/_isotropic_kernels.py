@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from discreet.core.jit import inlined, jit
+from discreet.core import inlined, jit
 
 _TINY = 2.0**-53
 #: This many factors of a product of uniform numbers are taken under one logarithm: 2^-54 to the 16th is above 0.

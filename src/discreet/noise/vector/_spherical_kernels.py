@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.jit import jit
+from discreet.core import jit
 from discreet.noise.vector._isotropic_kernels import _TINY, _uniform
 
 #: Words of a try.

@@ -32,8 +32,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import betainc, gammaln
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.jit import jit
+from discreet.core import FloatArray, IntArray, jit
 from discreet.noise.reports.coins import toss
 from discreet.noise.reports.laws import Coin, ReportLaw, either_way
 from discreet.noise.stream.generator import Generator, generator

@@ -27,7 +27,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.arrays import IntArray, WordArray
+from discreet.core import IntArray, WordArray
 from discreet.noise.stream import watch
 from discreet.noise.stream.row_words import in_chunks, row_key, row_words, settle
 from discreet.noise.vector._isotropic_kernels import add_rows, words_of

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.arrays import IntArray
+from discreet.core import IntArray
 from discreet.noise.stream.row_words import in_chunks, row_key, row_words, settle
 from discreet.noise.vector._spherical_kernels import OPEN, REJECTED, WORDS, move_rows
 from discreet.noise.vector.decimals import arctan2, cos_sin, pi

@@ -1,1 +1,5 @@
 """Pages that can be mailed and printed."""
+
+from discreet.core import door
+
+__getattr__, __dir__, __all__ = door(__name__, __file__)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 from discreet.datasets import Dataset
 from discreet.reporting import views, words
 from discreet.reporting.pages import plane
@@ -10,7 +10,7 @@ from discreet.reporting.pages.frame import PROMISED, RELEASED, WORRYING, Answer,
 from discreet.synopses import Synopsis
 
 
-def page(synopsis: Synopsis, private: FloatArray, plain: FloatArray, table: Dataset, ratio: float) -> str:
+def demo_page(synopsis: Synopsis, private: FloatArray, plain: FloatArray, table: Dataset, ratio: float) -> str:
     """Return the page with two panels; ``ratio`` is the squared error of the private centres over the plain ones'."""
     promise, marks = synopsis.guarantee, [(plain, "ring"), (private, "cross")]
     how: dict[str, Any] = {"x": "age (years)", "y": "cost (1,000 euro per year)", "marks": marks}

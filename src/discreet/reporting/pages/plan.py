@@ -20,13 +20,13 @@ _QUESTIONS = {
 }
 
 
-def page(found: Outlook) -> str:
+def plan_page(found: Outlook) -> str:
     """Return a page without scripts or outside files.
 
     Examples
     --------
     >>> from discreet.planning import outlook
-    >>> text = page(outlook(1000, 2))
+    >>> text = plan_page(outlook(1000, 2))
     >>> text.count("<svg"), "<script" in text
     (7, False)
     """

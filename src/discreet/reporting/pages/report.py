@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.figures import at_most
-from discreet.core.guarantee import kept_text
+from discreet.core import at_most, kept_text
 from discreet.reporting import views
 from discreet.reporting.pages import clusters, counted, plane, svg
 from discreet.reporting.pages.frame import PROMISED, RELEASED, WORRYING, Answer, render
@@ -384,7 +383,7 @@ def _together(found: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return the heat map of pairs, the worst of them, and every other figure of a comparison of rows."""
     if found is None:
         return None
-    from discreet.evaluation.comparison.compare import comparison_rows  # here: other pages do without classifiers
+    from discreet.evaluation.comparison import comparison_rows  # here: other pages do without classifiers
 
     names, pairs = found["columns"], found["marginals"]["2"]
     errors = np.diag([found["column_errors"][name] for name in names])

@@ -4,11 +4,6 @@ The server holds nothing of a table and nothing of a release. It starts a proces
 lock, and reads what the process writes into the folder; killed and started again, it reads the same folders.
 """
 
-from discreet.studio.runs.run import Run, runs_of
-from discreet.studio.runs.supervisor import Supervisor
+from discreet.core import door
 
-__all__ = ["Run", "Supervisor", "runs_of"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = door(__name__, __file__)

@@ -13,9 +13,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from discreet.accounts import Account, Entry
-from discreet.core import checks
-from discreet.core.budget.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
-from discreet.core.checks import Exact
+from discreet.core import Exact, checks
+from discreet.core.budget import epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.errors import DiscreetError
 from discreet.jobs import Job
 from discreet.studio.runs.run import Run, has_price, runs_of
@@ -151,7 +150,7 @@ def entry_of(run: Run) -> Entry | None:
     job = run.job
     if run.status["started"] is None or job is None or len(entries) <= run.status["before"]:
         return None
-    from discreet.jobs.work.charging import task_of
+    from discreet.jobs.work import task_of
 
     task, made = task_of(job), Path(job.outputs.get("release") or job.outputs.get("centers") or "").name
     for entry in entries[run.status["before"] :]:
@@ -171,7 +170,7 @@ def paid_file(run: Run) -> str:
     place = job.places()["release"]
     if not place.is_file():
         return ""
-    from discreet.jobs.work.charging import repeated
+    from discreet.jobs.work import repeated
 
     try:
         return place.name if repeated(job) is not None else ""

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.accounts import Account
-from discreet.core.output import PROMISE_ENDING, promise_place
-from discreet.engines.progress import followed
+from discreet.core import PROMISE_ENDING, promise_place
+from discreet.engines import followed
 from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, InvalidArgument, SchemaError
 from discreet.jobs import Job
 from discreet.studio.released import Released, collect

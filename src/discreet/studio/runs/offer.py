@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.core.columns import NAMING
-from discreet.core.domain import Domain
-from discreet.core.unit import Person
+from discreet.core import NAMING, Domain, Person
 from discreet.errors import DiscreetError
 from discreet.jobs import Job
 from discreet.studio.jobs import Handed, handed, job_of, with_looks

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from discreet.core.output import write_whole
+from discreet.core import write_whole
 from discreet.errors import DiscreetError
 from discreet.jobs import Job
 from discreet.studio.workspace import Project

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.core.output import write_whole
+from discreet.core import write_whole
 from discreet.errors import DiscreetError
 from discreet.jobs import Job
 from discreet.studio.runs.charges import entry_of, paid_file

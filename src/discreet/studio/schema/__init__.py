@@ -1,6 +1,5 @@
 """The declared columns while a steward edits them."""
 
-from discreet.studio.schema.sheet import Sheet, declared
-from discreet.studio.schema.typed import Fault
+from discreet.core import door
 
-__all__ = ["Fault", "Sheet", "declared"]
+__getattr__, __dir__, __all__ = door(__name__, __file__)

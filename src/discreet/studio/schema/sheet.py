@@ -13,13 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.core import lists
-from discreet.core.domain import Domain
-from discreet.core.output import write_whole
-from discreet.core.schema.catalogue import KnownKind, known_kind
-from discreet.core.schema.codebook import merged, of_header
-from discreet.core.schema.dialect import Dialect, read_dialect
-from discreet.core.schema.file import undeclared, write_toml
+from discreet.core import Domain, lists, write_whole
+from discreet.core.schema import Dialect, KnownKind, known_kind, merged, of_header, read_dialect, undeclared, write_toml
 from discreet.errors import DataSourceError, DiscreetError, SchemaError
 from discreet.studio.schema.typed import UNUSED, Fault, ordered, read_texts, texts_of
 from discreet.studio.workspace import Project

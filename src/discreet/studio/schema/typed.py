@@ -8,10 +8,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from discreet.core import dates
-from discreet.core.columns import MISSING_RULES, NAMING, ROLES, category_text, read_column
-from discreet.core.schema.dialect import Dialect
-from discreet.core.schema.file import undeclared
+from discreet.core import MISSING_RULES, NAMING, ROLES, category_text, dates, read_column
+from discreet.core.schema import Dialect, undeclared
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.studio.schema.days import read_day
 from discreet.studio.schema.numerals import TwoWays, certain, read_number

@@ -12,9 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.accounts import Account
-from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee
-from discreet.core.unit import Person
+from discreet.core import Domain, Guarantee, Person
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.studio.app import Studio, seen
 from discreet.studio.jobs import job_of
@@ -222,7 +220,7 @@ async def book(studio: Studio, request: Request) -> Response:
 
 def _promise_of(run: Run) -> Guarantee:
     """Return the sealed promise of a release that a run has made."""
-    from discreet.synopses.artifact.file import promise_of
+    from discreet.synopses.artifact import promise_of
 
     found = promise_of(run.path("release")) if "release" in run.files else None
     if found is None:

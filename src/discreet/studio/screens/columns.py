@@ -16,9 +16,8 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.core.schema.catalogue import KnownKind
-from discreet.core.schema.codebook import read_codebook
-from discreet.engines.first_line import examine
+from discreet.core.schema import KnownKind, read_codebook
+from discreet.engines import examine
 from discreet.errors import DataSourceError, DiscreetError, SchemaError
 from discreet.studio.app import Studio, seen
 from discreet.studio.schema import Fault, Sheet

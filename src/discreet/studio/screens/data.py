@@ -12,11 +12,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.core.schema.address import is_address
-from discreet.core.schema.dialect import ENCODINGS, Dialect, read_dialect
+from discreet.core.schema import ENCODINGS, Dialect, is_address, read_dialect
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
-from discreet.jobs.job import Job
-from discreet.reporting.artifacts import kind_of
+from discreet.jobs import Job
+from discreet.reporting import kind_of
 from discreet.studio import words
 from discreet.studio.app import Studio, seen
 from discreet.studio.jobs import open_job, opened, opened_before

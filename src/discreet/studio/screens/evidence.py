@@ -12,11 +12,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import promise_place
+from discreet.core import Guarantee, promise_place
 from discreet.errors import DiscreetError, InvalidArgument
-from discreet.jobs.declare import WrongOption
-from discreet.jobs.job import Job
+from discreet.jobs import Job, WrongOption
 from discreet.studio import checks, pictures, words
 from discreet.studio.app import Studio, seen
 from discreet.studio.released import Released, earlier_of, facts_of, release_of, releases, with_plane

@@ -8,10 +8,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.core.columns import NAMING, Categorical
-from discreet.core.domain import Domain
+from discreet.core import NAMING, Categorical, Domain
 from discreet.errors import DiscreetError, InvalidArgument
-from discreet.jobs.declare import check
+from discreet.jobs import check
 from discreet.jobs.kinds import KINDS
 from discreet.studio.app import Studio, seen
 from discreet.studio.schema import declared

@@ -13,15 +13,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.accounts import Account
-from discreet.core.columns import Categorical, category_text
-from discreet.core.domain import Domain, Integer
-from discreet.core.figures import SURE_DELTA, large_delta
+from discreet.core import SURE_DELTA, Categorical, Domain, Integer, category_text, large_delta
 from discreet.errors import DiscreetError, InvalidArgument
-from discreet.jobs.declare import Kind, WrongOption
-from discreet.jobs.job import Job
+from discreet.jobs import PAGE, SURE, Job, Kind, Option, WrongOption
 from discreet.jobs.kinds import KINDS
-from discreet.jobs.options import PAGE, SURE, Option
-from discreet.reporting.words import number
+from discreet.reporting import number
 from discreet.studio import forms
 from discreet.studio.app import Studio, seen
 from discreet.studio.forecast import PEOPLE, Forecast, checked, counts_persons, forecast, known

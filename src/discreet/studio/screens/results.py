@@ -126,7 +126,7 @@ def _first_pair(facts: dict[str, Any], names: list[str]) -> tuple[str, str]:
 
 
 def _clusters(facts: dict[str, Any]) -> dict[str, Any] | None:
-    from discreet.reporting.pages.clusters import told
+    from discreet.reporting.pages import told
 
     return told(facts["release"].get("clusters"))
 

@@ -13,9 +13,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.jobs.job import Job
+from discreet.jobs import Job
+from discreet.reporting import share
 from discreet.reporting.pages import svg
-from discreet.reporting.words import share
 from discreet.studio.app import Studio, seen
 from discreet.studio.forecast import localized
 from discreet.studio.runs import Run, runs_of

@@ -18,12 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from discreet import engines
-from discreet.core.output import write_whole
-from discreet.core.schema.address import is_address
-from discreet.core.schema.dialect import Dialect, read_dialect
-from discreet.core.schema.file import write_toml
+from discreet.core import write_whole
+from discreet.core.schema import Dialect, is_address, read_dialect, write_toml
 from discreet.engines import first_line
-from discreet.engines.tables.part import is_typed
+from discreet.engines.tables import is_typed
 from discreet.errors import DataSourceError
 from discreet.studio.workspace import Project
 

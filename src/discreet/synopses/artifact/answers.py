@@ -157,7 +157,7 @@ class Figure:
         return f"{type(self).__name__}({self._error()}{self.remark and '; ' + self.remark})"
 
     def _repr_html_(self) -> str:
-        from discreet.core.html import facts
+        from discreet.core import facts
 
         low, high = self.interval(0.95)
         told = {"95 %": f"{low:,.6g} to {high:,.6g}", "noise": f"± {self.noise_error:,.3g}"}

@@ -13,9 +13,18 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import Any
 
-from discreet.core.checks import nearest
-from discreet.core.dates import day_number, second_number
-from discreet.core.domain import Categorical, Column, Date, Domain, Integer, Time, category_text
+from discreet.core import (
+    Categorical,
+    Column,
+    Date,
+    Domain,
+    Integer,
+    Time,
+    category_text,
+    day_number,
+    nearest,
+    second_number,
+)
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.artifact.evenness import Query
 from discreet.synopses.artifact.truth import MOST_BOXES, Said, Tree, add_boxes, collect, stretches_of, truth_of

@@ -13,10 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Categorical, Column, Date, Integer, even_edges
-from discreet.core.stretches import Intervals, place_on
+from discreet.core import (
+    Categorical,
+    Column,
+    Date,
+    FloatArray,
+    IntArray,
+    Integer,
+    Intervals,
+    checks,
+    even_edges,
+    place_on,
+)
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.artifact import evenness, measured, query
 from discreet.synopses.artifact.answers import Count, Figure, wide

@@ -34,9 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Categorical, Column, Date, Integer
-from discreet.core.stretches import Intervals, by_days
+from discreet.core import Categorical, Column, Date, FloatArray, IntArray, Integer, Intervals, by_days
 from discreet.synopses.artifact import roughness
 from discreet.synopses.artifact.measured import of_model
 

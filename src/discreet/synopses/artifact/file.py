@@ -20,10 +20,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.accounts.facts import heads_of
-from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import check_name, write_whole
+from discreet.accounts import heads_of
+from discreet.core import Domain, Guarantee, check_name, write_whole
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
 from discreet.synopses.artifact.lifted import Lifted
 from discreet.synopses.artifact.measured import Marginals

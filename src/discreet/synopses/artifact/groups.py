@@ -10,10 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.arrays import FloatArray
-from discreet.core.dates import date_array, time_array
-from discreet.core.domain import Categorical, Column, Date, Integer, Time, category_text
-from discreet.core.frames import Frames
+from discreet.core import (
+    Categorical,
+    Column,
+    Date,
+    FloatArray,
+    Frames,
+    Integer,
+    Time,
+    category_text,
+    date_array,
+    time_array,
+)
 from discreet.synopses.artifact.answers import Count, assumption, wide
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray
+from discreet.core import AnyArray
 from discreet.errors import FormatError
 
 #: Fields that are arrays, and whether their numbers are whole.

@@ -18,10 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Domain
-from discreet.core.stretches import Intervals
-from discreet.engines.passes.marginals import AxisGrids
+from discreet.core import Domain, FloatArray, IntArray, Intervals
+from discreet.engines.passes import AxisGrids
 from discreet.errors import FormatError, InvalidArgument
 from discreet.synopses.marginals.bins import public_grid
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.guarantee import Guarantee, Line, add_up
-from discreet.core.ledger import Kind
+from discreet.core import Guarantee, Kind, Line, add_up
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.synopses.artifact.tables import HiddenCells
 

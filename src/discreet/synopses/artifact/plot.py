@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.dates import round_marks
-from discreet.core.domain import Categorical, Column, category_text
+from discreet.core import Categorical, Column, FloatArray, IntArray, category_text, round_marks
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
 from discreet.synopses.artifact.answers import assumption, wide
 from discreet.synopses.artifact.distributions import marginal

@@ -15,12 +15,26 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import noise
-from discreet.core import checks, html
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.dates import date_array, time_array
-from discreet.core.domain import Box, Categorical, Column, Date, Domain, Integer, Time, category_text
-from discreet.core.stretches import Intervals, by_days, stretches_of
-from discreet.core.unit import Person
+from discreet.core import (
+    Box,
+    Categorical,
+    Column,
+    Date,
+    Domain,
+    FloatArray,
+    IntArray,
+    Integer,
+    Intervals,
+    Person,
+    Time,
+    by_days,
+    category_text,
+    checks,
+    date_array,
+    html,
+    stretches_of,
+    time_array,
+)
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.synopses.artifact import evenness, measured
 from discreet.synopses.artifact.answers import Count

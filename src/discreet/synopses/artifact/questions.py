@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from discreet.core.domain import Box
+from discreet.core import Box
 from discreet.synopses.artifact import ask, distributions, evenness, query
 from discreet.synopses.artifact.answers import Count, Figure
 from discreet.synopses.artifact.groups import GroupTable, Marginal

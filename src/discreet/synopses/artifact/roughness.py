@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Categorical, Integer
+from discreet.core import Categorical, FloatArray, Integer
 
 if TYPE_CHECKING:
     from discreet.synopses.artifact.synopsis import Synopsis

@@ -15,11 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import checks, html
-from discreet.core.arrays import AnyArray, FloatArray
-from discreet.core.domain import Domain
-from discreet.core.frames import Frames
-from discreet.core.guarantee import Guarantee
+from discreet.core import AnyArray, Domain, FloatArray, Frames, Guarantee, checks, html
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.synopses.artifact import file, query
 from discreet.synopses.artifact import merge as _merge

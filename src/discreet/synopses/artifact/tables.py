@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import AnyArray, FloatArray, IntArray
+from discreet.core import AnyArray, FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 
 

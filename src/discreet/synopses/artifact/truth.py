@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray
-from discreet.core.domain import Categorical, Column
-from discreet.core.stretches import Intervals
+from discreet.core import AnyArray, Categorical, Column, Intervals
 from discreet.synopses.artifact.evenness import Query
 
 _INF = math.inf

@@ -13,11 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.checks import Exact
-from discreet.core.domain import Categorical, Integer
+from discreet.core import Categorical, Exact, FloatArray, IntArray, Integer
 from discreet.engines import GridMap
-from discreet.engines.passes.nested import NestedMap
+from discreet.engines.passes import NestedMap
 from discreet.synopses.artifact.tables import HiddenCells, TreeTable
 from discreet.synopses.grid.nested_rules import nested_parts
 from discreet.synopses.grid.rules import second_level

@@ -18,13 +18,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discreet.core.budget.prices import Epsilon, Price, Rho
-from discreet.core.checks import Exact
-from discreet.core.domain import Categorical, Domain, Integer
-from discreet.core.guarantee import Guarantee
-from discreet.core.html import EstimatorHtml
+from discreet.core import Categorical, Domain, EstimatorHtml, Exact, Guarantee, Integer
+from discreet.core.budget import Epsilon, Price, Rho
 from discreet.engines import GridMap
-from discreet.engines.passes.counts import DENSE_LIMIT
+from discreet.engines.passes import DENSE_LIMIT
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.artifact.tables import HiddenCells
 from discreet.synopses.grid.adaptive import GridRelease, two_levels

@@ -38,7 +38,7 @@ import math
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray
 from discreet.synopses.grid.rules import as_continuous, numbers, rising_root, rugnik_bound, rugnik_root
 
 #: Beyond this ε a count has no noise worth a rule, and its variance underflows.

@@ -11,8 +11,7 @@ m = (N ε/θ)^(2/(2+d)). Neither may see the true number of rows: N is noisy or 
 import math
 from collections.abc import Callable, Sequence
 
-from discreet.core import checks
-from discreet.core.domain import Categorical, Column, Domain
+from discreet.core import Categorical, Column, Domain, checks
 from discreet.errors import InvalidArgument
 from discreet.noise import fingerprint
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.checks import Exact
+from discreet.core import Exact, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses.grid.rules import THETA
 from discreet.synopses.memory import MOST_MEMORY, cell_bytes, nested_bytes, read_memory

@@ -4,11 +4,9 @@ import dataclasses
 import math
 from typing import Any
 
-from discreet.core import checks
-from discreet.core.checks import Exact
-from discreet.core.domain import Categorical, Domain
+from discreet.core import Categorical, Domain, Exact, checks
 from discreet.engines import GridMap
-from discreet.engines.passes.counts import DENSE_LIMIT
+from discreet.engines.passes import DENSE_LIMIT
 from discreet.errors import InvalidArgument
 from discreet.synopses.grid.settings import GridSettings
 from discreet.synopses.memory import GIB, cell_bytes, listed_of_large, nested_bytes, shown

@@ -8,8 +8,7 @@ other, each laid out by the state of the other columns and then by the value tha
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.jit import jit
+from discreet.core import AnyArray, FloatArray, IntArray, jit
 
 
 @jit

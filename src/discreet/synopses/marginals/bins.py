@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Categorical, Column, Date, Domain, Integer
-from discreet.engines.passes.marginals import AxisGrids
+from discreet.core import Categorical, Column, Date, Domain, FloatArray, IntArray, Integer
+from discreet.engines.passes import AxisGrids
 
 #: Cells of the public grid of a numeric column at most, and bins they are joined into at most (categories: those that
 #: keep a bin of their own).

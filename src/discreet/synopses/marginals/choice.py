@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.budget.prices import Epsilon, Price
-from discreet.engines.passes.marginals import GroupedMarginal
+from discreet.core import FloatArray, IntArray
+from discreet.core.budget import Epsilon, Price
+from discreet.engines.passes import GroupedMarginal
 from discreet.mechanisms import Gate
 
 #: A group has at least this many rows per noise of the cells it is crossed with. Of 1, 2

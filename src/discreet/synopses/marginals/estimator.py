@@ -9,12 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discreet.core import checks
-from discreet.core.arrays import IntArray
-from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee
-from discreet.core.html import EstimatorHtml
-from discreet.core.people import released_columns
+from discreet.core import Domain, EstimatorHtml, Guarantee, IntArray, checks, released_columns
 from discreet.errors import InvalidArgument
 from discreet.synopses.artifact.measured import Marginals, MeasuredMarginal
 from discreet.synopses.artifact.synopsis import Synopsis

@@ -12,12 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.domain import Column, Date, Integer
-from discreet.core.facts import Function, a_choice
-from discreet.core.stretches import held
-from discreet.engines.passes.marginals import AxisGrids, GroupedMarginal
-from discreet.noise.stream.numpy_streams import numpy_stream
+from discreet.core import AnyArray, Column, Date, FloatArray, Function, IntArray, Integer, a_choice, held
+from discreet.engines.passes import AxisGrids, GroupedMarginal
+from discreet.noise.stream import numpy_stream
 from discreet.synopses.marginals.bins import Bins
 from discreet.synopses.marginals.field import Factor
 

@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, FloatArray, IntArray
-from discreet.engines.passes.marginals import GroupedMarginal, MarginalTally
-from discreet.engines.threads import in_order
-from discreet.noise.stream.numpy_streams import numpy_stream
+from discreet.core import AnyArray, FloatArray, IntArray
+from discreet.engines import in_order
+from discreet.engines.passes import GroupedMarginal, MarginalTally
+from discreet.noise.stream import numpy_stream
 from discreet.synopses.marginals import _field_kernels as kernels
 
 #: β times the noise, for pairs and for triples: groups are made for cells of a few times the noise, so what is drawn

@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.budget.prices import Epsilon, Price
-from discreet.core.domain import Categorical
-from discreet.engines.passes.marginals import AxisGrids, GroupedMarginal, MarginalsPass
-from discreet.engines.progress import stage
+from discreet.core import AnyArray, Categorical, FloatArray, IntArray
+from discreet.core.budget import Epsilon, Price
+from discreet.engines import stage
+from discreet.engines.passes import AxisGrids, GroupedMarginal, MarginalsPass
 from discreet.mechanisms import Moves
-from discreet.noise.public import numpy_stream
+from discreet.noise import numpy_stream
 from discreet.synopses.marginals.bins import Bins, consistent, levels, make_bins, public_grid
 from discreet.synopses.marginals.choice import (
     FINE_PER_COLUMN,

@@ -8,9 +8,8 @@ spread chooses the axis whose halving lowers the quantisation error most.
 import numpy as np
 
 from discreet import noise
-from discreet.core.arrays import FloatArray, IntArray
-from discreet.core.domain import Domain
-from discreet.engines.passes.trees import SPREAD_UNITS
+from discreet.core import Domain, FloatArray, IntArray
+from discreet.engines.passes import SPREAD_UNITS
 
 #: The key of the hash that breaks ties. Public and fixed, so that everyone gets the same tree.
 _TIE_KEY = 0x64697363726565742D74696573

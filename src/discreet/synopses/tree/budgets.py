@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.core import checks
-from discreet.core.budget.prices import Epsilon, Price
+from discreet.core.budget import Epsilon, Price
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.mechanisms import law_for
 

@@ -21,14 +21,26 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discreet.core.arrays import IntArray
-from discreet.core.budget.prices import Epsilon, Rho
-from discreet.core.domain import Domain
-from discreet.core.html import EstimatorHtml
-from discreet.engines.passes.trees import RowCells
+from discreet.core import (
+    DELTA,
+    DOMAIN,
+    EPSILON,
+    LEDGER,
+    MAX_MEMORY,
+    N_ROWS,
+    RANDOM_STATE,
+    RHO,
+    SIZE_SHARE,
+    Declared,
+    Domain,
+    EstimatorHtml,
+    IntArray,
+    option,
+)
+from discreet.core.budget import Epsilon, Rho
+from discreet.engines.passes import RowCells
 from discreet.mechanisms import Gate
 from discreet.synopses.artifact.synopsis import Synopsis
-from discreet.synopses.memory import MOST_MEMORY
 from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for
 from discreet.synopses.publishing import count_variance
 from discreet.synopses.tree.budgets import OwnBudget
@@ -44,71 +56,14 @@ from discreet.synopses.tree.partitioners import (
     SpreadMidpoints,
     TreePartitioner,
 )
-from discreet.synopses.tree.settings import TreeSettings
+from discreet.synopses.tree.settings import PARTITIONERS, TreeSettings
 
 #: What an estimator passes on; found out once, because reading a signature costs as much as counting a small table.
 _SETTINGS = tuple(signature(TreeSettings.read).parameters)
 
 
-class TreeSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
+class TreeSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc]
     """A private tree over a table, published as boxes with noisy counts.
-
-    Parameters
-    ----------
-    epsilon : float, default 1.0
-        The whole budget. ``math.inf`` grows the plain tree, without privacy.
-    domain : Domain, mapping or (low, high)
-        The declared columns. Bounds are never read off the data.
-    partitioner : {"binary", "median", "quantile", "uniform", "privtree", "density"}
-        How a node is cut. "binary": in the middle. "median", "quantile": at one or ``n_quantiles`` private quantiles.
-        "uniform": by a grid sized by a noisy count. "privtree": in the middle, stopped by PrivTree's rule. "density":
-        where density changes most. Or an `OwnPartitioner`: a rule of your own. Or a list, one for each level, the last
-        for all below: ``["median", "median", "privtree"]`` (not "uniform"; "privtree" last, as it grows to its end).
-    max_depth : int or "auto", default 8
-        Levels that may be cut. "auto": a few more than a grid for these data would have, from ε and the noisy number
-        of rows.
-    threshold : "auto" or float
-        A node whose noisy count is not above this is a leaf. "auto" ties it to the noise, so that an empty region grows
-        two nodes in expectation at most. ("privtree" has a rule of its own.)
-    threshold_share : float, optional
-        Instead of ``threshold``: a share of the number of rows, as it is given or bought.
-    budget : {"geometric", "uniform", "linear", "fibonacci"}
-        How shares are divided between levels. Or an `OwnBudget`: a rule of your own.
-    shares : three numbers, optional
-        Shares of the budget for tests, splits and publication. By default 0.15, 0.25 and 0.60; half for the structure
-        with "privtree" and "density"; 0.35, 0.10, 0.55 for other levels above a "privtree", whose structure has the
-        first. One without use goes to the others.
-    n_quantiles : int, default 3
-        Cuts of a node with "quantile".
-    test_from : "auto" or int
-        The first level that is tested; levels above are always cut. "auto" tests where a tree has more nodes than a
-        grid for these data should have cells: testing the top of a tree costs much and stops it too early. ("uniform"
-        tests all levels, as its tests also size its grids.)
-    leaf_means : bool, default False
-        Whether leaves with enough rows (by noisy values) publish their mean too, in one draw with the count.
-    n_rows : float, optional
-        A public number of rows. Without it ``size_share`` of the budget buys one.
-    size_share : float, default 0.03
-        See ``n_rows``.
-    bits : int, default 20
-        Numeric axes have ``2**bits`` cells, between which cuts lie.
-    n_clusters : int, optional
-        Clusters to be found in the synopsis. "auto" then compares with a grid for that many of them.
-    axis : {"auto", "spread", "widest"}
-        How the axis of a cut is chosen: bought by private spread, or the widest by declared range. "auto" buys it if
-        there are too few levels to cut every axis twice. "privtree" always takes the widest; "uniform" and "density"
-        have no use for it.
-    max_memory : float, default 2.0
-        GiB that the nodes may take. Levels that are cut without a test and would need more are refused before rows are
-        read. A tree that its tests let grow beyond it is not cut further at that level, which is a function of the tree
-        published; the guarantee's parameters then name the depth as ``stopped_at``.
-    random_state : None, int or Generator
-        None is secure; anything else marks the guarantee as seeded.
-    rho, delta : float, optional
-        With ``delta`` beside ``epsilon`` the release may be (ε, δ)-DP; with ``rho`` and ``delta`` in its place, ρ-zCDP,
-        its ε stated at δ. Whether Gaussian noise is better is told by public values (`discreet.synopses.prices`).
-    ledger : Ledger or Account, optional
-        Charged with all of ε before the first row is read; fitting twice charges twice.
 
     Attributes
     ----------
@@ -134,51 +89,81 @@ class TreeSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
     1.0
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        domain: Any = None,
-        partitioner: str | Sequence[str] | OwnPartitioner = "binary",
-        max_depth: int | str = 8,
-        threshold: str | float = "auto",
-        budget: str | OwnBudget = "geometric",
-        shares: Sequence[float] | None = None,
-        n_quantiles: int = 3,
-        test_from: str | int = "auto",
-        leaf_means: bool = False,
-        n_rows: float | None = None,
-        size_share: float = 0.03,
-        bits: int = 20,
-        n_clusters: int | None = None,
-        axis: str = "auto",
-        max_memory: float = MOST_MEMORY,
-        random_state: Any = None,
-        rho: Any = None,
-        delta: Any = None,
-        ledger: Any = None,
-        threshold_share: float | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.domain = domain
-        self.partitioner = partitioner
-        self.max_depth = max_depth
-        self.threshold = threshold
-        self.budget = budget
-        self.shares = shares
-        self.n_quantiles = n_quantiles
-        self.test_from = test_from
-        self.leaf_means = leaf_means
-        self.n_rows = n_rows
-        self.size_share = size_share
-        self.bits = bits
-        self.n_clusters = n_clusters
-        self.axis = axis
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.rho = rho
-        self.delta = delta
-        self.ledger = ledger
-        self.threshold_share = threshold_share
+    epsilon: float = EPSILON
+    domain: Any = DOMAIN
+    partitioner: str | Sequence[str] | OwnPartitioner = option(
+        default="binary",
+        choices=PARTITIONERS,
+        takes=("text", "names"),
+        objects=True,
+        example="binary",
+        help="Rule that splits a node, or a list with one rule per level.",
+        details=(
+            '"binary" splits in the middle; "median" and "quantile" at private quantiles; "uniform" by a grid sized '
+            'by a noisy count; "privtree" in the middle, stopped by PrivTree\'s rule; "density" where density changes. '
+            "In a list, the last rule holds for all deeper levels. An `OwnPartitioner` is a rule of your own."
+        ),
+    )
+    max_depth: int | str = option(
+        default=8,
+        choices=("auto",),
+        low=0,
+        high=62,
+        example="auto",
+        help="Most splits above a leaf.",
+        details='"auto" derives it from ε and the noisy number of rows.',
+    )
+    threshold: str | float = option(
+        default="auto",
+        choices=("auto",),
+        example="auto",
+        help="A node whose noisy count is lower is not split.",
+        details='"auto" ties it to the noise, so that an empty region grows at most two nodes in expectation.',
+    )
+    budget: str | OwnBudget = option(
+        default="geometric",
+        choices=("geometric", "uniform", "linear", "fibonacci"),
+        objects=True,
+        help="How the budget is divided between levels.",
+        details="An `OwnBudget` is a rule of your own.",
+    )
+    shares: Sequence[float] | None = option(
+        default=None,
+        low=0,
+        example=[0.15, 0.25, 0.6],
+        help="Shares of the budget for tests, splits and counts.",
+        details="A share without use goes to the others.",
+    )
+    n_quantiles: int = option(default=3, low=1, high=31, help='Splits of a node with "quantile".')
+    test_from: str | int = option(
+        default="auto",
+        choices=("auto",),
+        low=0,
+        example="auto",
+        help="First level whose nodes are tested.",
+        details="Nodes above it are always split.",
+    )
+    leaf_means: bool = option(default=False, example=True, help="Publish the mean of each large leaf too.")
+    n_rows: float | None = N_ROWS
+    size_share: float = SIZE_SHARE
+    bits: int = option(default=20, low=1, high=30, help="Numeric axes have 2**bits positions for splits.")
+    n_clusters: int | None = option(
+        default=None, low=1, example=8, help="Clusters to be found later, a hint for the size of leaves."
+    )
+    axis: str = option(
+        default="auto",
+        choices=("auto", "spread", "widest"),
+        help="How the axis of a split is chosen.",
+        details='"spread" selects it privately, "widest" takes the widest declared range.',
+    )
+    max_memory: float = MAX_MEMORY
+    random_state: Any = RANDOM_STATE
+    rho: Any = RHO
+    delta: Any = DELTA
+    ledger: Any = LEDGER
+    threshold_share: float | None = option(
+        default=None, above=0, below=1, example=0.001, help="Share of the rows, instead of a threshold."
+    )
 
     def fit(self, X: Any, y: Any = None) -> TreeSynopsis:
         """Grow the tree and publish it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""

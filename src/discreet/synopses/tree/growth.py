@@ -6,9 +6,8 @@ hidden: rows are routed through them, but the published tree does not show them.
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.domain import Domain
-from discreet.engines.passes.trees import Cells, TreeMap, grid_cells, real_bounds
+from discreet.core import AnyArray, BoolArray, Domain, FloatArray, IntArray
+from discreet.engines.passes import Cells, TreeMap, grid_cells, real_bounds
 from discreet.synopses.artifact.tables import TreeTable
 
 

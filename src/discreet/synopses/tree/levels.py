@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from discreet.core.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.budget.prices import Epsilon, Price
+from discreet.core import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.budget import Epsilon, Price
 from discreet.engines import Source
 from discreet.mechanisms import Gate, Hold, PrivTreeTests
 from discreet.synopses.publishing import TYPICAL_OFFSET, means_law, publish

@@ -19,16 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core import checks
-from discreet.core.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.budget.prices import Epsilon
-from discreet.core.checks import Exact
+from discreet.core import BoolArray, Exact, FloatArray, IntArray, checks
+from discreet.core.budget import Epsilon
 from discreet.errors import BudgetExceeded, InvalidArgument
 from discreet.mechanisms import Gate
 from discreet.synopses.tree.partitioners import Quantiles, TreePartitioner
 
 if TYPE_CHECKING:
-    from discreet.engines.passes.trees import RowCells
+    from discreet.engines.passes import RowCells
     from discreet.synopses.tree.growth import GrowingTree
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from discreet.core import checks
-from discreet.core.budget.prices import Epsilon, Price
-from discreet.core.checks import Exact
+from discreet.core import Exact, checks
+from discreet.core.budget import Epsilon, Price
 from discreet.errors import InvalidArgument
 from discreet.mechanisms import law_for, least_price
 from discreet.synopses.grid.rules import rugnik

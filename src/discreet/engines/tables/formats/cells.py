@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.arrays import FloatArray
-from discreet.core.domain import Categorical, Column
+from discreet.core import Categorical, Column, FloatArray
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.texts import as_text, text_of
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from discreet.core.arrays import FloatArray
-from discreet.core.schema.dialect import Dialect
-from discreet.core.schema.file import toml_value
+from discreet.core import FloatArray
+from discreet.core.schema import Dialect, toml_value
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.formats.cells import Cells, cells_of
 from discreet.engines.tables.part import Batch

@@ -21,9 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.arrays import FloatArray
-from discreet.core.schema.address import Address
-from discreet.core.schema.dialect import Dialect
+from discreet.core import FloatArray
+from discreet.core.schema import Address, Dialect
 from discreet.engines.tables.encode import Encoder, column_kind
 from discreet.engines.tables.formats.cells import Cells
 from discreet.engines.tables.part import Batch

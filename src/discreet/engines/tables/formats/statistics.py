@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 from discreet.engines.tables.encode import Encoder, column_kind
 from discreet.engines.tables.formats.cells import Labelled
 from discreet.engines.tables.part import Batch

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.ipc
 
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray
 from discreet.engines.tables.encode import Encoder, column_kind
 from discreet.engines.tables.memory import PolarsTable
 from discreet.engines.tables.part import Batch

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core.domain import Categorical, Column, Date, Integer
+from discreet.core import Categorical, Column, Date, Integer
 from discreet.engines.passes.cells import CellMap, GridMap, RowMap
 from discreet.engines.passes.tally import KeyedNumbers
 from discreet.engines.passes.trees import TreeMap, grid_parts

@@ -30,15 +30,13 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from discreet.core.arrays import WordArray
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import after_promise, payload_of
+from discreet.core import Guarantee, WordArray, after_promise, payload_of
 from discreet.engines.shuffled import even_tables
 from discreet.engines.tables.spark import SparkTable, brought
 from discreet.engines.writer import HEAD, PARQUET, WrittenTable, table_writer
 from discreet.errors import DataSourceError
 from discreet.noise import keyed_order
-from discreet.noise.hashing.hash_kernels import TAG_BYTES, siphash_bytes
+from discreet.noise.hashing import TAG_BYTES, siphash_bytes
 
 #: Rows of a part file, about.
 ROWS_PER_PART = 1 << 18

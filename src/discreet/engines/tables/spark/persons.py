@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.arrays import FloatArray, IntArray, WordArray
-from discreet.core.domain import Domain
-from discreet.core.schema.dialect import Dialect
+from discreet.core import Domain, FloatArray, IntArray, WordArray
+from discreet.core.schema import Dialect
 from discreet.engines.persons.bounded import Choice, merged
 from discreet.engines.persons.kernels import HEAD
 from discreet.engines.tables.columns import _present

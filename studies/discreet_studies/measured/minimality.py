@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.anonymity.growth.frontier import enforce
-from discreet.anonymity.methods.blind import check_blind, growth_rules
-from discreet.anonymity.methods.partitioner import Partitioner
-from discreet.anonymity.release.table import Table
-from discreet.core import checks
-from discreet.core.arrays import IntArray
+from discreet.anonymity.growth import enforce
+from discreet.anonymity.methods import Partitioner, check_blind, growth_rules
+from discreet.anonymity.release import Table
+from discreet.core import IntArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 
 #: Fewer deals than this make nobody certain.

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import hypergeom
 
-from discreet.core import checks
-from discreet.core.arrays import FloatArray
+from discreet.core import FloatArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 
 

@@ -1,0 +1,3 @@
+from .blind import check_blind as check_blind
+from .blind import growth_rules as growth_rules
+from .partitioner import Partitioner as Partitioner

@@ -1,0 +1,1 @@
+from . import deconvolution as deconvolution

@@ -1,0 +1,12 @@
+from .reading import read as read
+from .reading import standing as standing
+from .service.serve import serve as serve
+from .service.settings import Settings as Settings
+from .simulation import simulated_task as simulated_task
+from .starter import starter as starter
+from .stores.base import Store as Store
+from .stores.base import find_task as find_task
+from .stores.opening import open_store as open_store
+
+# What users see. The other names are for other rooms.
+__all__ = ["Settings", "Store", "find_task", "open_store", "read", "serve", "standing"]

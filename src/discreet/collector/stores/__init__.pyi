@@ -1,0 +1,1 @@
+from .segments import count as count

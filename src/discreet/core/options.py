@@ -1,0 +1,362 @@
+"""Options of estimators, declared once.
+
+A class that inherits from `Declared` lists its options as annotated attributes:
+
+>>> class Histogram(Declared):
+...     '''Count rows per cell.
+...
+...     Privacy
+...     -------
+...     One row changes one count by one.
+...     '''
+...
+...     epsilon: float = option(default=1.0, takes="budget", help="Total privacy budget.")
+...     cells: int | str = option(default="auto", choices=("auto",), low=1, help="Number of cells.", example=64)
+...
+>>> Histogram(0.5).cells
+'auto'
+>>> Histogram(cells=0).read_options()
+Traceback (most recent call last):
+...
+discreet.errors.InvalidArgument: cells must be 'auto' or a whole number of at least 1, got 0; try cells=1
+
+The signature, the checks, the ``Parameters`` section of the docstring, and the options of jobs, command line, studio
+and JSON schema come from that declaration. This module imports no numerical library, so help texts appear at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, ClassVar, dataclass_transform
+
+from discreet.errors import InvalidArgument, InvalidType
+
+#: No larger budget is accepted, so that sums of budgets stay finite.
+LARGEST_BUDGET = 10**30
+#: A docstring section after which generated parameters may not stand.
+_SECTION = re.compile(r"^[ ]*(\w[\w ]*)\n[ ]*-{3,}[ ]*$", re.MULTILINE)
+#: The values that an annotation allows.
+_TAKES = {
+    "float": "number",
+    "int": "whole",
+    "str": "text",
+    "bool": "flag",
+    "Sequence[str]": "names",
+    "Sequence[float]": "numbers",
+    "Mapping[str, float]": "figures",
+}
+_NAMES = {
+    "number": "float", "budget": "float", "whole": "int", "text": "str", "flag": "bool", "names": "list of str",
+    "numbers": "list of float", "figures": "mapping of names to numbers",
+}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Option:
+    """One option of an estimator or a job.
+
+    Attributes
+    ----------
+    name : str
+        Its name in Python; filled in from the class that declares it.
+    help : str
+        One line of plain English.
+    details : str
+        More text for the docstring.
+    default : object
+        The value if none is given. With None, None is accepted.
+    takes : tuple of str
+        Accepted types: budget, number, whole, text, flag, names (list of texts), numbers (list of numbers), figures
+        (mapping to numbers); jobs add types of files. Derived from the annotation unless given. Empty: any object.
+    objects : bool
+        Accept other objects too, such as a rule of the user's own. Jobs do not offer them.
+    example : object
+        An accepted value, used in suggestions.
+    choices : tuple of str
+        Accepted texts.
+    low, high, above, below : float or None
+        Bounds of a number, or of each number in a list; ``above`` and ``below`` exclude the bound.
+    expected : str
+        A description of accepted values, where types and bounds do not say it well.
+    job : str
+        Its name in jobs and on the command line, if that differs; "" if it is the same, "-" if jobs do not have it.
+    required, shown : bool
+        It must be given; an example job file sets it although it need not.
+    methods : tuple of str
+        Values of the job option `method` to which it belongs; empty for all.
+    arguments : tuple of str
+        Python names in jobs: the first is passed on, all are recognised in errors.
+    shell, short, off : str
+        The long option, the short one and the flag for "no", where they differ from the rule.
+    section : str
+        Section of a job file.
+    positional : bool
+        It is given by position on a command line, after the data.
+    streams : bool
+        A file that is written may be a pipe.
+    """
+
+    help: str
+    name: str = ""
+    details: str = ""
+    default: Any = None
+    takes: tuple[str, ...] = ()
+    objects: bool = False
+    example: Any = None
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    above: float | None = None
+    below: float | None = None
+    expected: str = ""
+    job: str = ""
+    required: bool = False
+    shown: bool = False
+    methods: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    shell: str = ""
+    short: str = ""
+    off: str = ""
+    section: str = "parameters"
+    positional: bool = False
+    streams: bool = False
+
+    def within(self, number: float) -> bool:
+        """Return whether a number lies inside the bounds."""
+        if "budget" in self.takes:
+            return 0 < number <= LARGEST_BUDGET or number == math.inf
+        bounded = "number" in self.takes or any(bound is not None for bound in (self.low, self.above))
+        if bounded and not abs(number) <= 1e308:  # also a whole number that no float can hold
+            return False
+        return (
+            (self.low is None or number >= self.low)
+            and (self.high is None or number <= self.high)
+            and (self.above is None or number > self.above)
+            and (self.below is None or number < self.below)
+        )
+
+    def bounds(self, infinity: str = "math.inf") -> str:
+        """Describe the accepted numbers."""
+        if "budget" in self.takes:
+            return f"a positive finite number (or {infinity} for a run without privacy)"
+        thing = "a whole number" if {"whole", "whole pairs"} & set(self.takes) else "a number"
+        if "number" in self.takes and "whole" in self.takes:
+            thing = "a number"
+        if self.above == 0 and self.high is None and self.below is None:
+            return "a positive finite number"
+        if self.above is not None and self.below is not None:
+            return f"{thing} strictly between {self.above:g} and {self.below:g}"
+        if self.low is not None and self.high is not None:
+            return f"{thing} from {self.low:g} to {self.high:g}"
+        if self.high is not None:
+            return f"{thing} above {self.above or 0:g} and up to {self.high:g}"
+        return "a finite number" if self.low is None else f"{thing} of at least {self.low:g}"
+
+    def accepted(self, infinity: str = "math.inf") -> str:
+        """Describe the accepted values."""
+        if self.expected:
+            return self.expected
+        parts = (
+            [f"one of {', '.join(map(repr, self.choices))}" if len(self.choices) > 1 else repr(self.choices[0])]
+            if self.choices
+            else []
+        )
+        if {"number", "budget", "whole"} & set(self.takes):
+            parts.append(self.bounds(infinity))
+        words = {"flag": "True or False", "names": "a list of names", "numbers": "a list of numbers",
+                 "figures": "a mapping of names to numbers"}  # fmt: skip
+        parts += [words[kind] for kind in self.takes if kind in words]
+        parts += ["a text"] if "text" in self.takes and not self.choices else []
+        return " or ".join(parts)
+
+    def nearest(self, value: object) -> Any:
+        """Return an accepted value close to a wrong one, for suggestions."""
+        if isinstance(value, str) and self.choices:
+            return (get_close_matches(value, self.choices, 1, 0.6) or self.choices)[0]
+        number = _number_in(value)
+        if "whole" in self.takes and number is not None:
+            if self.within(round(number)):
+                return round(number)
+            if self.low is not None and number < self.low:
+                return max(int(self.low), 1)
+            if self.high is not None and number > self.high:
+                return int(self.high)
+        if number is not None and isinstance(value, str) and self.within(number):
+            return number
+        return self.default if self.example is None else self.example
+
+    def wrong(self, value: object, *, wrong_type: bool = False) -> InvalidArgument:
+        """Return the error about a value, with a value that works."""
+        error = InvalidType if wrong_type else InvalidArgument
+        return error(self.name, value, self.accepted(), f"{self.name}={self.nearest(value)!r}")
+
+    def read(self, value: Any) -> Any:
+        """Return a value in its clean form, or raise.
+
+        Numbers become exact rationals of what was written (0.1 is 1/10), whole numbers `int`, lists tuples.
+        """
+        from discreet.core import checks  # needs NumPy, which a help text does not
+
+        if (value is None and self.default is None) or not self.takes:
+            return value
+        if isinstance(value, str):
+            if value in self.choices or ("text" in self.takes and not self.choices and value):
+                return value
+            raise self.wrong(value, wrong_type=not self.choices)
+        if "flag" in self.takes and checks.is_bool(value):
+            return bool(value)
+        if "whole" in self.takes and checks.is_whole(value):
+            if self.within(int(value)):
+                return int(value)
+            raise self.wrong(value)
+        if {"number", "budget"} & set(self.takes) and checks.is_real(value):
+            if "budget" in self.takes:
+                return checks.budget(self.name, value)
+            number = checks.exact(self.name, value, self.accepted(), f"{self.name}={self.nearest(value)!r}")
+            if self.within(float(number)):
+                return number
+            raise self.wrong(value)
+        if {"names", "numbers"} & set(self.takes) and isinstance(value, Sequence):
+            return self._read_list(value)
+        if "figures" in self.takes and isinstance(value, Mapping):
+            return value
+        if self.objects:
+            return value
+        raise self.wrong(value, wrong_type=True)
+
+    def _read_list(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        single = dataclasses.replace(self, takes=("number",) if "numbers" in self.takes else ("text",), default=0)
+        try:
+            return tuple(single.read(value) for value in values)
+        except InvalidArgument:
+            raise self.wrong(values) from None
+
+    def describe(self, annotation: str = "") -> str:
+        """Return its entry in a ``Parameters`` section."""
+        kinds = [_NAMES[kind] for kind in self.takes if kind in _NAMES and not (kind == "text" and self.choices)]
+        if not self.takes or self.objects:
+            kinds += [part for part in _parts(annotation) if part not in _TAKES and part not in ("None", "Any")]
+        listed = ["{" + ", ".join(f'"{c}"' for c in self.choices) + "}"] if self.choices else []
+        shown = "" if self.default is None else f", default {_quoted(self.default)}"
+        optional = ", optional" if self.default is None else ""
+        head = " or ".join([*listed, *kinds]) or "object"
+        text = f"{self.help} {self.details}".strip()
+        return f"{self.name} : {head}{shown}{optional}\n{textwrap.indent(textwrap.fill(text, 100), '    ')}"
+
+
+def option(*, default: Any, help: str, takes: str | Sequence[str] = (), **more: Any) -> Any:
+    """Declare an option; see `Option` for the arguments. Returns `Any` for type checkers, as `dataclasses.field`."""
+    kinds = (takes,) if isinstance(takes, str) else tuple(takes)
+    return Option(help=help, default=default, takes=kinds, **more)
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(option,))
+class Declared:
+    """Base of classes whose options are annotated attributes; see the module."""
+
+    declared: ClassVar[Mapping[str, Option]] = {}
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        annotations = inspect.get_annotations(cls)
+        own: dict[str, Option] = {}
+        for name, hint in annotations.items():
+            given = cls.__dict__.get(name)
+            if isinstance(given, Option):
+                text = hint if isinstance(hint, str) else getattr(hint, "__name__", str(hint))
+                takes = given.takes or tuple(_TAKES[part] for part in _parts(text) if part in _TAKES)
+                own[name] = dataclasses.replace(given, name=name, takes=takes)
+                setattr(cls, name, dataclasses.field(default=given.default))
+        cls.declared = {**cls.declared, **own}
+        dataclasses.dataclass(cls, repr=False, eq=False, match_args=False)
+        hints = {name: str(field.type) for name, field in cls.__dataclass_fields__.items()}  # type: ignore[attr-defined]
+        cls.__doc__ = with_parameters(cls.__doc__, [o.describe(hints[o.name]) for o in cls.declared.values()])
+
+    def read_options(self) -> dict[str, Any]:
+        """Check all options and return them in their clean form, by name."""
+        return {name: each.read(getattr(self, name)) for name, each in self.declared.items()}
+
+    def read_option(self, name: str) -> Any:
+        """Check one option and return it in its clean form."""
+        return self.declared[name].read(getattr(self, name))
+
+
+def with_parameters(doc: str | None, entries: Sequence[str]) -> str | None:
+    """Return a docstring with a ``Parameters`` section before its first section, unless it has one."""
+    if not doc or not entries or re.search(r"^[ ]*Parameters\n", doc, re.MULTILINE):
+        return doc
+    margin = " " * 4
+    section = textwrap.indent("Parameters\n----------\n" + "\n".join(entries) + "\n\n", margin)
+    first = _SECTION.search(doc)
+    at = first.start() if first else len(doc.rstrip()) + 1
+    head = doc[:at] if first else doc.rstrip() + "\n"
+    return f"{head}{'' if first else chr(10)}{section}{doc[at:] if first else margin}"
+
+
+def _parts(annotation: str) -> list[str]:
+    return [part.strip() for part in annotation.split("|")]
+
+
+def _quoted(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _number_in(value: object) -> float | None:
+    """Return the number that a value or a text, also with a decimal comma, holds."""
+    if isinstance(value, bool):
+        return None
+    try:
+        number = float(value.strip().replace(",", ".") if isinstance(value, str) else value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+# Options that many estimators share.
+
+DOMAIN: Any = option(
+    default=None,
+    help="The declared columns.",
+    details="Bounds and categories are never read off the data.",
+    job="-",
+    required=True,
+)
+EPSILON: Any = option(
+    default=1.0, takes="budget", example=1.0, help="Total privacy budget: smaller is more private and less accurate.",
+    details="``math.inf`` adds no noise and gives no privacy.",
+)  # fmt: skip
+DELTA: Any = option(
+    default=None, takes="number", above=0, below=1, example=1e-6,
+    help="Probability that the privacy loss exceeds ε.",
+    details="If given, Gaussian noise is used where it is more accurate.",
+)  # fmt: skip
+RHO: Any = option(
+    default=None, takes="number", above=0, example=0.1, help="Budget in zero-concentrated DP, instead of epsilon.",
+    details="Needs ``delta``, at which its ε is stated.",
+)  # fmt: skip
+LEDGER: Any = option(
+    default=None, job="account", help="A `Ledger` or `Account` to charge.",
+    details="The whole budget is reserved before the first row is read. Fitting twice charges twice.",
+)  # fmt: skip
+RANDOM_STATE: Any = option(
+    default=None, job="seed", help="None uses a cryptographic generator.",
+    details="An int or a Generator repeats a run and marks the guarantee as seeded.",
+)  # fmt: skip
+N_ROWS: Any = option(
+    default=None, takes=("whole", "number"), above=0, example=10_000, job="rows",
+    help="Number of rows, if it is public.", details="Otherwise ``size_share`` of the budget estimates it.",
+    expected="a public number of rows, positive and finite",
+)  # fmt: skip
+SIZE_SHARE: Any = option(
+    default=0.03, takes="number", above=0, below=1, help="Share of the budget that estimates the number of rows.",
+)  # fmt: skip
+MAX_MEMORY: Any = option(
+    default=2.0, takes="number", above=0, help="Most memory for cells and nodes, in GiB.",
+    details="A release that would need more is refused before rows are read.",
+)  # fmt: skip

@@ -1,0 +1,3 @@
+from .bounded import PersonTable as PersonTable
+from .bounded import check_person as check_person
+from .kernels import plain_texts as plain_texts

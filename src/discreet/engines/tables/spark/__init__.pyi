@@ -1,0 +1,10 @@
+from . import parts as parts
+from .parts import PERSON as PERSON
+from .parts import ROWS as ROWS
+from .parts import PartFolder as PartFolder
+from .parts import check_new as check_new
+from .table import SparkTable as SparkTable
+from .table import brought as brought
+from .table import collected as collected
+from .table import session as session
+from .table import unsteady as unsteady

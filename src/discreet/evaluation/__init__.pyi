@@ -1,0 +1,109 @@
+from .agreement import Agreement as Agreement
+from .agreement import CenterErrors as CenterErrors
+from .agreement import ClusterComparison as ClusterComparison
+from .agreement import center_errors as center_errors
+from .agreement import clustering_agreement as clustering_agreement
+from .agreement import compare_centers as compare_centers
+from .attacks.attribute import attribute_attack as attribute_attack
+from .attacks.averaging import AveragingResult as AveragingResult
+from .attacks.averaging import averaging_attack as averaging_attack
+from .attacks.distinguishing import advantage_bound as advantage_bound
+from .attacks.distinguishing import best_advantage as best_advantage
+from .attacks.distinguishing import distinguishing_attack as distinguishing_attack
+from .attacks.laws import NoiseLaw as NoiseLaw
+from .attacks.membership import membership_attack as membership_attack
+from .attacks.rates import AttackResult as AttackResult
+from .attacks.rates import Rate as Rate
+from .attacks.reconstruction import GuessResult as GuessResult
+from .attacks.reconstruction import ReconstructionResult as ReconstructionResult
+from .attacks.reconstruction import reconstruction_attack as reconstruction_attack
+from .attacks.roc import ScoredAttack as ScoredAttack
+from .audits.bit_patterns import BitPatterns as BitPatterns
+from .audits.bit_patterns import bit_pattern_audit as bit_pattern_audit
+from .audits.black_box import audit as audit
+from .audits.bounds import Power as Power
+from .audits.exact import ExactAudit as ExactAudit
+from .audits.exact import exact_audit as exact_audit
+from .audits.neighbours import NeighbourPair as NeighbourPair
+from .audits.neighbours import NeighbourSearch as NeighbourSearch
+from .audits.neighbours import audit_neighbours as audit_neighbours
+from .audits.neighbours import neighbour_pairs as neighbour_pairs
+from .audits.one_run import OneRunResult as OneRunResult
+from .audits.one_run import one_run_audit as one_run_audit
+from .audits.one_run import one_run_epsilon as one_run_epsilon
+from .audits.recount import Recount as Recount
+from .audits.recount import recount as recount
+from .audits.result import AuditResult as AuditResult
+from .comparison.compare import TableComparison as TableComparison
+from .comparison.compare import compare_tables as compare_tables
+from .kept_facts import broken_facts as broken_facts
+from .metrics import Spread as Spread
+from .metrics import centroid_index as centroid_index
+from .metrics import nicv as nicv
+from .metrics import nicv_ratio as nicv_ratio
+from .metrics import perturbation_distance as perturbation_distance
+from .metrics import range_query_error as range_query_error
+from .metrics import read_matrix as read_matrix
+from .registry.mechanisms import AuditedMechanism as AuditedMechanism
+from .registry.mechanisms import audited_mechanism as audited_mechanism
+from .registry.mechanisms import audited_mechanisms as audited_mechanisms
+from .registry.mechanisms import audited_tables as audited_tables
+from .table_attacks.attacks import inference as inference
+from .table_attacks.attacks import linkability as linkability
+from .table_attacks.attacks import singling_out as singling_out
+from .threads import one_thread as one_thread
+
+# What users see. The other names are for other rooms.
+__all__ = [
+    "Agreement",
+    "AttackResult",
+    "AuditResult",
+    "AuditedMechanism",
+    "AveragingResult",
+    "BitPatterns",
+    "CenterErrors",
+    "ClusterComparison",
+    "ExactAudit",
+    "GuessResult",
+    "NeighbourPair",
+    "NeighbourSearch",
+    "NoiseLaw",
+    "OneRunResult",
+    "Power",
+    "Rate",
+    "ReconstructionResult",
+    "Recount",
+    "ScoredAttack",
+    "Spread",
+    "TableComparison",
+    "advantage_bound",
+    "attribute_attack",
+    "audit",
+    "audit_neighbours",
+    "audited_mechanism",
+    "audited_mechanisms",
+    "audited_tables",
+    "averaging_attack",
+    "best_advantage",
+    "bit_pattern_audit",
+    "center_errors",
+    "centroid_index",
+    "clustering_agreement",
+    "compare_centers",
+    "compare_tables",
+    "distinguishing_attack",
+    "exact_audit",
+    "inference",
+    "linkability",
+    "membership_attack",
+    "neighbour_pairs",
+    "nicv",
+    "nicv_ratio",
+    "one_run_audit",
+    "one_run_epsilon",
+    "perturbation_distance",
+    "range_query_error",
+    "reconstruction_attack",
+    "recount",
+    "singling_out",
+]

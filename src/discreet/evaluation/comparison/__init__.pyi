@@ -1,0 +1,1 @@
+from .compare import comparison_rows as comparison_rows

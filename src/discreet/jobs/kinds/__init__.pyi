@@ -1,0 +1,1 @@
+from .every import KINDS as KINDS

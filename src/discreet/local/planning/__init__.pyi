@@ -1,0 +1,1 @@
+from .liars import liars_move as liars_move

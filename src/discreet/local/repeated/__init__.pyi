@@ -1,0 +1,1 @@
+from .rappor_law import RapporLaw as RapporLaw

@@ -1,0 +1,2 @@
+from .frames import impossible as impossible
+from .frames import split_frame as split_frame

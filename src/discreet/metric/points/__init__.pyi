@@ -1,0 +1,1 @@
+from .law import IsotropicLaw as IsotropicLaw

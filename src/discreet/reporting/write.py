@@ -1,0 +1,60 @@
+"""Write the page about a release."""
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+from discreet.core import check_place, write_whole
+from discreet.errors import InvalidType
+from discreet.reporting.facts import report_facts
+from discreet.reporting.pages.report import report_page
+
+
+def write_report(
+    artifact: str | Path,
+    output: str | Path,
+    *,
+    title: str | None = None,
+    owner: str | None = None,
+    purpose: str | None = None,
+    date: str | datetime.date | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Write the page about a released file and return its facts.
+
+    Parameters
+    ----------
+    artifact : path
+        What was released; see `report_facts`.
+    output : path
+        The page to write.
+    title, owner, purpose : str, optional
+        What the release is called, who answers for it, and what it is for. None of it is guessed: what is not given
+        is shown as "not stated", with room to write it by hand.
+    date : str or date, optional
+        Of the release, as it shall be shown.
+    **options
+        Further arguments of `report_facts`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import discreet as dc
+    >>> synopsis = dc.GridSynopsis(1.0, (0, 1), 4).fit(np.full((50, 2), 0.5)).synopsis_
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     synopsis.save(Path(folder) / "s.parquet")
+    ...     facts = write_report(Path(folder) / "s.parquet", Path(folder) / "report.html", owner="Ward 3")
+    ...     size = (Path(folder) / "report.html").stat().st_size
+    >>> facts["kind"], facts["about"]["owner"], size < 100_000
+    ('synopsis', 'Ward 3', True)
+    """
+    said = {"title": title, "owner": owner, "purpose": purpose, "date": date}
+    for name, value in said.items():
+        if value is not None and not isinstance(value, (str, datetime.date) if name == "date" else str):
+            raise InvalidType(name, value, "text", f'{name}="2026-01-31"' if name == "date" else f'{name}="..."')
+    check_place(output, streams=True)
+    facts = report_facts(artifact, **options)
+    facts["about"] = {name: None if value is None else str(value) for name, value in said.items()}
+    write_whole(output, report_page(facts), streams=True)
+    return facts

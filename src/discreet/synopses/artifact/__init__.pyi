@@ -1,0 +1,14 @@
+from . import ask as ask
+from .answers import known as known
+from .answers import wide as wide
+from .ask import column_text as column_text
+from .empty import EMPTY_UP_TO as EMPTY_UP_TO
+from .empty import empty_text as empty_text
+from .empty import rows_text as rows_text
+from .evenness import axis_share as axis_share
+from .file import FACTS as FACTS
+from .file import check_ending as check_ending
+from .file import promise_of as promise_of
+from .lifted import Lifted as Lifted
+from .measured import Marginals as Marginals
+from .synopsis import FIELDS as FIELDS
