@@ -77,7 +77,7 @@ COVERED := $(foreach floor,$(FLOORS),$(firstword $(subst =, ,$(floor))))
 
 coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --cov --cov-report= \
-	  tests/laws $(foreach room,$(COVERED),$(wildcard tests/$(room)) src/discreet/$(room))
+	  tests/synopses $(foreach room,$(COVERED),$(wildcard tests/$(room)) src/discreet/$(room))
 	@for floor in $(FLOORS); do echo "== $$floor"; \
 	  $(BIN)/coverage report --skip-covered --include="src/discreet/$${floor%=*}/*" --fail-under=$${floor#*=} || exit 1; done
 

@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 FIRST = (
     "evaluation/test_audit_registry.py",
     "evaluation/test_audit.py",
-    "engines/test_spark.py",
+    "engines/tables/test_spark.py",
 )
 
 

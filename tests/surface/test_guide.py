@@ -73,7 +73,7 @@ def test_every_python_block_of_a_page_runs(page: str, tmp_path: Path, monkeypatc
         if text.startswith(">>>"):
             continue  # tests/surface/test_readme.py runs a page of examples with their answers
         if "spark" in text:
-            continue  # tests/engines/test_spark.py has a session to run these on
+            continue  # tests/engines/tables/test_spark.py has a session to run these on
         exec(compile(text, page, "exec"), space)
 
 

@@ -502,7 +502,7 @@ anonymous().fit(table()).transform_file(frame, sys.argv[2])
 def test_a_driver_that_is_killed_leaves_nothing_under_the_name(folder: Path, tmp_path: Path) -> None:
     """All rows are in files already; they were not yet counted, and the folder is its owner's alone."""
     target = tmp_path / "rows.parquet"
-    support = Path(__file__).parents[1] / "support"
+    support = Path(__file__).parents[2] / "support"
     command = [sys.executable, "-c", KILLED, str(folder), str(target)]
     with subprocess.Popen(command, cwd=support, start_new_session=True, stderr=subprocess.DEVNULL) as job:
         try:

@@ -12,7 +12,7 @@ import pytest
 from mutation.faults import AFTERWARDS, SHOWN, SOURCE, Fault, faults, faults_of
 from mutation.rooms import ROOMS, room_of
 
-HERE = Path(__file__).parents[1] / "mutation"
+HERE = Path(__file__).parent
 KINDS = {
     "noise removed",
     "noise scaled by 0.8",

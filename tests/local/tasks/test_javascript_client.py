@@ -25,7 +25,7 @@ from discreet.noise.reports.one_device import ByteCoins
 from frame_server import running
 from report_law import chance_of
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SUPPORT, VECTORS = ROOT / "tests" / "support", ROOT / "docs" / "wire-vectors.json"
 CLIENT = Path(str(importlib.resources.files("discreet.local.tasks") / "javascript"))
 sys.path.insert(0, str(ROOT / "docs" / "scripts"))

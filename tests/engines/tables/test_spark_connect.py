@@ -41,7 +41,7 @@ def test_a_frame_of_spark_connect_gives_the_same_releases(tmp_path: Path) -> Non
     folder, stored = write_pieces(rows, tmp_path / "rows"), write_pieces(reports, tmp_path / "reports")
     done = subprocess.run(
         [sys.executable, "-c", JOB, str(folder), str(stored)],
-        cwd=Path(__file__).parents[1] / "support",
+        cwd=Path(__file__).parents[2] / "support",
         capture_output=True,
         text=True,
         timeout=300,

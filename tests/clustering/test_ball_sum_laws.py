@@ -140,7 +140,7 @@ class Replay:
 
         patch.setattr(isotropic, "isotropic_laplace", vectors)
         patch.setattr(noise, "discrete_laplace", numbers)
-        # Quantiles are laws of their own (tests/laws/test_quantiles.py): here they are as they are, whoever is there.
+        # Quantiles are laws of their own (tests/noise/test_quantiles.py): here they are as they are, whoever is there.
         patch.setattr(noise, "quantiles_from_counts", lambda *_, **__: np.array([math.log(radius)]))
 
     def _step(self, made: Any) -> Any:
