@@ -1,4 +1,4 @@
-"""How many threads a process of the tests may use, and which files are handed out first."""
+"""Threads of the test processes, the order of the files, and fixtures for all tests."""
 
 import gc
 import os
@@ -17,7 +17,7 @@ os.environ["DISCREET_OFFLINE"] = "1"
 
 HERE = Path(__file__).parent
 #: Processes take files from this list in turn, then the others as they come, with the many small doctests at the end:
-#: whoever is done early takes more of those. Spark comes when others have compiled the kernels its workers need.
+#: anyone who is done early takes more of those. Spark comes when others have compiled the kernels its workers need.
 FIRST = (
     "evaluation/test_audit_registry.py",
     "evaluation/test_audit.py",

@@ -11,7 +11,7 @@ from discreet.synopses import Synopsis
 
 
 class Ended(BaseException):
-    """What ends a program in the middle."""
+    """An interruption in the middle of a program."""
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_what_create_needs_is_said(folder: Path) -> None:
             output("account", "create", "q.account", *words)
 
 
-def test_the_sum_of_losses_is_shown_beside_the_limit_with_its_condition(folder: Path) -> None:
+def test_the_sum_of_losses_is_shown_next_to_the_limit_with_its_condition(folder: Path) -> None:
     assert "Together" not in output("account", "show", "p.account")
     for number in range(3):
         output(*RELEASE, "--epsilon", "0.5", "-o", f"s{number}.parquet")
@@ -202,7 +202,7 @@ def test_a_release_that_was_paid_for_is_not_written_over_unless_that_is_said(fol
             output("run", "job.toml", *more)
     assert Path("s.parquet").read_bytes() == held
     assert figures("account", "show", "p.account")["spent"] == "1"
-    # The same job is its own; and what is said plainly is done. A release without an account is nobody's money.
+    # The same job is its own; and what is said plainly is done. A release without an account is no one's money.
     output(*RELEASE, "--epsilon", "1", "-o", "s.parquet", "--fresh")
     output(*plain, "--epsilon", "1", "-o", "s.parquet", "--overwrite")
     output(*plain, "--epsilon", "2", "-o", "s.parquet")

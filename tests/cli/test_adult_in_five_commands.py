@@ -57,7 +57,7 @@ def test_from_the_download_to_the_report(which: str, tmp_path: Path, monkeypatch
     made = dc.Synopsis.load("adult.parquet")
     assert len(made.domain) == 15
     assert abs(made.total - n) < 6 * made.total_variance**0.5
-    # One number of rows, whoever is asked.
+    # One number of rows, anyone who is asked.
     asked = json.loads(told["ask"])
     groups = made.table("class")
     assert asked["value"] == made.total == made.weights.sum() == pytest.approx(groups.counts.sum())

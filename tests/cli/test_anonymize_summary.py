@@ -1,4 +1,4 @@
-"""What a reader of the terminal must not have to find out alone: values given away, rows left out, columns measured."""
+"""The summary in the terminal names disclosed values, omitted rows and measured columns."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def test_a_ledger_a_domain_or_a_seed_mark_that_was_edited_is_told_by_name(made: 
 
 
 def resealed(path: Path, payload: bytes, **changes: Any) -> None:
-    """What someone does who knows the form: change the table and seal it again."""
+    """A forger who knows the format changes the table and seals it again."""
     promise = path.with_name(f"{path.name}.guarantee.json")
     old = dc.Guarantee.from_json(promise.read_text(encoding="utf-8"))
     parameters = {**old.parameters, **changes}
@@ -295,7 +295,7 @@ def test_a_page_of_a_file(made: Path, tmp_path: Path) -> None:
      ("--mechanism", "noise.discrete_laplace", "--html", "/no/such/folder/a.html"),
      ("--mechanism", "noise.discrete_laplace", "--confidence", 2)],
 )  # fmt: skip
-def test_bad_usage_is_told_apart_from_a_refusal(
+def test_bad_usage_is_distinguished_from_a_refusal(
     made: Path, arguments: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(made)

@@ -89,7 +89,7 @@ def test_a_sketch_names_the_values_that_will_be_asked_for(folder: Path, told: An
     assert [one["candidate"] for one in found["estimates"]] == ["cat", "dog", "emu"]
 
 
-def test_words_that_nobody_listed_are_found(folder: Path, told: Any) -> None:
+def test_words_that_no_one_listed_are_found(folder: Path, told: Any) -> None:
     """One task for all rounds of the search: a device answers in one of them, by a coin of its own."""
     line = "task create --name words --epsilon 4 -m prefix-extension --set pool=256 --set length=5 --minimum 100 --json"
     made = told(line)

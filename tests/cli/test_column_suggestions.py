@@ -1,4 +1,4 @@
-"""What an error about one column of an anonymous table suggests is accepted, in Python and on a command line."""
+"""Suggestions in errors about one column are accepted when typed, in Python and in the shell."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def run(patience: float, mode: str, folder: Path, *, terminal: str = "both") -> 
     while True:
         try:
             piece = os.read(main, 1 << 16)
-        except OSError:  # nobody has the other end any more
+        except OSError:  # no one has the other end any more
             break
         if not piece:
             break

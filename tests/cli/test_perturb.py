@@ -39,7 +39,7 @@ def perturb(folder: Path, *extra: object, output: str = "noisy.csv") -> Result:
     return run("perturb", folder / "data.csv", "--schema", folder / "schema.toml", "-o", folder / output, *extra)
 
 
-def test_a_noisy_table_with_its_promise_beside_it(folder: Path) -> None:
+def test_a_noisy_table_with_its_promise_next_to_it(folder: Path) -> None:
     result = perturb(folder, "--epsilon", 2, "--radius", 0.1, "--order", "input")
     assert result.exit_code == 0, result.output
     assert "What is promised" in result.output

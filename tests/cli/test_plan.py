@@ -160,7 +160,7 @@ def test_a_sparkline_spans_its_range() -> None:
 
 
 def test_clusters_on_many_columns_are_foretold_with_the_delta_that_is_given() -> None:
-    """What `PrivateKMeans` then takes, and noise no larger than what it adds at least."""
+    """The price that `PrivateKMeans` then pays, with noise no larger than its minimum."""
     X = np.random.default_rng(0).random((1500, 60))
     for delta, method in ((0.0, "grid"), (1e-6, "lift")):
         row = outlook(1500, 60, epsilon=1.0, delta=delta, clusters=8)["private k-means"]

@@ -199,7 +199,7 @@ def test_marks_at_the_beginning_are_understood(
     assert found["source"]["delimiter"] == "|"
 
 
-def test_numbers_with_marks_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_with_marks_are_distinguished(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     draw = np.random.default_rng(2)
     cases = {
         "1,234.5": (".", ","), "1'234.5": (".", "'"), "1 234,5": (",", " "), "1234.5": (".", ""), "12,75": (",", ""),

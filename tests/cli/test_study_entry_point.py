@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def without_studies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An environment in which nobody installed the studies."""
+    """An environment in which no one installed the studies."""
     every, found = importlib.metadata.entry_points, importlib.util.find_spec
 
     def announced(**wanted: str) -> object:

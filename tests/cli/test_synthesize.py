@@ -1,4 +1,4 @@
-"""The verb and job `synthesize`: a CSV goes in, invented rows and the synopsis behind them come out."""
+"""The verb and job `synthesize`: a CSV goes in, synthetic rows and the synopsis behind them come out."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_table_is_not_written_under_a_name_of_another_program(folder, name):
 
 
 @pytest.mark.parametrize("name", ["safe.csv", "safe.parquet"])
-def test_the_rows_have_their_promise_beside_them(folder, name):
+def test_the_rows_have_their_promise_next_to_them(folder, name):
     output("synthesize", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "--delta", "1e-9", "-o", name)
     assert "invented rows" in output("audit", name)
     output("report", name, "-o", "page.html")
@@ -172,7 +172,7 @@ def test_a_raw_table_that_was_misread_is_told_to_need_its_schema(folder):
     assert {c["column"] for c in told["comparison"]["columns"]} == {"age", "town", "ill"}
 
 
-def test_pairs_of_columns_are_told_apart_beside_their_bars():
+def test_pairs_of_columns_are_distinguished_next_to_their_bars():
     name = "marital_status by relationship"
     picture, _ = counted.drawn([{"columns": name, "dependence": 0.5}])[0]
     assert f">{name}</text>" in picture

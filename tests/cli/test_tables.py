@@ -28,7 +28,7 @@ def anonymize(folder: Path, *extra: object, output: str = "safe.csv") -> Result:
     return run(*base, *extra)
 
 
-def test_a_safe_table_with_its_promise_beside_it(folder: Path) -> None:
+def test_a_safe_table_with_its_promise_next_to_it(folder: Path) -> None:
     result = anonymize(folder, "--k", 10, "--l", 2)
     assert result.exit_code == 0, result.output
     assert "no row was left out" in result.output

@@ -1,4 +1,4 @@
-"""What a terminal of 80 columns shows: tables turn or say what they leave out, and commands stay whole."""
+"""In a terminal of 80 columns, tables turn or say what they leave out, and commands stay whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one row changes of sums in many dimensions, and of a whole release made from them: no more than is paid for."""
+"""One row changes sums in many dimensions, and releases made from them, by no more than was paid for."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from told_noise import told
 
 
 def share_of(row: np.ndarray, anchor: np.ndarray, radius: int) -> list[int]:
-    """What a lattice point adds to its group: the count, then the clipped offset, as exact whole numbers."""
+    """Return what a lattice point adds to its group: the count, then the clipped offset, as exact integers."""
     table = np.zeros((1, 1 + len(row)), np.int64)
     passes._add_clipped(row[np.newaxis], np.zeros(1, np.int64), anchor[np.newaxis], radius, table)
     return [int(x) for x in table[0]]
@@ -140,7 +140,7 @@ class Replay:
 
         patch.setattr(isotropic, "isotropic_laplace", vectors)
         patch.setattr(noise, "discrete_laplace", numbers)
-        # Quantiles are laws of their own (tests/noise/test_quantiles.py): here they are as they are, whoever is there.
+        # Quantiles are laws of their own (tests/noise/test_quantiles.py): here they are as they are, whatever the rows.
         patch.setattr(noise, "quantiles_from_counts", lambda *_, **__: np.array([math.log(radius)]))
 
     def _step(self, made: Any) -> Any:
@@ -349,7 +349,7 @@ def test_a_pure_release_draws_no_gaussian_noise(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_rows_outside_their_bounds_count_as_at_them() -> None:
-    """Bounds are part of the promise's reading: beyond them nothing is told apart, near or far."""
+    """Bounds are part of the promise's reading: beyond them nothing is distinguished, near or far."""
     rng = np.random.default_rng(3)
     X = rng.normal(0.5, 0.4, (400, 13))
     X[0], X[1] = 1e12, -1e12

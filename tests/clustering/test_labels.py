@@ -1,4 +1,4 @@
-"""Labels of rows are for whoever holds the rows: nothing else of the table leaves, and no promise lies beside them."""
+"""Labels of rows are for the holder of the rows: they come without a guarantee, and nothing else is released."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def test_no_output_holds_the_mean_of_a_category(tmp_path: Path, capsys: pytest.C
 
 
 def test_weights_and_rows_are_never_mistaken_for_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where cells are not listed, the clusters hold fewer rows than the table, and both numbers are told."""
+    """If cells are not listed, the clusters hold fewer rows than the table, and both numbers are shown."""
     frame = people()
     made = dc.GridSynopsis(1.0, declared(), [4, 600, 2, 600], random_state=0).fit(frame).synopsis_
     assert made.unlisted is not None

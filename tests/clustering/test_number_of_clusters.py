@@ -1,4 +1,4 @@
-"""How many clusters: the right number where it stands out, one where there is none, no guess where noise covers it."""
+"""The number of clusters: the right one if it stands out, one if there are none, no guess if noise hides it."""
 
 from __future__ import annotations
 

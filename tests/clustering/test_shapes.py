@@ -40,7 +40,7 @@ def released(X, epsilon=1.0, parts=20, domain=BOX, seed=1):
 @pytest.mark.parametrize("clusterer", [DensityClusters(outliers=False), SpectralClusters(2)])
 @pytest.mark.parametrize("make", [lambda: make_moons(6000, noise=0.06, random_state=1),
                                   lambda: make_circles(6000, factor=0.4, noise=0.05, random_state=1)])  # fmt: skip
-def test_moons_and_rings_are_told_apart(clusterer, make):
+def test_moons_and_rings_are_distinguished(clusterer, make):
     X, truth = make()
     X = unit(X)
     synopsis = released(X, 0.5)
@@ -196,7 +196,7 @@ def boxes(low, high, weights, domain=None):
 
 @pytest.mark.parametrize("clusterer", [WardClusters(2), SpectralClusters(2), DensityClusters()])
 def test_a_row_belongs_to_the_box_it_lies_in_however_large(clusterer):
-    """The middle of the left half is farther from a row at its edge than those of many small boxes beside it."""
+    """The middle of the left half is farther from a row at its edge than those of many small boxes next to it."""
     strips = np.linspace(0.0, 1.0, 41)
     low = np.array([[0.0, 0.0]] + [[0.9, a] for a in strips[:-1]])
     high = np.array([[0.5, 1.0]] + [[1.0, b] for b in strips[1:]])

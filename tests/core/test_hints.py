@@ -1,4 +1,4 @@
-"""What an error suggests works when it is typed back where the wrong thing stood, and means the same."""
+"""Suggestions in errors work when typed back, and keep the meaning."""
 
 from __future__ import annotations
 

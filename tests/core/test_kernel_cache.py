@@ -52,7 +52,7 @@ def test_a_second_clone_compiles_nothing_again(cache: Path, tmp_path: Path, monk
     assert sum(other.stats.cache_hits.values()) == 0
 
 
-def test_nothing_is_written_beside_the_kernels_nor_left_set(
+def test_nothing_is_written_next_to_the_kernels_nor_left_set(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES

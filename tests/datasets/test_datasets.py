@@ -166,7 +166,7 @@ def test_real_tables_hold_the_published_numbers() -> None:
 
 @pytest.fixture(autouse=True)
 def no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a developer has downloaded before is not looked at."""
+    """Hide what a developer has downloaded before."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 

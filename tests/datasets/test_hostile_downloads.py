@@ -1,4 +1,4 @@
-"""What a server, a damaged cache or a user without a home cannot do: fill the machine, or raise a bare error."""
+"""No server, damaged cache or missing home folder can fill the disk or raise a bare error."""
 
 from __future__ import annotations
 

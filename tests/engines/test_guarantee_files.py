@@ -1,4 +1,4 @@
-"""Only a promise may have the name of one: no table, synopsis or page takes the place of what lies beside a table."""
+"""Only a promise may have the name of one: no table, synopsis or page takes the place of what is next to a table."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_promise_of_a_job_may_have_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["safe.csv.guarantee.json", "s.parquet.guarantee.json"])
-def test_the_promise_of_a_job_is_not_put_beside_another_file(name: str, tmp_path: Path) -> None:
+def test_the_promise_of_a_job_is_not_put_next_to_another_file(name: str, tmp_path: Path) -> None:
     TABLE.to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "safe.csv").write_text("released earlier")
     outputs = {"release": "s.parquet", "guarantee": name}

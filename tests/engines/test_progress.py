@@ -1,4 +1,4 @@
-"""Whoever follows a process is told stages and shares, and no number of rows."""
+"""Anyone who follows a process is told stages and shares, and no number of rows."""
 
 from pathlib import Path
 

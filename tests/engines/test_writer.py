@@ -1,4 +1,4 @@
-"""Rows written to a file: the raw file is not lost, a failure leaves nothing behind, and nobody goes uncharged."""
+"""Rows written to a file: the raw file is not lost, a failure leaves nothing behind, and no one goes uncharged."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_shuffled_rows_are_deleted_though_their_files_cannot_be_closed(tmp_path:
     assert not list(tmp_path.iterdir())
 
 
-def test_rows_that_nobody_was_charged_for_are_not_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_no_one_was_charged_for_are_not_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original, passes = ArrowTable.read, []
 
     def growing(self: Any, positions: Any, batch_size: int) -> Any:

@@ -209,7 +209,7 @@ def test_distance_counts_missing_and_categories_as_one():
 
 
 def test_a_membership_attack_finds_everybody_in_a_copy_and_hardly_anybody_in_noise():
-    real = REAL[["age", "town"]].assign(cost=np.arange(ROWS) / ROWS)  # everybody has a double of nobody
+    real = REAL[["age", "town"]].assign(cost=np.arange(ROWS) / ROWS)  # everybody has a double of no one
 
     def noisy(rows, seed):
         return pd.DataFrame({"age": [20, 30], "town": ["Ash", "Cedar"], "cost": [0.5, 0.6]})

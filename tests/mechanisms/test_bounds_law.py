@@ -1,4 +1,4 @@
-"""Bought bounds follow from noisy counts alone, with noise of the price that was paid."""
+"""private bounds follow from noisy counts alone, with noise of the price that was paid."""
 
 from __future__ import annotations
 

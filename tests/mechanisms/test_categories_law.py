@@ -1,4 +1,4 @@
-"""Bought categories keep (ε, δ) for a person with any number of rows: by enumeration of all small tables."""
+"""private categories keep (ε, δ) for a person with any number of rows: by enumeration of all small tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SETS = [[w for i, w in enumerate(WORDS) if bits >> i & 1] for bits in range(1, 8
 
 
 def _counts(people: list[list[str] | None], key: int, full: tuple[int, int], rows: int | None) -> np.ndarray:
-    """Count with one key; person number i keeps the name i, whoever else is there."""
+    """Count with one key; person number i keeps the name i, anyone who else is there."""
     pairs = [(word, str(i)) for i, own in enumerate(people) if own for word in own]
     listed, counts = support(
         pa.array([w for w, _ in pairs], pa.large_string()),
@@ -46,7 +46,7 @@ def _differences(
 
 
 def _moved_by_more(pairs: Iterator[tuple[np.ndarray, np.ndarray]]) -> bool:
-    """Whether a person anywhere moves more than one count, or one by more than one, or one down."""
+    """Return whether a person changes more than one count, or one by more than one, or lowers one."""
     return any((more < less).any() or (more - less).sum() > 1 for more, less in pairs)
 
 
@@ -81,7 +81,7 @@ def test_broken_choices_are_caught(broken: Callable[..., None], monkeypatch: pyt
 
 
 def test_places_that_depend_on_others_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Words ordered by how many persons have them: whoever comes or goes changes the order for all."""
+    """Words ordered by how many persons have them: anyone who comes or goes changes the order for all."""
 
     def by_number(texts: pa.Array, key: int) -> tuple[np.ndarray, pa.Array]:
         order = np.argsort([text + str(len(texts)) for text in texts.to_pylist()][:: -1 if len(texts) % 2 else 1])
@@ -143,7 +143,7 @@ def test_draws_follow_the_chances_and_are_independent() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:delta:discreet.errors.DiscreetWarning")
-def test_a_word_that_nobody_counts_for_never_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_word_that_no_one_counts_for_never_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even by the lowest number that can be drawn, one time in 2^62."""
     monkeypatch.setattr(categories, "below", lambda bound, size, rng: np.zeros(size, np.int64))
     assert len(categories.private_categories(["v", "w"], [1, 1], epsilon=1, delta=0.1, rng=1)) == 1

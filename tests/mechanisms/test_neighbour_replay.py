@@ -79,7 +79,7 @@ class Case:
 
 
 def shown(made: Any) -> list[Any]:
-    """What a synopsis publishes."""
+    """The published values of a synopsis."""
     return [made.weights, made.variances, made.lower, made.upper, made.points, made.total, made.total_variance]
 
 

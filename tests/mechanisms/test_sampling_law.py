@@ -21,7 +21,7 @@ Law = dict[Any, Fraction]
 
 
 def class_law(n: int, k: int, beta: Fraction) -> Law:
-    """What a class of n records shows: its drawn records from k on, else nothing."""
+    """Return the law of what a class of n records shows: its drawn records if there are k, else nothing."""
     law: Law = Counter()  # type: ignore[assignment]
     for j in range(n + 1):
         law[j if j >= k else 0] += math.comb(n, j) * beta**j * (1 - beta) ** (n - j)
@@ -173,7 +173,7 @@ def test_delta_is_never_stated_below_the_truth_for_large_classes() -> None:
 
 
 def test_small_samples_are_priced_quickly() -> None:
-    """Where ε is hardly above -ln(1 - sample), classes of many thousand records are open; most are never the worst."""
+    """If ε is barely above -ln(1 - sample), classes of thousands of records are open; most are never the worst."""
     started = time.process_time()
     assert sampling_epsilon(20, 0.001, 1e-6) == pytest.approx(0.000816, rel=1e-3)
     assert time.process_time() - started < 8

@@ -1,4 +1,4 @@
-"""Whole numbers are rounded after the noise: rounded before it, a hair's breadth would be told apart as a whole one."""
+"""Integers are rounded after the noise: rounded before it, a tiny difference would count as a whole unit."""
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ def test_what_is_read_is_the_value_itself(kind: str) -> None:
 
 
 @pytest.mark.parametrize("law", [dc.metric.NDLaplace, dc.metric.ColumnLaplace])
-def test_neighbours_within_the_radius_are_told_apart_no_further_than_promised(law: type) -> None:
+def test_neighbours_within_the_radius_are_distinguished_no_further_than_promised(law: type) -> None:
     domain = dc.Domain({"x": dc.Integer(0, 1000)})
     mechanism = law(epsilon=1.0, radius=0.01, scaling="none", domain=domain, random_state=1)
     shares = []

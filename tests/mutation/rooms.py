@@ -1,4 +1,4 @@
-"""Which tests state the laws of which room: small and quick ones, run against every fault of the room."""
+"""Law tests of each room: small, quick tests that are run against every fault of the room."""
 
 from __future__ import annotations
 

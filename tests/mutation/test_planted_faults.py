@@ -72,7 +72,7 @@ def test_what_is_left_out_exists_and_says_why() -> None:
 
 
 def test_every_fault_was_tried_and_killed_by_a_test_that_exists(planted: dict[str, Fault]) -> None:
-    """What was tried is written down: killed by which test, or lived. A few lines may be newer than the last run."""
+    """Every fault has a recorded result: the test that noticed it, or none. A few may be newer than the last run."""
     results = json.loads((HERE / "results.json").read_text(encoding="utf-8"))
     excused = json.loads((HERE / "equivalent.json").read_text(encoding="utf-8"))
     tried = results["faults"]

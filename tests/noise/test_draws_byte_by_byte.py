@@ -1,4 +1,4 @@
-"""Draws from bytes that are laid before them: the byte below a threshold and the byte at it are told apart."""
+"""Draws from bytes that are laid before them: the byte below a threshold and the byte at it are distinguished."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TAILS, HEADS = b"\xff", b"\x00"
 
 
 def laid(data: bytes, more: int = 0) -> Generator:
-    """Return a generator that gives these bytes, then as many zeros as are allowed: whoever reads on is noticed."""
+    """Return a generator that gives these bytes, then as many zeros as are allowed: anyone who reads on is noticed."""
     left = [np.zeros(more, np.uint8), np.frombuffer(data, np.uint8)]
     return Generator(lambda n: left.pop(), seeded=True)
 

@@ -38,7 +38,7 @@ def precise_exp(x: Fraction) -> Fraction:
 
 
 def laplace_probability(z: int, scale: Fraction) -> Fraction:
-    """What the sampler's coins make of Z = z."""
+    """Return the probability that the sampler's coins give Z = z."""
     not_zero, *digits, high = [value(c) for c in coin_chances(scale)]
     if z == 0:
         return 1 - not_zero

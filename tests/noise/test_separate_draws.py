@@ -1,4 +1,4 @@
-"""Whoever asks for many draws gets as many: no two reports, vectors or numbers share one."""
+"""Anyone who asks for many draws gets as many: no two reports, vectors or numbers share one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file is, is told in one place: by its bytes and what lies beside it, not by its name."""
+"""The kind of a file is decided in one place, by its bytes and the files next to it, not by its name."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a page says of perturbed tables: the whole level, and no comfort drawn from the level at a small distance."""
+"""Pages about perturbed tables state the level at full distance, not only at a small one."""
 
 from __future__ import annotations
 

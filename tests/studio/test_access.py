@@ -1,4 +1,4 @@
-"""Nobody gets at the studio but the browser that the steward opened: no other page, name or computer."""
+"""No one gets at the studio but the browser that the steward opened: no other page, name or computer."""
 
 import asyncio
 import os

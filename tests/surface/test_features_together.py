@@ -117,7 +117,7 @@ def test_every_possible_pair_is_covered_and_nothing_impossible_is() -> None:
 
 
 def _extends(given: dict[str, str]) -> bool:
-    """Whether any possible combination has these values."""
+    """Return whether any possible combination has these values."""
     if not possible(given):
         return False
     name = next((name for name in FACTORS if name not in given), None)
@@ -188,7 +188,7 @@ def _promising(done: Done, edit: Callable[[dict[str, Any]], object]) -> Done:
 
 
 def _elsewhere(done: Done) -> Done:
-    """One person lives where nobody else does, and the table does not hide it."""
+    """One person lives where no one else does, and the table does not hide it."""
     rows = [dict(row) for row in done.releases[0].table]
     rows[0]["age"] = 119
     return _changed(done, 0, table=rows)

@@ -1,4 +1,4 @@
-"""What newcomers type is understood or answered with what would do; every hint is typed back here."""
+"""Input of newcomers is understood or answered with a hint; every hint is typed back here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was not declared leaves by no way: no index, no further column, no attribute or metadata of the table.
+"""Nothing undeclared is released: no index, no further column, no attribute or metadata of the table.
 
 One table that is full of marks, in every form that is read, goes through everything public that gives rows back. The
 marks are then looked for in what came back, in memory and on disk.

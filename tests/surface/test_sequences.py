@@ -54,7 +54,7 @@ _counted = {"sequences": 0, "releases": 0, "killed": 0, "refused": 0}
 
 
 class InChildren(Supervisor):
-    """A supervisor whose runs are children that can be killed; nobody follows them but the test."""
+    """A supervisor whose runs are children that can be killed; no one follows them but the test."""
 
     def __init__(self, workspace: Workspace, machine: Sequences) -> None:
         self.machine = machine
@@ -239,7 +239,7 @@ class Sequences(RuleBasedStateMachine):
         for place in self.history.glob("[0-9]*.json"):
             entry = json.loads(place.read_text(encoding="utf-8"))
             record = place.with_suffix(".record").exists()
-            waits = entry["waits"] and (Path(entry["waits"]).exists() or not record)  # removed by whoever comes next
+            waits = entry["waits"] and (Path(entry["waits"]).exists() or not record)  # removed by anyone who comes next
             if place.with_suffix(".withdrawn").exists() or waits:
                 continue
             status = Path(entry["table"]).parent / "status.json"

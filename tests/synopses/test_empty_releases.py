@@ -75,7 +75,7 @@ def test_an_empty_table_is_noticed_ninety_nine_times_in_a_hundred() -> None:
     assert missed <= 12
 
 
-def test_a_negative_number_of_rows_is_shown_to_nobody(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_negative_number_of_rows_is_shown_to_no_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     domain = dc.Domain({"age": (0, 120)})
     ledger = dc.Ledger(epsilon=1)
     ledger.spend("counts", 1)

@@ -1,4 +1,4 @@
-"""What a fit may hold in memory, the seal that needs no copy, and small rules that were once broken."""
+"""Memory of a fit, the seal that needs no copy, and small rules that were once broken."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def session(table: Any = PEOPLE, *, domain: Any = DOMAIN, seed: int | None = 1, 
 
 @pytest.fixture
 def scales(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Fraction, Any]]:
-    """What noise was asked for: scale and size; and none of it."""
+    """Record the scale and size of the requested noise, and return none."""
     asked: list[tuple[Fraction, Any]] = []
 
     def nothing(scale: Any, size: Any = None, rng: object = None) -> Any:
@@ -240,7 +240,7 @@ def test_intervals_cover_the_truth(name: str) -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, 0.3, 1.0])
-def test_rounding_is_nothing_beside_the_noise_however_many_rows_round_alike(value: float) -> None:
+def test_rounding_is_nothing_next_to_the_noise_however_many_rows_round_alike(value: float) -> None:
     """300,000 equal rows, at 95 %: of 40 sums 30 at least hold the truth, and all means. False alarm: below 1e-5."""
     rows = np.full((300_000, 1), value)
     s = session(rows, domain=dc.Domain({"x": (0.0, 1.0)}), seed=3)
@@ -260,7 +260,7 @@ def test_rounding_is_nothing_beside_the_noise_however_many_rows_round_alike(valu
 def test_no_row_adds_more_than_the_noise_is_made_for(
     low: float, width: float, rows: list[float], epsilon: float
 ) -> None:
-    """What rows add to a sum, and to that of a mean, in whole steps: at most the number that scales follow from."""
+    """Rows add whole steps to a sum and to that of a mean: at most the number that the scale is computed from."""
     domain = dc.Domain({"x": (low, low + width)})
     column, price = domain.columns[0], Fraction(epsilon)
     ends = [Fraction(column.low), Fraction(column.high)]

@@ -1,4 +1,4 @@
-"""Where the unit is a person, every central release is priced for one, says so, and keeps saying so in all forms."""
+"""If the unit is a person, every central release is priced for one and states it in every form."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_words_speak_of_a_person_and_of_what_is_counted() -> None:
     assert not any("promise about rows" in text for text in said)
 
 
-def test_kinds_of_unit_are_told_apart_whatever_the_bound() -> None:
+def test_kinds_of_unit_are_distinguished_whatever_the_bound() -> None:
     texts = [dc.Person("user", rows=rows).describe() for rows in (1, 8, 1000)]
     texts.append(dc.Person("user", rows=8, group=["day", "town"], per_group=2).describe())
     assert texts[2:] == [
@@ -153,7 +153,7 @@ def test_a_domain_keeps_its_person_through_every_form(tmp_path: Path) -> None:
         lambda: dc.metric.NDLaplace(epsilon=1, radius=0.1, domain=DOMAIN).fit(table()),
     ],
 )
-def test_what_bounds_nobody_is_refused(wrong: Any) -> None:
+def test_what_bounds_no_one_is_refused(wrong: Any) -> None:
     with pytest.raises((InvalidArgument, InvalidType, SchemaError)):
         wrong()
 

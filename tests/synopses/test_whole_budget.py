@@ -1,4 +1,4 @@
-"""What a method uses is what it charges: the guarantee states the whole budget, for every way to spend it."""
+"""Methods charge what they use: the guarantee states the whole budget, for every way to spend it."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def test_bins_of_rows_lie_in_a_file_without_a_name_and_only_while_a_tree_is_grow
 
 
 def test_few_files_are_open_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process may have 256 files open where nobody allowed more, and a large table has as many buckets."""
+    """A process may have 256 files open where no one allowed more, and a large table has as many buckets."""
     made: list[spill.RowFile] = []
     most = 0
 

@@ -1,4 +1,4 @@
-"""Who can be linked with whom after swapping: at most one in k inside groups; and what ranks alone leave open."""
+"""Record linkage after rank swapping: at most one in k inside groups, and the limits of ranks alone."""
 
 from __future__ import annotations
 

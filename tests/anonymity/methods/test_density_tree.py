@@ -104,7 +104,7 @@ def test_enforcement_finds_the_one_finest_frontier() -> None:
 
 
 def test_after_suppression_closeness_is_judged_anew() -> None:
-    """What is left out changes the distribution that the others are compared with (spec 9.4.4)."""
+    """Suppressed rows change the distribution that the other rows are compared with."""
     rng = np.random.default_rng(10)
     suppressed = 0
     for _ in range(300):
@@ -222,7 +222,7 @@ def named(n: int, seed: int) -> pa.Table:
 
 
 def test_what_was_added_hides_among_itself() -> None:
-    """Subtracting two cumulative releases isolates nobody (spec 9.7.4)."""
+    """Subtracting two cumulative releases isolates no one (spec 9.7.4)."""
     everyone = named(600, 2)
     method = DensityTree(k=5, domain=NAMED).fit(everyone.slice(0, 500))
     old = everyone.slice(0, 500)

@@ -1,4 +1,4 @@
-"""Where rows have persons, k counts them: in every method, in every node, in later releases and in what is refused."""
+"""With a person column, k counts persons: in every method, node, later release and refusal."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_too_few_persons_are_refused_however_many_rows_they_have() -> None:
     with pytest.raises(InvalidArgument, match=r"number of persons in the release \(2\)"):
         DensityTree(3, domain=domain, person="who").fit(table)
     nobody = pa.table({"x": np.linspace(0, 1, 100), "who": pa.nulls(100, pa.string())})
-    with pytest.raises(InvalidArgument, match=r"\(1\)"):  # rows of nobody in particular may be of one
+    with pytest.raises(InvalidArgument, match=r"\(1\)"):  # rows of no one in particular may be of one
         Generalization(2, domain=domain, person="who").fit(nobody)
     for method in (Microaggregation(3, domain=domain), Mondrian(3, domain=domain, mode="relaxed", person="who")):
         declared = Domain({"x": qi(bounds=[0, 1]), "who": {"categories": ["any"], "role": "person"}})

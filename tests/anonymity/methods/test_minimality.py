@@ -1,4 +1,4 @@
-"""What cells tell by how they were found: cuts that ask for l or t tell the attacker more than blind ones."""
+"""The minimality attack: cuts that depend on l or t reveal more to an attacker than blind cuts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_cuts_that_ask_for_l_or_t_tell_something(method, rule):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("rule", [{"l_diversity": 2}, {"t_closeness": 0.4}])
-def test_blind_cells_are_the_same_whoever_has_which_value(method, rule):
+def test_blind_cells_are_the_same_anyone_who_has_which_value(method, rule):
     found = []
     for seed in range(12):
         try:

@@ -53,7 +53,7 @@ def same(one: Tree, other: Tree) -> bool:
 
 
 def broken(tree: DensityTree, table: pa.Table) -> list[str]:
-    """What the leaves do not keep, counted afresh."""
+    """The rules that the leaves break, counted again."""
     leaf = tree.tree_.route(read_table(table, tree.plan_).bins).tolist()
     rows = list(zip(leaf, table["id"].to_pylist(), table["ill"].to_pylist(), strict=True))
     rules, wrong = tree.rules_, []
@@ -111,7 +111,7 @@ def test_every_leaf_keeps_the_rules_on_all_records(name: str) -> None:
         leaves.append(tree.tree_.n_leaves)
     assert leaves[-1] > leaves[0]
     assert tree.batches_ == 4
-    # No leaf could be cut further, and nothing is merged without need: nobody new, nothing new.
+    # No leaf could be cut further, and nothing is merged without need: no one new, nothing new.
     last = tree.tree_
     tree.partial_fit(taken.slice(0, 0))
     assert same(tree.tree_, last)
@@ -150,7 +150,7 @@ def test_a_leaf_becomes_what_growth_on_all_records_makes_of_it(criterion: str, d
 
 
 def test_values_and_persons_are_the_same_ones_in_every_batch() -> None:
-    """New values come before the known ones in the order of the declaration; rows of nobody are one person's."""
+    """New values come before the known ones in the order of the declaration; rows of no one are one person's."""
     settings: dict[str, Any] = {"k": 6, "l_diversity": 2, "t_closeness": 0.6, "domain": PERSONS}
     rest = people(400, 5, repeat=2)
     nobody = rest.set_column(0, "id", pa.array([None if i % 7 == 0 else i // 2 for i in range(400)], pa.int64()))
@@ -277,7 +277,7 @@ def _promised(rules: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("rules", [{"k": 4}, {"k": 4, "l_diversity": 2}, {"k": 4, "t_closeness": 0.6}])
-def test_releases_of_a_renewed_tree_single_nobody_out(rules: dict[str, Any]) -> None:
+def test_releases_of_a_renewed_tree_single_no_one_out(rules: dict[str, Any]) -> None:
     finished = 0
     for seed in range(4):
         try:

@@ -1,4 +1,4 @@
-"""A released cell that is a group of the hierarchy prints its name, and whoever reads the table knows what it means."""
+"""Released cells that are groups of the hierarchy print the group's name, and readers of the table know what it means."""
 
 import json
 from pathlib import Path
@@ -103,7 +103,7 @@ def test_bounds_list_the_categories_and_a_table_without_hierarchies_is_as_before
     assert "labels" not in plain.guarantee.parameters
     assert plain.table.schema.metadata is None
     merged = DensityTree(30, domain=DOMAIN, hierarchies={"job": "merge"}).fit_transform(table)
-    assert "labels" not in merged.guarantee.parameters  # nobody named those groups
+    assert "labels" not in merged.guarantee.parameters  # no one named those groups
     assert all(text[0] in "{*" or text.split(" or ")[0] in NAMES for text in merged.table["job"].to_pylist()
                if text != "missing")  # fmt: skip
 

@@ -58,7 +58,7 @@ def test_what_is_printed_is_what_was_grouped(tmp_path: Path) -> None:
 
 
 def test_a_table_of_single_values_may_mean_the_category_or_the_cell() -> None:
-    """Such a table prints `*` for the category; whoever cannot tell which it is admits both."""
+    """Such a table prints `*` for the category; anyone who cannot tell which it is admits both."""
     found = read_sets(pa.chunked_array([["*", "missing", "{a, b}", "b or missing", "b"]]), ODD).members
     admitted = [{[*ODD, None][i] for i in np.flatnonzero(row)} for row in found]
     assert admitted == [set(ODD), {"missing", None}, {"{a, b}", "a", "b"}, {"b or missing", "b", None}, {"b"}]

@@ -1,4 +1,4 @@
-"""Releases about the same people: whoever holds all of them singles out no group that breaks a rule."""
+"""Releases about the same people: anyone who holds all of them singles out no group that breaks a rule."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def table(rows: Rows) -> pa.Table:
 
 
 class Town:
-    """Invented people who come, go, grow older, fall ill: often in crowds, sometimes alone."""
+    """Synthetic people who come, go, grow older, fall ill: often in crowds, sometimes alone."""
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
@@ -161,7 +161,7 @@ def test_no_chain_of_five_releases_singles_anybody_out() -> None:
 
 
 @pytest.mark.slow
-def test_a_thousand_pairs_and_two_hundred_chains_single_nobody_out() -> None:
+def test_a_thousand_pairs_and_two_hundred_chains_single_no_one_out() -> None:
     assert attacked(range(10_000, 11_000), 2)[0] > 900
     assert attacked(range(20_000, 20_200), 5)[0] > 160
 

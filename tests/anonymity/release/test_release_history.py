@@ -42,7 +42,7 @@ def released(model: Any, history: ReleaseHistory, target: Path) -> dc.anonymity.
     return release
 
 
-def test_tables_of_two_methods_single_nobody_out_together(tmp_path: Path) -> None:
+def test_tables_of_two_methods_single_no_one_out_together(tmp_path: Path) -> None:
     apart, history = tmp_path / "apart", ReleaseHistory(tmp_path / "people.history")
     apart.mkdir()
     for number, model in enumerate((tree(), mondrian())):

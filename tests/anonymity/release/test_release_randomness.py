@@ -1,4 +1,4 @@
-"""What a release of rows draws at random is drawn: hashes by their key, places in a cell, partners, the order."""
+"""Random choices of a release are random: keyed hashes, places in a cell, swap partners, row order."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_partners_of_swapped_values_are_drawn_one_by_one() -> None:
 
 
 def test_linked_rows_are_a_random_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where not all rows are tried, those that are differ from run to run."""
+    """If only some rows are tried, another run tries other rows."""
     tried: set[int] = set()
     linkage = noise_and_swapping.linkage
 

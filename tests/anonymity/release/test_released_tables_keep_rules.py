@@ -27,7 +27,7 @@ PEOPLE = {
 
 
 def drawn(seed: int, n: int = 90) -> pa.Table:
-    """People whose pay follows their age, and a few with an age and with values that nobody else has."""
+    """People whose pay follows their age, and a few with an age and with values that no one else has."""
     r = random.Random(seed)
     rows = [(r.randint(0, 50), r.choice([0, 0, 1, 2])) for _ in range(n)]
     rows += [(r.randint(51, 60), r.choice([0, 1, 2, 2])) for _ in range(n)]
@@ -79,7 +79,7 @@ def check_file(file: Path, t: float) -> int:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(4))
-def test_persons_rows_of_nobody_suppression_and_t_together(method: Any, seed: int, tmp_path: Path) -> None:
+def test_persons_rows_of_no_one_suppression_and_t_together(method: Any, seed: int, tmp_path: Path) -> None:
     r = random.Random(seed)
     domain = dc.Domain(PEOPLE, unit=dc.Person("who", rows=3))
     plain = drawn(seed)
@@ -126,7 +126,7 @@ def ordered(own: dict[Any, float], whole: dict[Any, float]) -> float:
 
 
 @pytest.mark.parametrize("nobody", [False, True])
-def test_a_row_of_nobody_is_released_from_files_as_it_is_from_memory(nobody: bool, tmp_path: Path) -> None:
+def test_a_row_of_no_one_is_released_from_files_as_it_is_from_memory(nobody: bool, tmp_path: Path) -> None:
     columns = {"who": {"role": "person"}, "age": {"bounds": [0, 100], "role": "quasi-identifier"}}
     columns["ill"] = {"categories": ["u", "v"], "role": "sensitive"}
     domain = dc.Domain(columns, unit=dc.Person("who", rows=2))

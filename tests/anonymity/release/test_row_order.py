@@ -1,4 +1,4 @@
-"""Where a row stands tells nothing: rows come out in an order that is uniform, and where they do not, it is said."""
+"""The position of a row reveals nothing: released rows have a uniformly random order, or the release says otherwise."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def people() -> pa.Table:
 
 
 def mixed(places: Any) -> bool:
-    """Whether rows are all there, and far from where they stood: also whole chunks, not only rows within chunks.
+    """Check that all rows are there and far from their old positions, across chunks too.
 
     A uniform order passes but with a chance below 1e-9 (a rank correlation of 600 rows beyond 6.1 / sqrt(599)).
     """
@@ -140,7 +140,7 @@ def test_anonymous_rows_are_shuffled_unless_they_stay_in_the_record(name: str) -
     assert releases[0].table["place"].to_pylist() != releases[1].table["place"].to_pylist()
     again = [transform(people(), random_state=4) for _ in range(2)]
     assert again[0].table.equals(again[1].table)
-    assert again[0].guarantee.seeded  # whoever repeats the order undoes it
+    assert again[0].guarantee.seeded  # anyone who repeats the order undoes it
     kept = method.fit_transform(people(), order="input")
     assert kept.table["place"].to_pylist() == list(range(N))
     assert kept.guarantee.parameters["order"] == "input"

@@ -188,7 +188,7 @@ def test_persons_with_several_rows_are_attacked(seed: int) -> None:
         }
     )
     rng = np.random.default_rng(seed)
-    # Every visit has a value of its own: so the attacker can follow each row, whoever has several.
+    # Every visit has a value of its own: so the attacker can follow each row, anyone who has several.
     visits = [(int(rng.integers(0, 30)), float(rng.integers(0, 100)), f"v{i}") for i in range(60)]
     releases: list[Release] = []
     held: list[Held] = []
@@ -233,7 +233,7 @@ def test_of_several_rows_alike_the_one_that_left_is_told_by_its_place(tmp_path: 
     for previous in (first, tmp_path / "january.record"):
         with pytest.raises(InvalidArgument, match="2 records removed"):
             tree.transform(visits(february), previous=previous)
-    # Nobody left: the same rows in another order, and one of them moved, are still the same ones.
+    # No one left: the same rows in another order, and one of them moved, are still the same ones.
     moved = [(1, "b", 90, "flu") if row[:2] == (1, "b") else row for row in january[::-1]]
     assert len(tree.transform(visits(january[::-1]), previous=first)) == 7
     record = _records(
@@ -298,7 +298,7 @@ def test_the_house_file_is_for_its_keeper(tmp_path: Path) -> None:
     assert tree.transform(few(JANUARY), previous=[place]).suppressed == 1
 
 
-def test_nobodys_name_travels_with_a_stored_release(tmp_path: Path) -> None:
+def test_no_ones_name_travels_with_a_stored_release(tmp_path: Path) -> None:
     release, _ = record(tmp_path)
     stored = pickle.dumps(release)
     assert b"p100" not in stored

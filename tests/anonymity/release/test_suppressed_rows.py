@@ -109,7 +109,7 @@ def test_no_more_are_suppressed_than_are_allowed_round_after_round() -> None:
         leaves(0.11).transform(later, previous=first)
 
 
-def test_a_later_release_of_nobody_is_refused() -> None:
+def test_a_later_release_of_no_one_is_refused() -> None:
     """One who was suppressed before and four newcomers: neither can stand alone, and all may be suppressed."""
     tree = leaves(1.0)
     first = leaves(0.2).transform(JANUARY)

@@ -1,4 +1,4 @@
-"""What was mistyped into a column that is passed on does not leave: no name, no number, nothing undeclared."""
+"""Mistyped values in kept columns are not released: no name, no number, nothing undeclared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where k counts persons, whatever states a risk speaks of persons, or says that it counts rows."""
+"""If k counts persons, every stated risk is about persons, or says that it counts rows."""
 
 from __future__ import annotations
 

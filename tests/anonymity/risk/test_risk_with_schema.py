@@ -69,7 +69,7 @@ def test_marks_of_missing_values_count_by_value(ages: Any) -> None:
     assert (report.rows, report.classes) == (2, 2)
 
 
-def test_whole_numbers_beyond_doubles_are_told_apart() -> None:
+def test_whole_numbers_beyond_doubles_are_distinguished() -> None:
     table = pa.table({"age": [2**53, 2**53 + 1, 2**53 + 2, -1]})
     source = dc.engines.open(table, dialect=Dialect(missing=[str(2**53 + 1), "-1.0"]))
     assert dc.anonymity.risk(source, ["age"], missing="drop").rows == 2

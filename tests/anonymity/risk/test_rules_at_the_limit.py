@@ -120,7 +120,7 @@ def test_generalised_classes_are_diverse_and_close_from_the_limit_on() -> None:
     ]
 
 
-def test_suppressed_rows_count_for_nobody() -> None:
+def test_suppressed_rows_count_for_no_one() -> None:
     """Of the class 0 person 7 has two rows of three; the suppressed rows of person 9 are in no class."""
     found = Rules(2).measure([0, 0, 0, -1, -1, 1, 1], [], np.array([7, 7, 8, 9, 9, 7, 8]))
     assert (found.k, found.ok, found.largest_share) == (2, True, pytest.approx(2 / 3))

@@ -1,4 +1,4 @@
-"""Where the unit is a person, l and t count people: values that different persons have, each person weighing one."""
+"""If the unit is a person, l and t count persons, each with weight one."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_a_file_written_in_two_passes_reaches_the_same(tmp_path: Path) -> None:
     assert reached == model.transform(rows).guarantee.parameters["reached"]
 
 
-def test_a_later_release_keeps_it_beside_an_earlier_one() -> None:
+def test_a_later_release_keeps_it_next_to_an_earlier_one() -> None:
     rows = table(400)
     first = DensityTree(3, 2, domain=DOMAIN).fit_transform(rows.iloc[:300].assign(who=np.arange(300)))
     assert first.record.rules.per_person

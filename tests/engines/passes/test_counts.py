@@ -197,7 +197,7 @@ def test_a_category_is_found_by_its_number_or_truth_value(categories, kind, tmp_
     assert engines.open(tmp_path / "flags.csv").count(GridMap(domain, 2)).dense().tolist() == [1, 2]
 
 
-def test_large_integer_categories_are_told_apart():
+def test_large_integer_categories_are_distinguished():
     grid = GridMap(dc.Domain({"id": {"categories": [2**60, 2**60 + 1]}}), 2)
     for column in (pa.array([2**60 + 1]), pa.array([str(2**60 + 1)]), pa.array([2**60 + 1], pa.uint64())):
         assert engines.open(pa.table({"id": column})).count(grid).dense().tolist() == [0, 1]

@@ -101,7 +101,7 @@ def rows_of(people: Any, declared: Any = None, rows: int = 100) -> list[float]:
     return sorted(x for batch in found._batches(axes) for x in batch[0].tolist())
 
 
-def test_rows_of_nobody_are_left_out() -> None:
+def test_rows_of_no_one_are_left_out() -> None:
     assert rows_of(pa.array(["ann", None, "", " ", "nan", "bob"])) == [0, 5]
     assert rows_of(pa.array([1.0, float("nan"), None, 2.5])) == [0, 3]
 
@@ -126,7 +126,7 @@ def test_declared_people_that_only_their_text_tells_apart_are_two() -> None:
     assert len(rows_of(people, rows=2)) == 2
 
 
-def test_people_whose_names_cannot_be_read_are_nobody(tmp_path: Any) -> None:
+def test_people_whose_names_cannot_be_read_are_no_one(tmp_path: Any) -> None:
     """In a file of another encoding Müller and Möller would be one person: what is left of their names is the same."""
     names = ["Müller", "Möller", "Mueller"]
     (tmp_path / "t.csv").write_bytes("\n".join(["user,age", *(f"{name},1" for name in names)]).encode("latin-1"))
@@ -136,7 +136,7 @@ def test_people_whose_names_cannot_be_read_are_nobody(tmp_path: Any) -> None:
 
 
 def test_numbers_of_persons_are_read_as_the_file_writes_numbers(tmp_path: Any) -> None:
-    """Where commas are decimal and points part thousands, one person must not be several, nor several people one."""
+    """With decimal commas and points between thousands, one person is not split and several are not merged."""
     ways = ["7", "7,0", "07,00", " 7", "1.000", "1000", "1000,0", "1"]
     frame = pd.DataFrame({"user": ways, "age": np.arange(8)})
     frame.to_csv(tmp_path / "t.csv", sep=";", index=False)

@@ -1,4 +1,4 @@
-"""What nobody sees does not make two people of one: in keys, in releases, in `risk` and in ledgers."""
+"""Invisible characters do not turn one person into two: in keys, releases, `risk` and ledgers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_spellings_that_look_alike_have_one_key(names):
     assert len(set(same_key(pa.array(names)).to_pylist())) == 1
 
 
-def test_what_is_no_number_is_nobody():
+def test_what_is_no_number_is_no_one():
     assert same_key(pa.array(["nan", "-nan", "+NaN", "\u2212nan", "\u200b", "\u3164 ", None])).null_count == 7
 
 

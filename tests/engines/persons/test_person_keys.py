@@ -137,7 +137,7 @@ ODD = [
 
 
 @pytest.mark.parametrize("odd", range(len(ODD)))
-def test_one_odd_person_changes_nobody_else(odd: int) -> None:
+def test_one_odd_person_changes_no_one_else(odd: int) -> None:
     usual = [7, "ann", 0.5, Decimal("2.50"), True, uuid.UUID(int=65), dt.datetime(2020, 1, 1)]
     forms = {
         "pandas": lambda v: pd.DataFrame({"who": pd.Series(v, dtype=object)}),

@@ -50,7 +50,7 @@ def test_a_person_adds_at_most_their_rows_and_changes_nothing_else(rows: int) ->
         before = kept(rest, seed, rows)
         for new in ((LEFT,) * 5, (LEFT, RIGHT, RIGHT, RIGHT), (RIGHT,)):
             after = kept(person(3, new) + rest, seed, rows)
-            assert not before - after  # nobody lost a row
+            assert not before - after  # no one lost a row
             assert (after - before).total() == min(rows, len(new))
 
 
@@ -205,7 +205,7 @@ def test_every_pair_of_different_rows_is_as_likely_as_any_other() -> None:
 # ---- a bound that is bought
 
 
-def test_a_bought_bound_is_one_entry_per_person_and_charged() -> None:
+def test_a_private_bound_is_one_entry_per_person_and_charged() -> None:
     table = np.column_stack([np.repeat(np.arange(2000), 6), np.tile([LEFT, RIGHT], 6000)]).astype(float)
     made = dc.GridSynopsis(1, DOMAIN.with_unit(Person("user", rows="auto")), rule=2, random_state=1).fit(table)
     promise = made.guarantee_
@@ -216,7 +216,7 @@ def test_a_bought_bound_is_one_entry_per_person_and_charged() -> None:
     assert promise.unit == "one person, with all their rows (at most 6 used)"
 
 
-def test_the_loss_of_a_bought_bound_is_its_price() -> None:
+def test_the_loss_of_a_private_bound_is_its_price() -> None:
     """By the scores and weights of the exponential mechanism, over many ways to add a person to small crowds."""
     most, rng = AUTO_ROWS[-1] + 1, np.random.default_rng(0)
 

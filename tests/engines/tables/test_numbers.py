@@ -113,7 +113,7 @@ def read_as(form: Any, column: Any) -> list[float]:
     return np.concatenate([c[0] for c, _ in column_batches(source, [], domain)]).tolist()
 
 
-def test_large_whole_categories_are_told_apart_by_their_digits_everywhere(tmp_path: Path) -> None:
+def test_large_whole_categories_are_distinguished_by_their_digits_everywhere(tmp_path: Path) -> None:
     values = [2**53 + 1, 2**53 + 3, 2**53, 7]
     decimal = pa.array(list(map(Decimal, values)), pa.decimal128(20, 0))
     for name, form in everywhere(

@@ -573,7 +573,7 @@ def test_risk_counts_equal_rows_where_they_are(
 
 
 def test_only_whole_numbers_leave_the_executors(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.engines.tables import spark
+    from discreet.engines.tables.spark import table as spark
 
     collected, original = [], spark.collected
 
@@ -628,7 +628,7 @@ def test_columns_that_are_not_there_or_of_another_type_are_named(spark: Any, fra
         dc.engines.open(frame, checkpoint=tmp_path / "state").count(dc.engines.GridMap(NUMBERS, 2))
 
 
-def test_columns_that_differ_by_capitals_or_have_odd_names_are_told_apart(spark: Any) -> None:
+def test_columns_that_differ_by_capitals_or_have_odd_names_are_distinguished(spark: Any) -> None:
     odd = spark.createDataFrame([(1.0, 9.0, 2.0)], "age double, AGE double, `a.b` double")
     grid = dc.engines.GridMap(dc.Domain({"AGE": (0, 10), "a.b": (0, 10)}), 10)
     assert dc.engines.open(odd).count(grid).cells.tolist() == [92]

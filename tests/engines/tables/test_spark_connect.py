@@ -1,4 +1,4 @@
-"""Spark Connect, whose frames have no JVM beside them: the same releases, and the same warning."""
+"""Spark Connect, whose frames have no JVM next to them: the same releases, and the same warning."""
 
 from __future__ import annotations
 

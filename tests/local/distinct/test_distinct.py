@@ -100,7 +100,7 @@ def test_an_item_sets_one_bit_however_often_it_occurs_and_levels_halve() -> None
     assert np.all(np.abs(sums - expected) < 5 * np.sqrt(expected) + 0.02 * expected)
 
 
-def test_a_person_sets_no_more_bits_than_items_are_used_and_moves_nobody_elses() -> None:
+def test_a_person_sets_no_more_bits_than_items_are_used_and_moves_no_one_elses() -> None:
     m = DistinctSketch(SURE, buckets=2**12, items=3, key=9)
     others = [f"o{i}" for i in range(400)]
     whose = [f"p{i // 4}" for i in range(400)]

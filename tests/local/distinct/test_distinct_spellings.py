@@ -33,7 +33,7 @@ def bits(bitmap: FlippedBitmap) -> set[int]:
 
 
 def test_an_item_has_one_bit_however_it_is_spelled() -> None:
-    """Else a person with three spellings would have paid three times, and two holders would share nobody."""
+    """Else a person with three spellings would have paid three times, and two holders would share no one."""
     seven = bits(M.sketch(range(7, 8)))
     assert len(seven) == 1
     for given in SEVENS:
@@ -57,7 +57,7 @@ def test_a_person_is_one_person_however_spelled() -> None:
         assert len(bits(m.sketch(iter([["x", "y", "z"], ["u"]]), iter([odd, ["7"]])))) == 2
     with pytest.raises(dc.errors.InvalidType, match=r"persons must be .*try persons=\[item\]"):
         m.sketch(["x"], "ann")
-    # A name that cannot be read is nobody's.
+    # A name that cannot be read is no one's.
     assert not bits(m.sketch(["x"], pa.array(["\ufffdnn"])))
 
 
@@ -86,7 +86,7 @@ def test_files_of_all_kinds_and_python_give_the_same_items(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx"])
 def test_a_column_may_say_who_and_what_at_once(tmp_path: Path, ending: str) -> None:
-    """Users of an account about persons: the column was looked for twice, and once found in memory nobody had set."""
+    """Users of an account about persons: the column was looked for twice, and once found in memory no one had set."""
     file, table = (
         tmp_path / f"visits{ending}",
         pd.DataFrame({"page": ["x"] * 300, "user": [str(i) for i in range(300)]}),

@@ -34,7 +34,7 @@ def test_who_sees_a_merged_bitmap_alone_learns_no_more_of_a_person_than_it_says(
     )
     assert said is not None
     assert loss <= float(said[1]) <= merged.guarantee.epsilon
-    # An item has one bit, whoever holds it.
+    # An item has one bit, anyone who holds it.
     item = DistinctSketch(1, buckets=8, levels=1, key=5)
     alone = item.sketch([]).merge(item.sketch([])).guarantee.assumptions
     assert any("epsilon 0.51012 allows" in text for text in alone)
@@ -66,7 +66,7 @@ def test_a_file_counts_once_on_the_command_line(tmp_path: Path) -> None:
     assert "files that differ" in " ".join(str(done.exception or done.output).split())
 
 
-def test_many_holders_are_counted_together_and_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+def test_many_holders_are_counted_together_and_files_of_one_name_are_distinguished(tmp_path: Path) -> None:
     m, files = DistinctSketch(4, buckets=1024, key=5), []
     for i in range(8):
         (tmp_path / str(i)).mkdir()

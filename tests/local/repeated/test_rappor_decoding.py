@@ -115,7 +115,7 @@ def test_the_design_counts_a_bit_once() -> None:
     assert m._system(counts, [1, 2]).design.toarray().max() == 1
 
 
-def test_candidates_that_cannot_be_told_apart_are_refused() -> None:
+def test_candidates_that_cannot_be_distinguished_are_refused() -> None:
     m = Rappor(0.5, 0.5, 0.75, bits=8, hashes=1, cohorts=2, key=1)
     counts = m.aggregate(Crowd(m).encode(range(500), rng=1))
     with pytest.raises(dc.errors.InvalidArgument, match="at most half"):

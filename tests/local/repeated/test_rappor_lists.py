@@ -50,7 +50,7 @@ def crowd(
 
 
 def test_two_thousand_candidates_at_eight_by_128_are_decoded_with_honest_errors() -> None:
-    """Absent candidates have z-values of mean 0 and spread 1; intervals of all cover; whoever is common is found."""
+    """Absent candidates have z-values of mean 0 and spread 1; intervals of all cover; anyone who is common is found."""
     found, truth = crowd("exp", 100, 10**6, 1910, 1, TYPICAL)
     assert len(found) == 2000
     z = found.count[truth == 0] / found.std_error[truth == 0]
@@ -82,7 +82,7 @@ def test_few_candidates_are_decoded_as_before_and_few_cohorts_are_refused() -> N
 
 @pytest.mark.parametrize("unlisted", [pytest.param(0.0, marks=pytest.mark.slow), 0.6])
 def test_the_mean_over_keys_is_the_truth_whatever_the_list(unlisted: float) -> None:
-    """Over 25 keys: three values are held by many, others hold what is not listed, and most candidates by nobody."""
+    """Over 25 keys: three values are held by many, others hold what is not listed, and most candidates by no one."""
     held = np.array([0.5, 0.3, 0.2]) * (1 - unlisted)
     law = np.append(held, np.full(50, unlisted / 50))
     values = ["a", "b", "c", *(f"u{i}" for i in range(50))]

@@ -1,4 +1,4 @@
-"""Heavy hitters among values that nobody listed: the fragment puzzle and prefix extension."""
+"""Heavy hitters among values that no one listed: the fragment puzzle and prefix extension."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_fragment_keys_are_injective() -> None:
 
 
 def test_vectors_for_other_languages() -> None:
-    """What docs/heavy-hitters.md prints: a client written from that page must get these numbers."""
+    """Numbers printed in docs/heavy-hitters.md: a client written from that page must get them."""
     m = FragmentPuzzle(2, 6, key=7, alphabet="abc", length=4)
     assert m._derived(0) == 0x885B487A53ED1513016DC5B9203CDCC9
     assert m._derived(1) == 0x1411A8432757E28ABB9455C61A274071

@@ -224,7 +224,7 @@ def test_a_disk_that_fails_leaves_the_ledger_as_it_was(
         assert client.flush().sent == 2
 
 
-def test_one_program_at_a_time_holds_the_file_and_nobody_else_reads_it(tmp_path: Path, server: Server) -> None:
+def test_one_program_at_a_time_holds_the_file_and_no_one_else_reads_it(tmp_path: Path, server: Server) -> None:
     serve(server, make())
     with opened(tmp_path, server):
         assert (tmp_path / "device").stat().st_mode & 0o077 == 0

@@ -252,7 +252,7 @@ def test_intervals_from_devices_in_node_hold_at_their_rate(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_words_that_nobody_listed_are_found_from_devices_in_node(tmp_path: Path) -> None:
+def test_words_that_no_one_listed_are_found_from_devices_in_node(tmp_path: Path) -> None:
     m = dc.local.PrefixExtension(4, length=6, pool=512, key=7)
     (tmp_path / "task").write_text(make(m, per_day=4).to_json())
     words = ["outfit"] * 6 + ["Brunch"] * 3 + ["link", "x1", None]

@@ -408,7 +408,9 @@ def test_what_is_not_checked_with_other_releases_is_not_said_to_be(client: Brows
 
 
 @pytest.mark.parametrize("path", ["/a\0b", "~nobody-here/t.account", "/" + "x" * 5000])
-def test_a_path_that_no_account_can_have_is_refused_beside_its_form(client: Browser, tmp_path: Path, path: str) -> None:
+def test_a_path_that_no_account_can_have_is_refused_next_to_its_form(
+    client: Browser, tmp_path: Path, path: str
+) -> None:
     project = table(client, tmp_path)
     for act in ("create", "open"):
         page = client.post(f"/p/{project.id}/account/{act}", data={"dataset": "x", "epsilon": "1", "path": path})

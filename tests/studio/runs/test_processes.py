@@ -1,4 +1,4 @@
-"""How runs are started, limited and ended, without a server."""
+"""Runs are started, limited and ended, without a server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from discreet.studio.runs.supervisor import Busy, settle
 from discreet.studio.workspace import Workspace
 
 
-def test_a_signal_reaches_the_process_that_was_born_then_and_nobody_else() -> None:
+def test_a_signal_reaches_the_process_that_was_born_then_and_no_one_else() -> None:
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
         birth = born(process.pid)
@@ -71,7 +71,7 @@ def test_no_more_runs_than_may_be_are_started(tmp_path: Path) -> None:
     os.close(handle)
 
 
-def test_an_error_that_nobody_foresaw_is_named_without_its_words(tmp_path: Path) -> None:
+def test_an_error_that_no_one_foresaw_is_named_without_its_words(tmp_path: Path) -> None:
     (tmp_path / "1").mkdir()
     folder = tmp_path / "1"
     (tmp_path / "t.csv").write_text("age\n35\n")

@@ -114,7 +114,7 @@ def test_a_complete_sheet_is_the_schema_that_jobs_read(opened: Any) -> None:
         ({"kind:age": "colour"}, "kind", "one of the list"),
     ],
 )
-def test_a_fault_sits_beside_its_field_and_nothing_typed_is_lost(
+def test_a_fault_sits_next_to_its_field_and_nothing_typed_is_lost(
     opened: Any, typed: dict[str, str], field: str, said: str
 ) -> None:
     client, project = opened

@@ -91,7 +91,7 @@ def test_a_changed_table_is_not_believed(tmp_path):
 
 @pytest.fixture(scope="module")
 def passing_on(tmp_path_factory):
-    """Return a table whose column x, in which nearly nobody is like another, is passed on as it is; audited."""
+    """Return a table whose column x, in which nearly no one is like another, is passed on as it is; audited."""
     home = tmp_path_factory.mktemp("kept")
     columns = {**QUASI, "x": {"bounds": [0, 10]}}
     project = released(home, "anonymize", {"k": 10, "keep": ["x"]}, {"release": "safe.csv"}, columns)
@@ -256,7 +256,7 @@ def test_a_damaged_release_is_refused_in_words_and_can_be_audited(grid, tmp_path
         assert "Nothing was released here yet" in client.get(f"/p/{made.id}/evidence").text
 
 
-def test_an_attack_says_beside_the_field_what_it_lacks_and_reads_nothing_before(grid):
+def test_an_attack_says_next_to_the_field_what_it_lacks_and_reads_nothing_before(grid):
     home, project = grid
     with browser(home) as client:
         page = client.post(

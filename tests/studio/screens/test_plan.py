@@ -92,7 +92,7 @@ def test_a_forecast_is_that_of_planning_in_people() -> None:
     assert tree.error == pytest.approx(50_000 * outlook(50_000, 3, epsilon=0.5)["tree synopsis"].error)
     places = forecast("perturb", {"epsilon": 2.0, "radius": 200.0, "method": "sphere"}, domain, {}, EN)
     assert places.error == pytest.approx(200)  # two times radius over epsilon
-    # whoever has eight rows is hidden with all of them: eight times the noise
+    # anyone who has eight rows is hidden with all of them: eight times the noise
     persons = dc.Domain({"age": (0, 120), "user": {"role": "person"}}, unit=dc.Person("user", rows=8))
     rows = dc.Domain({"age": (0, 120)})
     more, less = (forecast("synthesize", {"epsilon": 1.0}, d, {"rows": 10_000}, EN).error for d in (persons, rows))
@@ -165,7 +165,7 @@ def test_a_page_is_drawn_again_without_being_kept(client: Browser, tmp_path: Pat
         ("synopsis", {"about_rows": "many"}, "about_rows", "whole number"),
     ],
 )
-def test_a_fault_sits_beside_the_field_that_it_names(
+def test_a_fault_sits_next_to_the_field_that_it_names(
     client: Browser, tmp_path: Path, goal: str, typed: dict[str, str], field: str, said: str
 ) -> None:
     project = _project(client, tmp_path, goal)

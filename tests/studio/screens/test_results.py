@@ -1,4 +1,4 @@
-"""What came of a release is shown from what may be published: pictures, questions with intervals, in two languages."""
+"""Results are shown from published files only: pictures and questions with intervals, in two languages."""
 
 import json
 import re
@@ -45,7 +45,7 @@ def test_no_style_and_no_script_stands_in_a_page(grid):
     assert " onclick" not in text
 
 
-def test_an_error_stands_beside_its_field_and_what_was_typed_stays(grid):
+def test_an_error_stands_next_to_its_field_and_what_was_typed_stays(grid):
     home, project = grid
     with browser(home) as client:
         text = client.get(f"/p/{project.id}/results/1", params={"what": "count", "where": "x < 'old' <b>"}).text

@@ -1,4 +1,4 @@
-"""A job file, a path or a workspace that somebody else wrote shows no row, asks nobody, and stops nothing."""
+"""A job file, a path or a workspace that somebody else wrote shows no row, asks no one, and stops nothing."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def only(client: Browser) -> Project:
     return found
 
 
-def test_a_job_of_somebody_who_looked_shows_no_row_to_whoever_opens_it(client: Browser, table: Path) -> None:
+def test_a_job_of_somebody_who_looked_shows_no_row_to_anyone_who_opens_it(client: Browser, table: Path) -> None:
     place = job_file(table.with_name("job.toml"), str(table), "[schema.source]\nlooked = 20\n")
     page = client.post("/open", data={"path": str(place)})
     assert "1 column" in page.text
@@ -62,7 +62,7 @@ def test_a_database_that_a_job_file_names_is_asked_when_the_steward_says_so(clie
         for name in PAGES:
             client.get(f"/p/{project.id}/{name}")
         with pytest.raises(TimeoutError):
-            listening.accept()  # nobody came
+            listening.accept()  # no one came
         assert "Release now" not in client.get(f"/p/{project.id}/release").text
     client.post(f"/p/{project.id}/ask")
     assert not only(client).unasked

@@ -107,7 +107,7 @@ def test_an_upload_is_private_and_gone_with_its_project(tmp_path: Path) -> None:
         assert place == project.uploads / "Kunden 2026.csv"
         assert place.read_text() == GERMAN
         assert (place.stat().st_mode & 0o777, place.parent.stat().st_mode & 0o777) == (0o600, 0o700)
-        assert str(tmp_path) not in page.text  # where it is kept is nobody's business
+        assert str(tmp_path) not in page.text  # where it is kept is no one's business
         client.post(f"/p/{project.id}/forget")
         assert list((tmp_path / "home").iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""What was released, read from its bytes: recounted, and held to what the guarantee says of it."""
+"""Read a release from its bytes, count it again and compare it with its guarantee."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _nodes(table: Any, names: list[str]) -> dict[str, Any]:
 
 
 def _clusters(case: Case, found: dict[str, Any], hidden: Any, arrays: dict[str, Any]) -> Objections:
-    """What is said of clusters: a standard error is that of the counts of the leaves nearest to a centre."""
+    """Check statements about clusters: a standard error is that of the counts of the leaves nearest to a centre."""
     axes = [list(case.columns).index(name) for name in found["columns"]]
     centers, said = np.array(found["centers"]), np.array(found["std_errors"])
     low, high = np.array([ends(c) for c in case.columns.values()]).T[:, axes]

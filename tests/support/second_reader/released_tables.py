@@ -134,7 +134,7 @@ def _classes(
 
 
 def _together(case: Case, cells: list[Any]) -> Objections:
-    """What is told apart with the earlier table: groups of equal cell now and equal fate then hold k rows."""
+    """Check both tables together: groups with the same cell now and the same cell before have k rows."""
     facts, before = case.facts, case.made.extra.get("before")
     if "given" in case.made.extra:
         return  # `combined` follows everyone from the one input table to the other

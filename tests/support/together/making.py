@@ -197,7 +197,7 @@ def _by_estimator(
 
 
 def _more(given: dict[str, str]) -> dict[str, Any]:
-    """What the option would be called, for methods that do not have it."""
+    """Return the name that the option would have, for methods without it."""
     return {"delta": {"delta": DELTA} if given["method"] in ("session", "ordered") else {},
             "rho": {"rho": RHO} if given["method"] in ("session", "ordered") else {},
             "l": {"l_diversity": 2}, "t": {"t_closeness": 0.5},

@@ -1,4 +1,4 @@
-"""Invented people with marks in everything that must not leave, in every form in which tables are held."""
+"""Synthetic people with marks in everything that must not leave, in every form in which tables are held."""
 
 from __future__ import annotations
 

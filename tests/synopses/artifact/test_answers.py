@@ -79,7 +79,7 @@ def test_a_column_that_was_never_cut_is_not_known() -> None:
 
 def test_a_leaf_alone_errs_by_no_more_than_all_its_rows() -> None:
     half = line(5000).count(x=(0, 5))
-    # Nothing beside it: all rows may be on one side, and rows that fall evenly vary by sqrt(5000) / 2.
+    # Nothing next to it: all rows may be on one side, and rows that fall evenly vary by sqrt(5000) / 2.
     assert half.evenness_error == pytest.approx(math.sqrt(2500**2 + 5000 / 4))
 
 
@@ -296,7 +296,7 @@ def test_missing_and_unlisted_rows_keep_their_place() -> None:
     assert PEOPLE.column("sex").missing == "own"
 
 
-def test_leaves_beside_each_other_are_found_in_trees_of_any_shape() -> None:
+def test_leaves_next_to_each_other_are_found_in_trees_of_any_shape() -> None:
     # A wide leaf beside two narrow ones: its neighbour is the one that holds the place beside its middle.
     s = Synopsis(
         dc.Domain.box([0, 0], [20, 10]),

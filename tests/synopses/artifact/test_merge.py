@@ -1,4 +1,4 @@
-"""What the merge of two releases costs: the sum, or the maximum where the caller declares that no person is in both."""
+"""The cost of merging two releases: the sum, or the maximum if the caller declares that no person is in both."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def made() -> dc.Synopsis:
         ("lat > 41", BOUNDS.format("lat (40 to 41)")),
     ],
 )
-def test_a_zero_that_nobody_counted_is_not_certain(made: dc.Synopsis, question: str, note: str) -> None:
+def test_a_zero_that_no_one_counted_is_not_certain(made: dc.Synopsis, question: str, note: str) -> None:
     found = made.ask(question)
     assert found.note == note
     assert found.interval() == (0, math.inf)
@@ -99,7 +99,7 @@ def test_the_terminal_and_json_say_it_first(
         ("day > '31.12.2009'", "day > '2009-12-31'"),
         ("day > '12/31/2009'", "day > '2009-12-31'"),
         ("day > 2009-12-31", "day > '2009-12-31'"),
-        ("day > '03/04/2009'", "day < '2010-12-31'"),  # of March or of April: nobody knows
+        ("day > '03/04/2009'", "day < '2010-12-31'"),  # of March or of April: no one knows
         ("day > 'soon'", "day < '2010-12-31'"),
     ],
 )

@@ -149,7 +149,7 @@ def test_many_leaf_edges_become_equal_bins() -> None:
 # Invented records
 
 
-def test_invented_records_follow_the_leaves() -> None:
+def test_synthetic_records_follow_the_leaves() -> None:
     s = people(weights=[600, 300, 100])
     table = s.sample(20_000, rng=3)
     assert table.column_names == ["age", "sex"]

@@ -1,4 +1,4 @@
-"""What a synopsis does not know is said and drawn as such: unlisted cells, columns never cut, leaves beyond bins."""
+"""Unknown parts of a synopsis are drawn as unknown: unlisted cells, columns never split, leaves beyond bins."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def test_neighbours_differ_by_what_was_paid(monkeypatch, no_climb, settings, one
 @pytest.mark.parametrize("settings", [{}, {**PURE, "workload": "triples"}], ids=str)
 @pytest.mark.unmetered
 def test_neighbours_under_facts_differ_by_what_was_paid(monkeypatch, no_climb, settings):
-    """Rows of all kinds, impossible ones among them; nobody looks at the column that follows from another one."""
+    """Rows of all kinds, impossible ones among them; no one looks at the column that follows from another one."""
     settings = {"domain": FACTS, **settings}
     said = [[5.0], [6.0], [np.nan], [1e9]]
     rows = [[*row, *said[i % 4]] for i, row in enumerate(ROWS)]

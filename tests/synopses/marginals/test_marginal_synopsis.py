@@ -67,7 +67,7 @@ def half_l1(real: Any, invented: Any, columns: list[str]) -> float:
 # Rows
 
 
-def test_invented_rows_are_rows_of_the_domain():
+def test_synthetic_rows_are_rows_of_the_domain():
     rows = made().sample(30_000, rng=2)
     assert rows.column_names == list(DOMAIN.names)
     frame = rows.to_pandas()

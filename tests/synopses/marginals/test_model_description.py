@@ -1,4 +1,4 @@
-"""What a marginal synopsis shows of itself: names, units, short texts, and shares that stay shares."""
+"""The description of a marginal synopsis: names, units, short texts, and shares that stay shares."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_the_error_of_the_model_is_called_that():
     assert (cut.model_error, cut.modelled) == (0, False)
 
 
-def test_ends_of_bins_are_told_apart_in_a_notebook():
+def test_ends_of_bins_are_distinguished_in_a_notebook():
     def seen(bins, kind="numeric"):
         counts = np.ones(len(bins) - 1)
         found = Marginal("x", np.array(bins), None, counts, counts, None, kind=kind)._repr_html_()
@@ -179,7 +179,7 @@ def test_a_question_looks_at_what_was_measured_once(monkeypatch: pytest.MonkeyPa
     assert len(looks) <= len(found.curve[0]) + 2  # places around it, the quantile itself and the number of rows
 
 
-def test_a_mean_does_not_search_for_what_lies_beside_the_rows_of_a_model(monkeypatch: pytest.MonkeyPatch):
+def test_a_mean_does_not_search_for_what_lies_next_to_the_rows_of_a_model(monkeypatch: pytest.MonkeyPatch):
     """Among 30,000 rows of 15 columns that search took seconds, and the error of the model does not use it."""
     s = made()
     expected = s.mean("lat")

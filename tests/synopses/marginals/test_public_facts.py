@@ -185,7 +185,7 @@ def test_an_auditor_sees_it_too():
 
 
 def test_without_facts_the_same_table_breaks_them():
-    """What is kept is kept by the declaration, not by luck."""
+    """Facts hold because they are declared, not by chance."""
     plain = dc.Domain({n: c for n, c in COLUMNS.items() if n in ("age", "sex", "relation")})
     rows = dc.MarginalSynopsis(1.0, plain, random_state=5).fit(people()).synopsis_.sample(20_000, rng=1).to_pandas()
     assert ((rows.sex == "m") & (rows.relation == "wife")).any()
@@ -301,7 +301,7 @@ def test_what_does_not_keep_facts_says_so():
 
 
 def test_hardly_any_combination_is_left():
-    """Where independent columns would hardly ever be possible, rows are still made."""
+    """Rows are sampled even if independent columns would hardly ever be possible."""
     names = [f"c{i}" for i in range(6)]
     never = [{a: [0, 1, 2], b: [0, 1, 2]} for a, b in itertools.pairwise(names)]
     told = dc.Domain({n: [0, 1, 2, 3] for n in names}, impossible=[*never, {"c0": 3, "c2": 3}])

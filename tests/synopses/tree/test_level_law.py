@@ -32,7 +32,7 @@ def test_both_halves_are_tested_with_noise_of_their_own() -> None:
 @pytest.mark.parametrize(("rows", "leaves"), [(10, 1), (11, 2)])
 @pytest.mark.unmetered
 def test_a_noisy_count_at_the_threshold_is_a_leaf(monkeypatch: pytest.MonkeyPatch, rows: int, leaves: int) -> None:
-    """Who goes on has more than the threshold; the noise is scripted to be none."""
+    """Nodes above the threshold are split; the scripted noise is zero."""
     monkeypatch.setattr(noise, "discrete_laplace", lambda scale, size=None, rng=None: np.zeros(size or (), np.int64))
     shape = {"max_depth": 1, "test_from": 0, "threshold": 10, "axis": "widest", "bits": 2}
     made = dc.TreeSynopsis(6, (0, 1), "binary", n_rows=10, random_state=0, **shape).fit([[0.1]] * rows).synopsis_

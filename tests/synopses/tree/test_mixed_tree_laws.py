@@ -24,7 +24,7 @@ class Cuts(Script):
     """Noise and medians that take all values in turn."""
 
     def joint_cuts(self, runs: Any, n_cuts: int, epsilon: Any, stream: Any) -> Any:
-        """Medians of boxes with more than one line; of others there is nothing to choose, and nobody asks."""
+        """Medians of boxes with more than one line; of others there is nothing to choose, and no one asks."""
         assert n_cuts == 1
         lines = []
         for box in range(len(runs.n_lines)):

@@ -1,4 +1,4 @@
-"""What a partitioner of one's own buys: as much noise as it pays for, on every count, and boxes answered one by one."""
+"""Counts that a custom partitioner asks for have the noise it pays for, and boxes are answered one by one."""
 
 from __future__ import annotations
 
