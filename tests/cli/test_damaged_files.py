@@ -24,7 +24,7 @@ role = "quasi-identifier"
 bounds = [0, 100]
 role = "sensitive"
 """
-#: Verbs that read files; the one that is damaged stands in braces.
+#: Verbs that read files; the one that is damaged is in braces.
 LINES = """
 audit {safe.csv}
 audit {safe.parquet}
@@ -127,7 +127,7 @@ def _damages(seed: int) -> list[Callable[[bytes], bytes]]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small artifact of every kind. The costs stand in rows only, never in a schema or a promise."""
+    """A small artifact of every kind. The costs are in rows only, never in a schema or a promise."""
     folder, draw = tmp_path_factory.mktemp("whole"), np.random.default_rng(5)
     people = pa.table({"age": draw.integers(0, 100, 40), "cost": 10 + draw.integers(0, 80, 40) + 0.31459})
     pa_csv.write_csv(people, folder / "people.csv")

@@ -1,4 +1,4 @@
-"""A budget above 20 promises next to nothing: anyone who types it is told so, and has to say it again."""
+"""A budget above 20 promises next to nothing: the command says so and asks for a confirmation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that is not there is told before the numerical libraries are imported, by every verb that reads files."""
+"""A file that is not there is reported before the numerical libraries are imported, by every verb that reads files."""
 
 from __future__ import annotations
 

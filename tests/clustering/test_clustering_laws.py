@@ -1,7 +1,7 @@
 """Whole pipelines of private clustering, by enumeration: they lose ε and nothing more, and they reach it.
 
 An outcome is what was published and every noisy value on the way: the histogram that looks for tight clusters and the
-iterations of `DPLloyd` are not published, and are paid for all the same.
+iterations of `DPLloyd` are not published, and are paid for anyway.
 """
 
 from __future__ import annotations

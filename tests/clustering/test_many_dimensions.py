@@ -374,7 +374,7 @@ def test_a_declared_ball_is_not_bought() -> None:
     place = dc.PrivateKMeans(center=[0.5] * 20, **settings).fit(X).guarantee_
     assert "radius" in [line.label for line in place.ledger]
     assert "centre" not in [line.label for line in place.ledger]
-    # Rows beyond a declared radius count as at it, and nothing of them is told.
+    # Rows beyond a declared radius count as at it, and nothing of them is reported.
     small = dc.PrivateKMeans(radius=0.05, **settings).fit(X)
     assert small.guarantee_.parameters["radius"] == pytest.approx(0.05, rel=1e-3)
 

@@ -1,6 +1,6 @@
 """Clusters in many dimensions, the whole release: outcomes of all its steps, with their exact chance for neighbours.
 
-Each step draws from a known law. Here it does not draw: it is told what comes out, one of a few values that do not
+Each step draws from a known law. Here it does not draw: a script sets the outcome, one of a few values that do not
 depend on the rows, and the log of the chance of that outcome is worked out from the raw numbers, by formulas of this
 file. All combinations are gone through, on tables that differ by one row each. Given the same outcomes the release must
 be the same to the last bit, whatever the table; and its chance for neighbours may differ by no more than e^ε. In ρ the
@@ -34,7 +34,7 @@ CUTS, COUNTS, SUMS = (1500, 3900), (0, 3), (-0.4, 1.1)
 
 
 class Told:
-    """Makes every step come out as told; keeps the log of the chance of it, and what it is told of shifts."""
+    """Makes every step come out as told; keeps the log of the chance of it, and the shifts it is told of."""
 
     def __init__(self, patch: pytest.MonkeyPatch, choices: tuple[int, ...]) -> None:
         self.choices, self.step, self.log_chance = choices, 0, 0.0

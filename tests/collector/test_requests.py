@@ -247,7 +247,7 @@ def test_a_rate_is_kept_and_at_the_end_segments_are_whole(tmp_path: Path) -> Non
 
 
 def test_a_task_is_known_while_the_service_looks_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A device that is told 404 throws its report away; so no one may be told so of a task that is there."""
+    """A device that gets 404 drops its report, so 404 is never the answer for a task that exists."""
     app, task = App(Settings(data=str(tmp_path))), some_task()
     app.store = app.opened()
     app.store.create(task)

@@ -1,4 +1,4 @@
-"""Invented tables are the same everywhere and inside their domain; real ones are what was published."""
+"""Synthetic tables are the same everywhere and inside their domain; real ones are what was published."""
 
 from __future__ import annotations
 

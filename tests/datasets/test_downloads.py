@@ -302,7 +302,7 @@ def test_the_command_line_lists_fetches_and_tells_where(cache: Path, shuttle: Fi
     assert data("path", "shuttle_test")[1].strip() == str(cache / FILE)
     assert "yes" in data("list")[1]
     assert data("fetch")[0] != 0
-    assert data("fecth", "shuttle_test")[0] == 2  # not taken for the name of an invented table
+    assert data("fecth", "shuttle_test")[0] == 2  # not taken for the name of a synthetic table
     assert data("hospital", "-o", str(cache.parent))[0] == data("invent", "phones", "-o", str(cache.parent))[0] == 0
     assert data("fetch", "shuttle_test", "--all")[0] != 0
 

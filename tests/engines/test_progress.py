@@ -1,4 +1,4 @@
-"""Anyone who follows a process is told stages and shares, and no number of rows."""
+"""Progress messages name stages and shares, and no number of rows."""
 
 from pathlib import Path
 

@@ -64,7 +64,7 @@ def test_the_same_rows_in_another_order_have_no_error(same):
     assert [found.mean for found in same.marginals.values()] == [0, 0, 0]
     assert same.queries.mean_absolute == 0
     assert same.correlations.largest < 1e-12
-    assert abs(same.propensity.auc - 0.5) < 1e-9  # doubles lie in the same fold, so no copy is learnt by heart
+    assert abs(same.propensity.auc - 0.5) < 1e-9  # doubles are in the same fold, so no copy is learnt by heart
     assert np.array_equal(same.pair_errors, np.zeros((5, 5)))
 
 

@@ -29,7 +29,7 @@ class Built(Exception):
 
 
 def in_shell(kind: Kind, options: dict[Option, Any], monkeypatch: pytest.MonkeyPatch, words: str = "") -> Job | str:
-    """Type a line; return the job that it builds, or the error as it is told."""
+    """Type a line; return the job that it builds, or the error as it is reported."""
     monkeypatch.setattr(verbs.look, "look", lambda given: None)
 
     def caught(kind: Kind, given: dict[Option, Any]) -> Any:
@@ -47,7 +47,7 @@ def in_shell(kind: Kind, options: dict[Option, Any], monkeypatch: pytest.MonkeyP
 
 
 def in_file(kind: Kind, options: dict[Option, Any]) -> Job | str:
-    """Write a file; return its job, or the error as it is told."""
+    """Write a file; return its job, or the error as it is reported."""
     sections: dict[str, list[str]] = {"job": [f'kind = "{kind.name}"']}
     for option, value in options.items():
         line = FILE.given(option, value).removeprefix("[schema] ")

@@ -121,7 +121,7 @@ def whole_law(ages: list[float], monkeypatch: pytest.MonkeyPatch, k: int, beta: 
             k, float(beta), 0.5, domain=dc.Domain({"age": (0, 4)}), grid=4, levels={"age": 1}
         )
         release = method.fit_transform(pa.table({"age": pa.array(ages, pa.float64())}))
-        assert not left  # one coin for every row, none beside
+        assert not left  # one coin for every row, and no others
         facts = {**release.guarantee.to_dict(), "digest": None}
         shown = (tuple(release.table["age"].to_pylist()), tuple(map(str, release.bounds.to_pylist())), str(facts))
         law[shown] += math.prod((beta if c else 1 - beta for c in coins), start=Fraction(1))

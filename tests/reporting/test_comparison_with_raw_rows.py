@@ -102,7 +102,7 @@ def test_a_raw_table_with_decimal_commas_is_read_as_its_schema_says(folder, tmp_
 
 
 def test_lines_of_the_raw_table_are_on_the_scale_of_the_bars():
-    # Bins of width 1 and 3 with the same shares in both tables: every line lies on top of its bar.
+    # Bins of width 1 and 3 with the same shares in both tables: every line is on top of its bar.
     shares = [0.4, 0.6]
     drawn = svg.bars(["a", "b"], shares, title="t", axis="share", second=shares, edges=[0.0, 1.0, 4.0])
     tops = [float(y) for y in re.findall(r'class="bar"[^>]* y="([\d.]+)"', drawn)]

@@ -1,4 +1,4 @@
-"""A released table may lie in a folder of part files, as Spark writes it: audited, reported and read like a file."""
+"""A released table may be a folder of part files, as Spark writes it: audited, reported and read like a file."""
 
 from __future__ import annotations
 

@@ -310,7 +310,7 @@ def replay(release: Callable[[Any], tuple[Any, Any]], table: Any, neighbour: Any
 
 
 def _line_price(promise: Any, step: Step, unit: str) -> float:
-    """Return what the lines of a step's label allow: the dearest of them, in the unit that the step has."""
+    """Return what the lines of a step's label allow: the most expensive of them, in the unit that the step has."""
     amounts = [0.0]
     for top in promise.ledger:
         for accounting, line in _leaves(top, promise.accounting):

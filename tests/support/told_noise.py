@@ -1,4 +1,4 @@
-"""Noise that is told what it is added to, and says what the sum is."""
+"""Noise that sees what it is added to, and sets the sum."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def test_a_paid_release_is_not_written_over(tmp_path: Path) -> None:
     assert dc.Synopsis.load(place) == first
     second.save(place, overwrite=True)
     assert dc.Synopsis.load(place) == second
-    # What cost nothing that lasts can be had again.
+    # What cost nothing that lasts can be repeated.
     free = dc.GridSynopsis(1.0, DOMAIN, rule=2).fit([[30, "low"]] * 50).synopsis_
     free.save(tmp_path / "free.parquet")
     second.save(tmp_path / "free.parquet")

@@ -1,6 +1,6 @@
 """Columns that say whose row it is, and rows that were held back, are in nothing that leaves: in memory and on disk.
 
-Names, numbers of people and what stands in suppressed rows carry marks, which are looked for in everything that comes
+Names, numbers of people and what is in suppressed rows carry marks, which are looked for in everything that comes
 out: columns, dictionaries, metadata, pickles, files, the terminal.
 """
 
@@ -125,7 +125,7 @@ def test_suppressed_people_are_in_no_release(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("output", ["interval", "center", "sample"])
 @pytest.mark.parametrize("name", METHODS)
 def test_a_stored_release_does_not_say_where_its_rows_stood(name: str, output: str) -> None:
-    """The order of the input was in it, beside rows that had been shuffled: it undid the shuffling."""
+    """The order of the input was in it, next to rows that had been shuffled: it undid the shuffling."""
     release = METHODS[name].set_params(domain=domain()).fit_transform(frame(), output=output)
     stored = pickle.loads(pickle.dumps(release))
     assert np.array_equal(stored.rows, np.arange(len(release.rows)))

@@ -23,7 +23,7 @@ from command_line import run
 from discreet import anonymity, local, metric
 
 N = 60
-#: A text, and the beginning of a number, that stand in the table wherever nothing was declared.
+#: A text, and the beginning of a number, that are in the table wherever nothing was declared.
 MARK, NUMBER = "TELLTALE", 77712377
 ROLES = {
     "lat": {"bounds": [-80, 80], "role": "quasi-identifier"},

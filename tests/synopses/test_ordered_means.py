@@ -112,7 +112,7 @@ def test_without_noise_it_is_the_plain_method() -> None:
     assert model.means_[:, 0] == pytest.approx([2.5, 8.5, 14.5, 20.5, 26.5, 34.5])
     assert model.table_["age"].to_pylist() == np.repeat(model.means_[:, 0], model.sizes_).tolist()
     short = OrderedMicroaggregation(5, math.inf, domain, n_rows=10).fit(rows[:7] * 0)
-    assert short.means_[:, 0] == pytest.approx([0, 60])  # three rows at the upper bound, for want of more
+    assert short.means_[:, 0] == pytest.approx([0, 60])  # three rows at the upper bound, because there is no more
     long = OrderedMicroaggregation(5, math.inf, domain, n_rows=10).fit(rows)
     assert long.means_[:, 0] == pytest.approx([2, 7])
 

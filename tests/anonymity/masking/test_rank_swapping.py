@@ -101,7 +101,7 @@ def test_what_is_told_of_disclosure_does_not_tell_who_is_who() -> None:
             shares = (told["record_linkage"]["share"], told["interval_disclosure"]["share"])
             seen.add(((10, 1, "no") in own, shares))
     assert {share for _, share in seen} == {(0.0, 0.0), (0.5, 0.5), (1.0, 1.0)}
-    assert len(seen) == 6  # whatever is told, either row may be of either
+    assert len(seen) == 6  # whatever is reported, either row may be of either
 
 
 @pytest.mark.parametrize("unit", [{}, {"unit": dc.Person("who", rows=3)}])

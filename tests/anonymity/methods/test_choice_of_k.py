@@ -89,7 +89,7 @@ def test_persons_are_counted_where_k_counts_them() -> None:
 
 
 def labelled(n: int = 900) -> tuple[pa.Table, Domain]:
-    """A label that lies in bands, which cells of more than about 90 records blur."""
+    """A label that is in bands, which cells of more than about 90 records blur."""
     x = np.random.default_rng(1).random(n)
     domain = Domain(
         {"x": {"bounds": [0, 1], "role": "quasi-identifier"}, "y": {"categories": ["0", "1"], "role": "target"}}

@@ -69,7 +69,7 @@ def test_releases_keep_k_of_persons_and_the_rest(number: int) -> None:
         assert facts["reached"]["k"] == min(map(len, counted.values()))
         assert facts["k_counts"] == "persons, by column 'who'"
         assert release.guarantee.unit == "one person"
-        # every row lies in the cell it is published with
+        # every row is in the cell it is published with
         for row, i in zip(release.bounds.to_pylist(), back, strict=True):
             born, x = table["born"][int(i)].as_py(), table["x"][int(i)].as_py()
             if born is None:

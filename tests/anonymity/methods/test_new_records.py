@@ -119,7 +119,7 @@ def test_every_leaf_keeps_the_rules_on_all_records(name: str) -> None:
 
 
 def _nested(before: Tree, after: Tree, bins: Any) -> None:
-    """Assert that every new leaf lies in an old one."""
+    """Assert that every new leaf is in an old one."""
     pairs = set(zip(before.route(bins).tolist(), after.route(bins).tolist(), strict=True))
     assert len(pairs) == len({new for _, new in pairs})
 

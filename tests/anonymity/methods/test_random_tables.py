@@ -172,7 +172,7 @@ def check_release(case: Case, release: Any, rows: list[int]) -> None:
     assert release.suppressed <= case.suppress * (len(rows) - release.dropped) + 1e-9
     assert release.dropped == len(rows) - len(next(iter(kept_values(case, rows).values())))
     assert release.guarantee.parameters["reached"]["k"] <= min(Counter(keys).values())
-    # Every bound is a public grid point, and every record lies in its own cell.
+    # Every bound is a public grid point, and every record is in its own cell.
     bounds = release.bounds.to_pylist()
     source = [rows[i] for i in _input_rows(case, rows, release)]
     for name in quasi:

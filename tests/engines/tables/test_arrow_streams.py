@@ -37,7 +37,7 @@ def spools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Foreign:
-    """A table of a library that no one has heard of: its stream can be had once."""
+    """A table of a library that no one has heard of: its stream is available once."""
 
     def __init__(self, table: pa.Table) -> None:
         self._reader: Any = table.to_reader()

@@ -142,7 +142,7 @@ def test_a_share_of_false_discoveries_is_bounded_and_more_is_found_than_without_
 def test_as_much_is_found_as_the_published_simulation_prints(name: str, printed: int) -> None:
     """Its report shows 16, 36 and 49 of 50 values, with one false value among them in two of three.
 
-    Thirty crowds with ten invented candidates, at a tenth of false discoveries.
+    Thirty crowds with ten synthetic candidates, at a tenth of false discoveries.
     """
     found, false = [], []
     for seed in range(30):

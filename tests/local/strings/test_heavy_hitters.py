@@ -446,7 +446,7 @@ def test_frequency_tables_are_what_was_published() -> None:
 
 @pytest.mark.slow
 def test_english_words_at_a_hundred_thousand_reports() -> None:
-    """Spec C.14: 0.71 at ε = 4 (top 40 without a cut); ended words told by several groups find more, none invented."""
+    """Spec C.14: 0.71 at ε = 4 (top 40 without a cut); ended words told by several groups find more, none made up."""
     words = real("words-en")
     truth = words.to_dict()
     found = []

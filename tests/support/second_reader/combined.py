@@ -80,7 +80,7 @@ def _records(name: str, payload: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _rows(case: Case, name: str, rows: list[dict[str, Any]]) -> Objections:
-    """Invented rows and centres hold declared columns and values only."""
+    """Synthetic rows and centres hold declared columns and values only."""
     more = {"weight", "weight_std_error", "may_be_noise"} if name.startswith("centers") else set()
     for row in rows:
         if set(row) - set(case.columns) - more:

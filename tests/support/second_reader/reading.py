@@ -115,7 +115,7 @@ def _amount(line: dict[str, Any]) -> Any:
 
 
 def total(lines: list[dict[str, Any]], kind: str = "sequential") -> Any:
-    """Steps on the same rows add up; disjoint ones cost as much as the dearest; pure ones cost (Σε)²/2 in ρ."""
+    """Steps on the same rows add up; disjoint ones cost as much as the most expensive; pure ones cost (Σε)²/2 in ρ."""
     amounts = [_amount(line) for line in lines]
     found = max(amounts, default=Fraction(0)) if kind == "parallel" else sum(amounts, Fraction(0))
     return found * found / 2 if kind == "pure" else found

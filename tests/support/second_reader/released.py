@@ -300,7 +300,7 @@ def _noisy(case: Case) -> Objections:
             yield f"{name} holds what is no number"
     if facts.get("attributes") == "sample" and table.num_rows:
         numeric = [name for name, c in case.columns.items() if "categories" not in c]
-        # What was not drawn to be reported is missing, or stands in the middle of its column.
+        # What was not drawn to be reported is missing, or is in the middle of its column.
         held = np.array([_numbers(table[name]) for name in numeric])
         middle = np.array([sum(ends(case.columns[name])) / 2 for name in numeric])[:, np.newaxis]
         if ((np.isfinite(held) & ~np.isclose(held, middle, rtol=1e-12)).sum(axis=0) > facts["reported"]).any():

@@ -78,7 +78,7 @@ def _place(text: str) -> float:
 
 
 def _values(case: Case, values: dict[str, list[Any]], quasi: list[str]) -> Objections:
-    """Every printed value lies in the declared domain."""
+    """Every printed value is in the declared domain."""
     for name in quasi:
         column, output = case.columns[name], case.facts["output"]
         if "categories" in column or output == "changed values":

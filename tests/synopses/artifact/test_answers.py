@@ -297,7 +297,7 @@ def test_missing_and_unlisted_rows_keep_their_place() -> None:
 
 
 def test_leaves_next_to_each_other_are_found_in_trees_of_any_shape() -> None:
-    # A wide leaf beside two narrow ones: its neighbour is the one that holds the place beside its middle.
+    # A wide leaf next to two narrow ones: its neighbour is the one that holds the place next to its middle.
     s = Synopsis(
         dc.Domain.box([0, 0], [20, 10]),
         lower=[[0, 0], [10, 0], [10, 4]],
@@ -315,7 +315,7 @@ def test_leaves_next_to_each_other_are_found_in_trees_of_any_shape() -> None:
 
 @pytest.mark.parametrize("parts", [9, 10, 23])
 def test_every_day_is_counted_once_the_last_one_too(parts: int) -> None:
-    """Leaves end between days or inside one, as it comes: a row lies on its day, and questions are about days."""
+    """Leaves end between days or inside one, as it comes: a row is on its day, and questions are about days."""
     days = np.datetime64("2020-01-01") + np.repeat(np.arange(10), 100 * np.arange(1, 11))
     domain = dc.Domain({"d": ("2020-01-01", "2020-01-10")})
     frame = pa.table({"d": days})

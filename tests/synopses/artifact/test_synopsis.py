@@ -146,7 +146,7 @@ def test_many_leaf_edges_become_equal_bins() -> None:
     assert found.counts == pytest.approx(np.full(50, 20.0))
 
 
-# Invented records
+# Synthetic records
 
 
 def test_synthetic_records_follow_the_leaves() -> None:

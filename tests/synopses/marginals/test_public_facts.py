@@ -1,4 +1,4 @@
-"""Every invented row lies in the domain and keeps what was declared: functions of columns, and what cannot occur."""
+"""Every synthetic row is in the domain and keeps what was declared: functions of columns, and what cannot occur."""
 
 from __future__ import annotations
 

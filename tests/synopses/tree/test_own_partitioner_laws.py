@@ -18,7 +18,7 @@ from discreet.synopses.tree.own import Offers, OwnCuts
 from gates import gate_of
 
 DOMAIN = Domain({"x": (0, 8), "y": (0, 8)})
-#: Halves of the box x < 4 lie in the cells y = 0 and y = 2, those of the box x >= 4 in y = 5 and y = 7.
+#: Halves of the box x < 4 are in the cells y = 0 and y = 2, those of the box x >= 4 in y = 5 and y = 7.
 ROWS = np.array([[1.0, 0.5]] * 4 + [[1.0, 2.5]] * 4 + [[6.0, 5.5]] * 3 + [[6.0, 7.5]] * 3)
 BUDGET = Fraction(3, 2)
 
