@@ -112,7 +112,7 @@ def test_settings_that_look_at_other_values_are_refused():
 def test_the_documented_figures_are_those_of_the_result_file():
     top = Path(__file__).parents[3]
     facts = json.loads((top / "studies/measures/results/minimality.json").read_text())
-    page = (top / "docs/anonymity.md").read_text(encoding="utf-8")
+    page = (top / "docs/risk.md").read_text(encoding="utf-8")
     for found in (x for x in facts["leak"] if not x["blind"]):
         line = next(x for x in page.splitlines() if x.startswith(f"| {found['method']}, {found['rule']} | "))
         for name in ("baseline", "attacker", "worst"):
