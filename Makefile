@@ -58,9 +58,11 @@ $(VENV)/.docs: pyproject.toml studies/pyproject.toml
 demo: $(VENV)/.demo
 	@$(BIN)/discreet demo
 
-# Two processes, a file at a time, so that fixtures of a file are set up once; the order is that of tests/conftest.py.
+# A file at a time, so that fixtures of a file are set up once; the order is that of tests/conftest.py.
+WORKERS ?= 2
+TEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+	$(TEST)
 
 # The browser checks need Debian's chromium. Where it can be installed it is; elsewhere they skip and say so.
 $(VENV)/.browser: $(VENV)/.dev
@@ -69,14 +71,14 @@ $(VENV)/.browser: $(VENV)/.dev
 	@touch $@
 
 test-all: $(VENV)/.browser coverage
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m ''
+	$(TEST) -m ''
 
 # Lines and branches that tests must run, in percent, in the rooms that privacy depends on: measured values, rounded down.
 FLOORS := noise=90 core=90 mechanisms=90 accounts=90 engines/persons=90
 COVERED := $(foreach floor,$(FLOORS),$(firstword $(subst =, ,$(floor))))
 
 coverage: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --cov --cov-report= \
+	$(TEST) --cov --cov-report= \
 	  tests/synopses $(foreach room,$(COVERED),$(wildcard tests/$(room)) src/discreet/$(room))
 	@for floor in $(FLOORS); do echo "== $$floor"; \
 	  $(BIN)/coverage report --skip-covered --include="src/discreet/$${floor%=*}/*" --fail-under=$${floor#*=} || exit 1; done
