@@ -54,9 +54,7 @@ def test_a_changed_default_appears_everywhere(kind: Kind) -> None:
 
 
 def test_a_changed_bound_appears_in_every_error(kind: Kind) -> None:
-    with pytest.raises(
-        InvalidArgument, match="max_depth must be 'auto' or a whole number from 0 to 9, got 10"
-    ):
+    with pytest.raises(InvalidArgument, match="max_depth must be 'auto' or a whole number from 0 to 9, got 10"):
         ShallowTree(max_depth=10).read_option("max_depth")
     with pytest.raises(WrongOption) as refused:
         check(kind, kind.option("max_depth"), 10)
