@@ -132,7 +132,7 @@ def test_nothing_is_read_or_written_that_the_account_does_not_pay_for() -> None:
 def test_k_anonymity_alone_has_no_price() -> None:
     for words in (("--account", "p.account"), ("--fresh",)):
         with pytest.raises(
-            InvalidArgument, match=r"can only be used with --sample 0.1: k-anonymity alone has no price"
+            InvalidArgument, match=r"used with --sample 0.1: k-anonymity alone has no price"
         ):
             output(*PLAIN, *words, "-o", "s.csv")
     assert not KINDS["anonymize"].has_price({"k": 20})  # what the studio asks before it names the account of a project
