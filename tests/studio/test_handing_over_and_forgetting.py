@@ -117,7 +117,7 @@ def test_forgetting_keeps_what_later_releases_are_checked_with(client: Browser, 
     release(client, first)
     second = declared(opened(client.studio.workspace, str(table)))
     release(client, second)
-    assert "Finished releases whose files are lost here" in client.get("/").text
+    assert "These finished releases are deleted here" in client.get("/").text
     assert client.post(f"/p/{first.id}/forget").status_code == 400
     client.post(f"/p/{first.id}/forget", data={"sure": "yes"})
     assert [each.id for each in client.studio.workspace.projects()] == [second.id]

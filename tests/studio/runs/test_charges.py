@@ -144,14 +144,14 @@ def test_a_page_drawn_before_the_plan_changed_starts_nothing(client: Browser, tm
     project.parameters = {"epsilon": 2.5}
     project.save()
     told = client.post(f"/p/{project.id}/release/start", data=asked)
-    assert "changed since that page was drawn" in told.text
+    assert "changed since this page was shown" in told.text
     assert not runs_of(project)
 
 
 def test_a_price_without_an_account_has_to_be_meant_and_can_be_booked_later(client: Browser, tmp_path: Path) -> None:
     project = table(client, tmp_path)
     asked = form(client.get(f"/p/{project.id}/release").text)
-    assert "tick that it is meant" in client.post(f"/p/{project.id}/release/start", data=asked).text
+    assert "Confirm that you want no account" in client.post(f"/p/{project.id}/release/start", data=asked).text
     assert not runs_of(project)
     client.post(f"/p/{project.id}/release/start", data={**asked, "uncounted": "yes"})
     assert runs_of(project)[0].state == "done"
@@ -172,7 +172,7 @@ def test_a_run_that_was_lost_before_it_booked_says_what_going_on_costs(client: B
     lost = _lost(client, project, book, reserve=True)
     page = client.get(f"/p/{project.id}/release/1")
     assert "lost" in page.text
-    assert "Entry 1 of the account had been reserved: ε = 1 stays spent" in page.text
+    assert "Entry 1 of the account was reserved: ε = 1 stays spent" in page.text
     assert "ε = 1.5 is left, 0.5 afterwards." in page.text
     assert "lost, stays spent" in client.get(f"/p/{project.id}/account").text
     done = client.post(f"/p/{project.id}/release/1/again", data=form(page.text))
@@ -330,7 +330,7 @@ def test_the_account_of_the_same_table_is_offered_again(client: Browser, tmp_pat
     account(table(client, tmp_path), tmp_path, epsilon=1)
     other = table(client, tmp_path)
     page = client.get(f"/p/{other.id}/account").text
-    assert "has an account already" in page
+    assert "already has an account" in page
     assert str(tmp_path / "people.account") in page
 
 
@@ -340,7 +340,7 @@ def test_the_account_verifies_and_finds_an_old_copy(client: Browser, tmp_path: P
     before = book.path.read_bytes()
     book.spend("count", 0.5)
     head = book.head
-    assert "It holds" in client.get(f"/p/{project.id}/account/verify", params={"head": head}).text
+    assert "The account is intact" in client.get(f"/p/{project.id}/account/verify", params={"head": head}).text
     book.path.write_bytes(before)
     assert "It does not hold" in client.get(f"/p/{project.id}/account/verify", params={"head": head}).text
 
@@ -402,9 +402,9 @@ def test_what_is_not_checked_with_other_releases_is_not_said_to_be(client: Brows
     project = table(client, tmp_path, goal="anonymize", parameters={"k": 5})
     said = "[columns.age]\nbounds = [0, 120]\nrole = 'quasi-identifier'\n"
     project.schema_file.write_text(said)
-    assert "is not checked together" in client.get(f"/p/{project.id}/release").text
+    assert "cannot be checked together" in client.get(f"/p/{project.id}/release").text
     project.schema_file.write_text(said + "[columns.cost]\nrole = 'identifier'\n")
-    assert "is not checked together" not in client.get(f"/p/{project.id}/release").text
+    assert "cannot be checked together" not in client.get(f"/p/{project.id}/release").text
 
 
 @pytest.mark.parametrize("path", ["/a\0b", "~nobody-here/t.account", "/" + "x" * 5000])

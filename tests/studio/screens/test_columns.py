@@ -71,7 +71,7 @@ def test_what_the_catalogue_knows_is_taken_with_one_click(opened: Any) -> None:
     page = _post(client, project, act="take_all")
     assert _sheet(client, project).columns["user_id"] == {"role": "person"}
     assert "4 of 6" in page.text
-    assert "names a person (user_id)" in page.text  # what that means has to be said
+    assert "has a person column (user_id)" in page.text  # what that means has to be said
 
 
 def test_a_complete_sheet_is_the_schema_that_jobs_read(opened: Any) -> None:
@@ -103,7 +103,7 @@ def test_a_complete_sheet_is_the_schema_that_jobs_read(opened: Any) -> None:
     ("typed", "field", "said"),
     [
         ({"kind:age": "number", "low:age": "zero", "high:age": "9"}, "low", "not a number"),
-        ({"kind:age": "number", "low:age": "1,000", "high:age": "2000"}, "low", "Type 1000 if"),
+        ({"kind:age": "number", "low:age": "1,000", "high:age": "2000"}, "low", "Write 1000 if"),
         ({"kind:age": "integer", "low:age": "0", "high:age": "1.5"}, "high", "not a whole number"),
         ({"kind:age": "number", "low:age": "9", "high:age": "1"}, "high", "more than the lower bound"),
         ({"kind:age": "date", "low:age": "1.5.1984", "high:age": "2010-12-31"}, "low", "not a date"),
@@ -285,7 +285,7 @@ def test_a_promise_about_rows_is_not_made_by_a_form_that_never_asked(opened: Any
     # the page had "one row" ticked, because no column named a person yet
     page = _post(client, project, unit="row", rows="8", role__user_id="person")
     assert "unit" not in _sheet(client, project).rest
-    assert "names a person (user_id)" in page.text
+    assert "has a person column (user_id)" in page.text
     _post(client, project, unit="row", rows="8")
     assert _sheet(client, project).rest["unit"] == "row"
     page = _post(client, project, unit="person", rows="none")

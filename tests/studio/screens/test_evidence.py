@@ -74,7 +74,7 @@ def test_a_project_that_begins_with_a_release_has_evidence_at_once(grid, tmp_pat
     with browser(tmp_path / "studio", language="de") as client:
         page = client.get(f"/p/{made.id}/evidence")
         shown = client.get(f"/p/{made.id}/results/0")
-    assert "Das Siegel ist heil" in page.text
+    assert "Das Siegel ist unversehrt" in page.text
     assert shown.text.count("<svg") == 3
 
 
@@ -106,10 +106,10 @@ def passing_on(tmp_path_factory):
 def test_columns_passed_on_are_warned_of_before_and_after(passing_on, language):
     home, project = passing_on
     told = {
-        "en": ("as they are: x", "100 % of the rows are unique", "Nothing was found", "holds, but weigh"),
-        "de": ("mitgegeben: x", "100 % der Zeilen sind einmalig", "Nichts gefunden", "hält, aber abwägen"),
+        "en": ("Released unchanged: x", "100 % of the rows are unique", "Nothing was found", "holds, but weigh"),
+        "de": ("Unverändert freigegeben: x", "100 % der Zeilen sind einmalig", "Nichts gefunden", "hält, aber abwägen"),
     }
-    raw = {"en": "leave exactly as they are: x", "de": "gehen unverändert hinaus: x"}[language]
+    raw = {"en": "are released unchanged: x", "de": "werden unverändert freigegeben: x"}[language]
     names, unique, nothing, weigh = told[language]
     with browser(home, language=language) as client:
         evidence, results, plan, release = (
@@ -171,7 +171,7 @@ def test_a_table_of_one_group_names_the_releases_it_was_checked_with_until_they_
     assert "came out as one group" not in fine
     assert "hecked together" not in fine
     for page in (coarse, evidence):
-        assert "All 201 rows came out as one group" in page
+        assert "All 201 rows form one group" in page
         assert f'<a href="{here}/release/1">Run 1</a>' in page
     assert 'class="answer bad"' in evidence
     assert "Everyone hides among 201 persons" in evidence
@@ -195,7 +195,7 @@ def test_a_table_of_one_group_names_the_releases_it_was_checked_with_until_they_
         assert history.entries == []
         release = client.get(f"{here}/release").text
     assert release.count("never handed out") == 2
-    assert "No earlier release about this very file is known here" in release
+    assert "No earlier release of this file is known here" in release
 
 
 def test_a_first_table_is_not_said_to_be_checked_with_others(tmp_path):
@@ -212,7 +212,7 @@ def test_a_first_table_is_not_said_to_be_checked_with_others(tmp_path):
     )
     with browser(tmp_path / "studio") as client:
         page = client.get(f"/p/{project.id}/release").text
-    assert "No earlier release about this very file is known here" in page
+    assert "No earlier release of this file is known here" in page
     assert "Everyone hides among k rows" in page
 
 
@@ -249,7 +249,7 @@ def test_a_damaged_release_is_refused_in_words_and_can_be_audited(grid, tmp_path
     with browser(tmp_path / "studio") as client:
         page = client.get(f"/p/{made.id}/evidence")
         assert page.status_code == 200
-        assert "theirs.parquet cannot be relied on" in page.text
+        assert "theirs.parquet is not reliable" in page.text
         assert f'action="/p/{made.id}/evidence/0/audit"' in page.text
         assert "data-refresh" not in page.text
         (tmp_path / "theirs.parquet").unlink()

@@ -158,7 +158,7 @@ def test_a_page_is_drawn_again_without_being_kept(client: Browser, tmp_path: Pat
     [
         ("anonymize", {"k": "1"}, "k", "at least 2"),
         ("anonymize", {"k": "ten"}, "k", "whole number"),
-        ("synopsis", {"epsilon": "50"}, "epsilon", "promises next to nothing"),
+        ("synopsis", {"epsilon": "50"}, "epsilon", "hardly protects anyone"),
         ("synopsis", {"rho": "0.1", "epsilon": "1"}, "epsilon", "“Budget ρ”: 0.1"),
         ("synopsis", {"epsilon": ""}, "epsilon", "must be filled in"),
         ("perturb", {"radius": ""}, "radius", "must be filled in"),
@@ -215,7 +215,7 @@ def test_a_seed_warns_in_red_and_columns_that_wait_are_named(client: Browser, tm
     project = _project(client, tmp_path, "synopsis", SCHEMA + "mood = {}\n")
     page = client.get(f"/p/{project.id}/plan")
     assert "Some columns are not declared yet" in page.text
-    assert re.search(r'class="box bad"[^>]*>Whoever knows the seed', page.text)
+    assert re.search(r'class="box bad"[^>]*>Anyone who knows the seed', page.text)
     assert client.post(f"/p/{project.id}/plan", data={"epsilon": "1", "act": "go"}).url.path.endswith("/plan")
 
 
@@ -271,7 +271,7 @@ def test_what_is_not_known_beforehand_is_not_told(
     project = _project(client, tmp_path, goal)
     assert "<svg" in client.get(f"/p/{project.id}/plan/outlook").text
     fragment = client.get(f"/p/{project.id}/plan/outlook", params=typed).text
-    assert "is not known beforehand" in fragment
+    assert "is not known in advance" in fragment
     assert "<svg" not in fragment
 
 
@@ -293,7 +293,7 @@ def test_a_budget_that_promises_nothing_is_said_twice(client: Browser, tmp_path:
     assert 'name="yes_really"' in page.text
     client.post(f"/p/{project.id}/plan", data={"epsilon": "50", "yes_really": "yes"})
     assert client.studio.workspace.project(project.id).parameters == {"epsilon": 50, "yes_really": True}
-    assert "promises next to nothing" in client.get(f"/p/{project.id}/plan").text
+    assert "hardly protects anyone" in client.get(f"/p/{project.id}/plan").text
 
 
 def test_columns_without_a_role_lead_to_columns_and_not_to_being_passed_on_raw(client: Browser, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def test_nothing_is_read_before_looking_is_allowed(tmp_path: Path) -> None:
         project = client.studio.workspace.create(source=str(tmp_path / "t.csv"), goal="anonymize")
         project.schema_file.write_text(SCHEMA)
         page = client.post(f"/p/{project.id}/plan/risk")
-        assert "only after you have allowed looking" in page.text
+        assert "only after you allow rows to be shown" in page.text
         assert not (project.folder / "raw").exists()
         project.looked = True
         project.schema_file.write_text(SCHEMA.replace("quasi-identifier", "attribute"))

@@ -257,7 +257,7 @@ def test_dates_are_said_as_people_write_them_and_a_refusal_keeps_what_is_typed(t
         typed = {"decimal": ",", "thousands": ".", "missing": "k. A.", "dates": "Tag, Monat"}
         page = client.post(f"{place}/written", data=typed)
         assert page.status_code == 400
-        assert "“Tag” does not say where day, month and year stand" in page.text
+        assert "“Tag” does not show the places of day, month and year" in page.text
         for name in ("missing", "dates"):
             assert f'name="{name}" value="{typed[name]}"' in page.text
         assert '<option value="." selected>' in page.text
