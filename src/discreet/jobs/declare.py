@@ -105,8 +105,8 @@ class Kind:
     own : tuple of Option
         Options of the job. One with the name of a declared option changes what it states and nothing else.
     estimators : mapping
-        Classes that declare the other options, by value of the option `method`; as "module:Class", so that they are
-        imported when their options are needed. A single class has the key "".
+        Classes that declare the other options, by value of the option `method`; as "module:Class" or
+        "module:Class?argument=value", so that they are imported when needed. A single class has the key "".
     outputs : tuple of Option
         Files that it writes.
     data : Option or None
@@ -151,8 +151,14 @@ class Kind:
         found = self.estimators[method or next(iter(self.estimators))]
         if not isinstance(found, str):
             return found
-        module, _, name = found.partition(":")
+        module, _, name = found.partition("?")[0].partition(":")
         return getattr(import_module(module), name)
+
+    def make(self, method: str | None = None, **arguments: Any) -> Any:
+        """Return an estimator for a value of the option `method`."""
+        found = str(self.estimators[method or next(iter(self.estimators))])
+        fixed = dict(pair.split("=") for pair in found.partition("?")[2].split("&") if pair)
+        return self.estimator(method)(**fixed, **arguments)
 
     def _declared(self) -> list[Option]:
         """Return own options and those of the estimators: budgets first, then required ones, shared ones, others."""

@@ -134,7 +134,7 @@ def test_the_sentence_to_sign_counts_what_was_left_to_judge(passing_on):
     found = checks_of(project, release_of(project, "1"))[0].figures["checks"]
     held, left = sum(c["holds"] is True for c in found), sum(c["holds"] is None for c in found)
     assert left
-    assert f"{held} checks hold, {left} were left for me to judge" in page
+    assert f"{held} checks passed, {left} were left for me to judge" in page
     assert "all that was checked holds" not in page
     assert f"{left} for you to judge" in evidence
     assert "a syntactic promise spends nothing" in page  # what was left is on the page that is signed
@@ -177,7 +177,7 @@ def test_a_table_of_one_group_names_the_releases_it_was_checked_with_until_they_
     assert "Everyone hides among 201 persons" in evidence
     assert "Among how many persons does everybody hide?" in plan
     assert "Everyone hides among k persons" in release
-    assert "checked together with the earlier releases that are known here" in release
+    assert "checked together with the earlier releases about the same people" in release
     assert ",199\n" in (first / "safe.csv").read_text()  # as declared,
     assert len((first / "safe.csv").read_text().splitlines()) == 202  # and without a value
     tables = [str(project.runs / n / "safe.csv") for n in ("1", "2")]

@@ -46,7 +46,7 @@ def _mechanism(job: Job) -> Any:
             given[name] = _public(job, domain, name)
     if not any(c.kind == "categorical" for c in domain):
         given.pop("category_epsilon", None)
-    mechanism = job.declared.estimator(job.parameters.get("method"))(domain=declared, **given)
+    mechanism = job.declared.make(job.parameters.get("method"), domain=declared, **given)
     mechanism.fit()  # every argument is checked before the file is read
     return mechanism
 

@@ -41,7 +41,7 @@ def check(job: Job) -> None:
 def _estimator(job: Job) -> Any:
     method = job.parameters.get("method") if job.kind == "synopsis" else None
     given = job.declared.arguments(job.parameters)
-    return job.declared.estimator(method)(domain=chosen_columns(job), **{**given, **charged(job)})
+    return job.declared.make(method, domain=chosen_columns(job), **{**given, **charged(job)})
 
 
 def chosen_columns(job: Job) -> Any:

@@ -63,4 +63,4 @@ def _escapes(job: Job) -> bool:
 
 def _estimator(job: Job) -> Any:
     given = job.declared.arguments(job.parameters)
-    return job.declared.estimator()(domain=chosen_columns(job), **{**given, **charged(job)})
+    return job.declared.make(domain=chosen_columns(job), **{**given, **charged(job)})

@@ -52,7 +52,7 @@ def _model(job: Job) -> Any:
     if "sample" in job.parameters:
         drawn = {"sample": job.parameters["sample"], "delta": job.parameters.get("delta", 1e-6)}
         return anonymity.SampledGeneralization(domain=_domain(job), **{**given, **drawn, **charged(job)})
-    return job.declared.estimator(job.parameters.get("method"))(domain=_domain(job), **given)
+    return job.declared.make(job.parameters.get("method"), domain=_domain(job), **given)
 
 
 def _domain(job: Job) -> Domain:
