@@ -149,14 +149,3 @@ def _with_merged(data: bytes, budgets: list[str]) -> bytes:
     rest = data[12 + size + 8 : -32]
     body = data[:8] + len(text).to_bytes(4, "little") + text + len(budgets).to_bytes(8, "little") + rest
     return body + hashlib.sha256(body).digest()
-
-
-def test_plain_frequencies_keep_the_places_of_candidates_and_refuse_other_sizes() -> None:
-    pytest.importorskip("datasketches")
-    counted = dc.local.PlainFrequencies(width=64).add(["cat"] * 3 + [None])
-    assert counted.estimate(["cat", None, "dog"]).tolist() == [3.0, 0.0, 0.0]
-    for other in (dc.local.PlainFrequencies(width=128), counted):
-        with pytest.raises(dc.errors.InvalidArgument, match="other must be"):
-            counted.merge(other)
-    with pytest.raises(dc.errors.InvalidType, match="candidates must be"):
-        counted.estimate("cat")

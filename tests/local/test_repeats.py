@@ -15,11 +15,10 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InvalidType
-from discreet.local import DirectResponse
+from discreet.local import DirectResponse, ReportLedger, change_visible, over_time
 from discreet.local.repeated.bit_flip import BitFlip
 from discreet.local.repeated.memo import Memo
 from discreet.local.repeated.rappor import Rappor
-from discreet.local.repeated.repeats import ReportLedger, change_visible, over_time, rappor_epsilon
 from discreet.noise.reports.laws import Response
 from local_crowds import MEMO
 
@@ -27,8 +26,7 @@ from local_crowds import MEMO
 
 
 @pytest.mark.parametrize(("size", "bits"), [(4, 1), (5, 2), (5, 3), (4, 4), (2, 1)])
-@pytest.mark.parametrize("shared", [True, False])
-def test_visible_changes_by_enumeration(size: int, bits: int, shared: bool) -> None:
+def test_visible_changes_by_enumeration(size: int, bits: int) -> None:
     """All index sets, all pairs of values, all pairs of stored responses."""
     m = BitFlip(1.3, size, bits=bits, memoised=True)
     shown: dict[int, list[float]] = {0: [], 1: [], 2: []}
@@ -42,19 +40,18 @@ def test_visible_changes_by_enumeration(size: int, bits: int, shared: bool) -> N
                     for value in (before, after)
                 ]
                 equal += chances[0] * chances[1]
-            shown[inside].append(0.0 if inside == 0 and shared else 1 - equal)
-    found = change_visible(m, shared=shared)
-    for inside, stated in enumerate((found.outside, found.one, found.both)):
+            shown[inside].append(0.0 if inside == 0 else 1 - equal)
+    found = change_visible(m)
+    for inside, stated in enumerate((0.0, found.one, found.both)):
         if shown[inside]:
             assert np.allclose(shown[inside], stated, atol=1e-12)
     assert found.average == pytest.approx(np.mean(list(itertools.chain(*shown.values()))), abs=1e-12)
 
 
 def test_published_chances_that_a_change_shows() -> None:
-    for bits, one_each, shared in ((1, 0.41, 0.05), (2, 0.72, 0.11), (4, 0.92, 0.27)):
+    for bits, shared in ((1, 0.05), (2, 0.11), (4, 0.27)):
         m = BitFlip(1, 26, bits=bits, memoised=True)
         assert change_visible(m).average == pytest.approx(shared, abs=0.005)
-        assert change_visible(m, shared=False).average == pytest.approx(one_each, abs=0.005)
 
 
 @pytest.mark.parametrize("bits", [1, 2, 4])
@@ -138,7 +135,6 @@ def test_costs_over_time() -> None:
     assert over_time(DirectResponse(2, 5), 30, values=3).memoised.tolist() == [6.0]
     assert table.to_arrow().column_names[:3] == ["rounds", "fresh", "memoised"]
     assert "no ε covers that" in str(flips)
-    assert rappor_epsilon(math.inf, f=0.5, p=0.5, q=0.75) == pytest.approx(rappor.epsilon_lifetime)
     for wrong in ({"mechanism": "x"}, {"rounds": 0}, {"rounds": [1.5]}, {"values": 0}):
         with pytest.raises(dc.errors.InvalidArgument, match=next(iter(wrong))):
             over_time(**{"mechanism": rappor, "rounds": 3, **wrong})

@@ -141,8 +141,8 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
         X : array, data frame, table or path
             The rows. Values beyond the bounds count as the nearest bound; a missing number counts as the middle of its
             column, a missing category as one drawn at random. Columns with the role identifier or person are left out;
-            where there is a person, the domain must say ``unit="row"``, or a ledger add up the rows of each.
-            In an array dates are days since 1970-01-01; in other tables they come back as dates.
+            where there is a person, the domain must say ``unit="row"``, or a ledger add up the rows of each. In an
+            array dates are days since 1970-01-01; in other tables they come back as dates.
         users : array, optional
             Whom every row is about, for ``ledger``.
         ledger : UserLedger, optional
@@ -155,8 +155,8 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
         table
             Of the kind of ``X`` (an Arrow table for a path), with the declared columns and as many rows, in the same
             order: row i of the result is row i of ``X``, as scikit-learn expects. The guarantee says so, because where
-            a row stands may tell whose it is; shuffle rows that leave the organisation, or write them with `transform_file`.
-            Of a data frame no index is taken over.
+            a row stands may tell whose it is; shuffle rows that leave the organisation, or write them with
+            `transform_file`. Of a data frame no index is taken over.
         """
         assumed = self._about_rows(X, ledger)
         rows, domain = read_rows(X, self._declared(X))
@@ -201,11 +201,11 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
         users, ledger, period
             As in `transform`. To charge the ledger first, rows are counted in a pass of their own.
         order : {"shuffled", "input"}
-            A random order; or that of the input, row for row as `transform`, for a table that stays inside the organisation: then
-            the guarantee says so. To shuffle more rows than fit into memory, every row gets a random number when it
-            comes and goes, perturbed, to one of 64 files by the first bits of it; these lie beside the target
-            meanwhile, only their owner can read them, and they are deleted. Then one file after the other is sorted by
-            the numbers. So the order of all rows is exactly uniform, as if all had been shuffled at once
+            A random order; or that of the input, row for row as `transform`, for a table that stays inside the
+            organisation: then the guarantee says so. To shuffle more rows than fit into memory, every row gets a random
+            number when it comes and goes, perturbed, to one of 64 files by the first bits of it; these lie beside the
+            target meanwhile, only their owner can read them, and they are deleted. Then one file after the other is
+            sorted by the numbers. So the order of all rows is exactly uniform, as if all had been shuffled at once
             (`discreet.noise.RowOrder`). For a seed it depends on the places of the rows, not on batches.
         escape_formulas : bool
             CSV: put an apostrophe before categories that a spreadsheet would run (`discreet.engines.tables.escapes`).

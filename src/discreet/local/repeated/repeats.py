@@ -1,11 +1,8 @@
-"""What repeats cost: the same user reporting again and again, with fresh noise or with stored responses.
+"""The privacy cost of repeated reports: fresh noise against stored responses.
 
-Fresh noise adds up: T reports cost Tε, and whoever can link them averages the noise away. Stored responses stop that,
-at a price of their own: a collector who can link them sees when they change (spec local-sketches, B1, C.12.5, C.13). A
-device keeps count in a `ReportLedger` and stops when it is used up.
+Fresh noise adds up. A stored response costs once, but shows when the value changes.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,113 +14,73 @@ from discreet.errors import InvalidType
 from discreet.local.mechanism import Mechanism
 from discreet.local.repeated.bit_flip import BitFlip
 from discreet.local.repeated.rappor import Rappor
-from discreet.local.repeated.report_ledger import ReportLedger
-
-__all__ = ["ChangeVisible", "OverTime", "ReportLedger", "change_visible", "over_time", "rappor_epsilon"]
-
-
-def rappor_epsilon(reports: float, *, f: Any, p: Any, q: Any, hashes: int = 2, bits: int = 128) -> float:
-    """Return what ``reports`` reports of one value cost in RAPPOR, exactly: ε₁ for one, ε∞ for ``math.inf``.
-
-    Parameters
-    ----------
-    reports : int or math.inf
-        Reports that share one permanent response.
-    f, p, q : float
-        The chances of `Rappor`.
-    hashes, bits : int
-        Of the Bloom filter; the bits matter only where there are fewer than twice the hashes.
-
-    Returns
-    -------
-    float
-        In natural logarithms.
-
-    Examples
-    --------
-    >>> [round(rappor_epsilon(t, f=0.5, p=0.5, q=0.75), 3) for t in (1, 2, 5, 50, math.inf)]
-    [1.074, 2.017, 3.656, 4.394, 4.394]
-    """
-    number = reports if reports == math.inf else checks.whole("reports", reports)
-    return Rappor(f, p, q, bits, hashes, cohorts=1, key=0).law.cost(number)
 
 
 @dataclass(frozen=True)
 class ChangeVisible:
-    """The chance that a stored response changes when the value does.
+    """The probability that a stored response changes when the value does.
+
+    If neither value is in the user's index set, the response never changes.
 
     Attributes
     ----------
-    outside : float
-        Neither value is in the user's index set.
     one : float
-        One of them is.
+        If one of the two values is in the index set.
     both : float
-        Both are; 0 where there is one index only.
+        If both are; 0 with one index only.
     average : float
-        A change between two different values, all equally likely.
+        For a change between two different values, all equally likely.
 
     Examples
     --------
     >>> shows = change_visible(BitFlip(1, 4, memoised=True))
-    >>> shows.outside, round(shows.one, 3), round(shows.average, 3)
-    (0.0, 0.607, 0.303)
+    >>> round(shows.one, 3), round(shows.average, 3)
+    (0.607, 0.303)
     """
 
-    outside: float
     one: float
     both: float
     average: float
 
 
-def change_visible(mechanism: BitFlip, *, shared: bool = True) -> ChangeVisible:
-    """Return the chance that a change of value shows in the stored responses of d-bit flip.
+def change_visible(mechanism: BitFlip) -> ChangeVisible:
+    """Return the probability that a change of value shows in the stored responses of d-bit flip.
 
-    Two stored responses are equal if every answer is. An answer of which both truths are alike comes out equal with
-    probability P² + Q², one of which they differ with 2PQ, P = 1 - Q being the chance of a true answer (spec C.13.2).
-
-    Parameters
-    ----------
-    mechanism : BitFlip
-    shared : bool, default True
-        True: all values outside the index set share one response, as `BitFlip` has it. False shows what one response
-        per value would give away.
+    Two stored responses are equal if every answer is. An answer comes out equal with probability P² + Q² if both truths
+    agree, with 2PQ if they differ; P = 1 - Q is the probability of a true answer.
 
     Examples
     --------
     >>> round(change_visible(BitFlip(1, 26, bits=4, memoised=True)).average, 3)
     0.269
-    >>> round(change_visible(BitFlip(1, 26, bits=4, memoised=True), shared=False).average, 3)
-    0.924
     """
     if not isinstance(mechanism, BitFlip):
         raise InvalidType("mechanism", type(mechanism).__name__, "a BitFlip", "mechanism=BitFlip(1, 26)")
     size, taken = mechanism.choices.size, mechanism.bits
     alike, unlike = mechanism.law.p**2 + mechanism.law.q**2, 2 * mechanism.law.p * mechanism.law.q
-    outside = 0.0 if shared else 1 - alike**taken
     one = 1 - alike ** (taken - 1) * unlike
     both = 1 - alike ** (taken - 2) * unlike**2 if taken > 1 else 0.0
     pairs = size * (size - 1)
     neither = (size - taken) * (size - taken - 1) / pairs
     within = taken * (taken - 1) / pairs
-    return ChangeVisible(outside, one, both, neither * outside + within * both + (1 - neither - within) * one)
+    return ChangeVisible(one, both, within * both + (1 - neither - within) * one)
 
 
 @dataclass(frozen=True, eq=False)
 class OverTime:
-    """What linked reports of one user give away, round by round.
+    """The privacy cost of linked reports of one user, round by round.
 
     Attributes
     ----------
     rounds : ndarray of int
         Numbers of reports.
     fresh : ndarray of float
-        What they cost with fresh noise in each: rounds times ε.
+        Their cost with fresh noise in each: rounds times ε.
     memoised : ndarray of float
-        What they cost with stored responses, given in which rounds the value was the same.
+        Their cost with stored responses, given in which rounds the value was the same.
     change_shows : float or None
-        Chance that a change of value shows at once with stored responses, or a bound on it. No ε covers it. None where
-        fresh noise on top hides it at first: it shows the more clearly, the more linked reports there are.
+        Probability that a change of value shows at once with stored responses, or a bound on it. No ε covers it. None
+        if fresh noise on top hides it at first: it shows more clearly with more linked reports.
 
     Examples
     --------
@@ -140,12 +97,7 @@ class OverTime:
     change_shows: float | None
 
     def certainty(self, which: str = "fresh") -> FloatArray:
-        """Return how sure an attacker can be at most who thought two histories equally likely: e^ε/(1 + e^ε).
-
-        Parameters
-        ----------
-        which : {"fresh", "memoised"}
-        """
+        """Return the largest certainty of an attacker for whom two histories were equally likely: e^ε/(1 + e^ε)."""
         cost = getattr(self, checks.choice("which", which, ("fresh", "memoised")))
         return np.asarray(1 / (1 + np.exp(-cost)))
 
@@ -169,21 +121,16 @@ class OverTime:
 
 
 def over_time(mechanism: Mechanism, rounds: Any, values: int = 1) -> OverTime:
-    """Compare what fresh noise and stored responses give away over time.
+    """Compare the cost of fresh noise and of stored responses over time.
 
     Parameters
     ----------
     mechanism : Mechanism
-        Any. For those without memory, "stored" means that a device keeps the one report it made of a value and sends
-        it again.
+        Any. Without memory, "stored" means that a device sends its one report of a value again.
     rounds : int or list of int
         Numbers of reports of one user.
     values : int, default 1
         How many different values the user holds in them.
-
-    Returns
-    -------
-    OverTime
 
     Examples
     --------

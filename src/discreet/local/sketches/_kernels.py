@@ -1,6 +1,6 @@
-"""The compiled loops of the sketches: hash under the row drawn, lay out a report, count reports.
+"""Compiled loops of the sketches.
 
-Numba turns a mix of signed and unsigned 64-bit integers into floats, so every number of a hash is unsigned here.
+Numba turns a mix of signed and unsigned 64-bit integers into floats, so all numbers of a hash are unsigned here.
 """
 
 from typing import Any
@@ -60,7 +60,7 @@ def sign_reports(
 
 @jit
 def add_signs(rows: Any, row_bits: Any, first: Any, sums: Any, reports: Any) -> int:  # pragma: no cover
-    """Add every report's sign to its cell. What names a row or an index that there is not is left out."""
+    """Add every report's sign to its cell. Reports with an invalid row or index are skipped."""
     row_mask = (_ONE << row_bits) - _ONE
     accepted = 0
     for i in range(rows.shape[0]):

@@ -65,10 +65,10 @@ class ElasticLaplace(Perturber):
     Neighbours: two values of one row. Each is put into the box and into its cell of a public map, a function of that
     point alone. Cells have an elastic distance D, a metric that is exact in doubles, and P(z|x) <= e^D(x, x') P(z|x')
     for every report z and all points x, x' (`discreet.metric.elastic.law` has the proof). The table of chances is of
-    whole numbers over 2^62 and is drawn from exactly. D is fitted to the requirement that at least `min_people` people, by
-    the density, are within distance epsilon of every point, and is checked against it before anything is drawn. Cost:
-    epsilon within the crowd, D(x, x') in general; each category its own ε. Who the crowd is, is as true as the density;
-    the guarantee in D holds whatever the density is.
+    whole numbers over 2^62 and is drawn from exactly. D is fitted to the requirement that at least `min_people` people,
+    by the density, are within distance epsilon of every point, and is checked against it before anything is drawn.
+    Cost: epsilon within the crowd, D(x, x') in general; each category its own ε. Who the crowd is, is as true as the
+    density; the guarantee in D holds whatever the density is.
 
     Notes
     -----

@@ -182,8 +182,8 @@ class Trajectory:
         period : str, optional
             Which period it is, if the ledger has a limit for each.
         order : {"shuffled", "input"}
-            Users in random order; or all rows where they were, for a report that stays inside the organisation: then the
-            guarantee says so.
+            Users in random order; or all rows where they were, for a report that stays inside the organisation: then
+            the guarantee says so.
 
         Returns
         -------

@@ -1,0 +1,108 @@
+"""Parameters of mechanisms as plain data, and the register that finds a mechanism by its name.
+
+Budgets are written as exact rationals in text, keys in hexadecimal.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.core.checks import Budget
+from discreet.errors import DiscreetError, FormatError
+from discreet.local.wire import binary
+
+if TYPE_CHECKING:
+    from discreet.local.mechanism import Mechanism
+
+#: A budget in a header. Longer forms, such as 1e-99999999, would take long to read.
+_RATIONAL = re.compile(r"\d{1,400}(/\d{1,400})?")
+
+_BY_NAME: dict[str, type[Mechanism]] = {}
+
+
+def register(kind: type[Mechanism]) -> None:
+    """Make a mechanism known by its name."""
+    _BY_NAME[kind.NAME] = kind
+
+
+def mechanisms() -> dict[str, type[Mechanism]]:
+    """Return all local mechanisms by name."""
+    return dict(_BY_NAME)
+
+
+def to_plain(mechanism: Mechanism) -> dict[str, Any]:
+    """Return name and parameters as plain data."""
+    facts: dict[str, Any] = {"mechanism": mechanism.NAME}
+    for field in fields(mechanism):
+        facts[field.name] = _plain(field.name, getattr(mechanism, field.name))
+    return facts
+
+
+def mechanism_from_dict(facts: Any) -> Mechanism:
+    """Rebuild a mechanism from its plain data.
+
+    Examples
+    --------
+    >>> from discreet.local import DirectResponse
+    >>> m = DirectResponse(epsilon=1, domain=5)
+    >>> mechanism_from_dict(m.to_dict()) == m
+    True
+    """
+    if not isinstance(facts, dict) or not isinstance(facts.get("mechanism"), str):
+        raise FormatError("not a local mechanism: the field 'mechanism' is missing")
+    kind = _BY_NAME.get(facts["mechanism"])
+    if kind is None:
+        known = ", ".join(sorted(_BY_NAME))
+        raise FormatError(f"mechanism {facts['mechanism']!r} is not known here; known: {known}")
+    wanted = {f.name for f in fields(kind)}
+    if set(facts) - {"mechanism"} != wanted:
+        odd = sorted((set(facts) - {"mechanism"}) ^ wanted)
+        raise FormatError(f"{kind.NAME} damaged: fields missing or unknown: {', '.join(odd)}")
+    try:
+        mechanism = kind(**{name: _read(name, facts[name]) for name in wanted})
+        same = binary.canonical(mechanism.to_dict()) == binary.canonical(facts)
+    except (DiscreetError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
+        raise FormatError(f"{kind.NAME} damaged: {error}") from None
+    if not same:
+        raise FormatError(f"{kind.NAME} damaged: its parameters are not in canonical form")
+    return mechanism
+
+
+def written_budget(name: str, text: Any) -> Fraction:
+    """Read a budget of a header.
+
+    Examples
+    --------
+    >>> written_budget("epsilon", "1/2")
+    Fraction(1, 2)
+    """
+    if not isinstance(text, str) or not _RATIONAL.fullmatch(text) or text.endswith("/0"):
+        raise FormatError(f"{name} must be a rational number such as 1/2")
+    return Fraction(text)
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, Budget):
+        return str(value.exact)
+    if isinstance(value, Fraction):
+        return str(value)
+    if name == "key":
+        return value.to_bytes(16, "little").hex()
+    if isinstance(value, tuple):
+        return [_plain("", v) for v in value]
+    return value
+
+
+def _read(name: str, value: Any) -> Any:
+    if name.startswith("epsilon") and isinstance(value, str):
+        return written_budget(name, value)
+    if name == "key":
+        if not isinstance(value, str) or len(value) != 32:
+            raise FormatError("the key must be 32 hexadecimal digits")
+        return int.from_bytes(bytes.fromhex(value), "little")
+    if isinstance(value, list):
+        return tuple(_read("", v) for v in value)
+    return value
