@@ -116,7 +116,7 @@ def test_any_density_gives_a_metric_in_which_everybody_has_a_crowd(counts, point
     ab, bc, ac = (float(law.distance(x, y)[0]) for x, y in ((a, b), (b, c), (a, c)))
     assert ac <= ab + bc
     assert ab == float(law.distance(b, a)[0])
-    assert law.crowd_level().max() <= epsilon
+    assert law.people_level().max() <= epsilon
     assert (law.people_within(epsilon) >= share * people.sum() * (1 - 1e-9)).all()
     chances = [law.table.counts(int(law.cells(x)[0])) for x in (a, b)]
     assert float(np.abs(np.log(chances[0] / chances[1])).max()) <= ab
@@ -133,14 +133,14 @@ def test_the_requirement_holds_by_a_count_that_knows_nothing_of_cells():
     # It is not met by hiding everybody among all.
     assert np.median(law.people_within(1.5)) < 300
     # With a larger distance for the crowd it would be broken: the requirement is what sets the noise.
-    assert law.crowd_level().max() > 0.99 * 1.5
+    assert law.people_level().max() > 0.99 * 1.5
 
 
 def test_noise_follows_the_crowd_and_the_city_keeps_its_accuracy():
     people = town(32, 200.0)
     law = small(density=people, min_people=300, cells=300, epsilon=2.0).law
     city, country = law.expected_error([[0.375, 0.375], [0.9, 0.9]])
-    radius = law.crowd_radius([[0.375, 0.375], [0.9, 0.9]])
+    radius = law.people_radius([[0.375, 0.375], [0.9, 0.9]])
     assert 8 * city < country
     alike = NDLaplace(2.0, float(radius[0]), SQUARE)  # hides city people in as large a crowd
     assert city < 1.5 * alike.law.expected_error
@@ -239,7 +239,7 @@ def test_accuracy_forecasts_are_what_is_drawn():
     away = np.linalg.norm(mechanism.transform(np.repeat(point, 20_000, axis=0)) - point, axis=1)
     assert away.mean() == pytest.approx(float(law.expected_error(point)[0]), rel=0.02)
     assert (away > float(law.accuracy_radius(0.1, point)[0])).mean() <= 0.11
-    assert len(law.expected_error()) == len(law.accuracy_radius(0.5)) == len(law.crowd_radius()) == len(law.lower)
+    assert len(law.expected_error()) == len(law.accuracy_radius(0.5)) == len(law.people_radius()) == len(law.lower)
 
 
 def test_tables_come_back_as_they_were_and_files_hold_the_same_rows(tmp_path):

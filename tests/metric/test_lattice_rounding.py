@@ -18,10 +18,10 @@ import pytest
 import discreet as dc
 from discreet.errors import InvalidArgument
 from discreet.metric import ColumnLaplace, NDLaplace, SphericalLaplace, Trajectory, UserLedger
-from discreet.metric.points.lattice import to_places
+from discreet.metric.geometry.lattice import to_places
 from discreet.metric.sphere import globe
-from discreet.metric.users.trajectory import _UsersSoFar
-from discreet.metric.users.user_ledger import metric_of
+from discreet.metric.trajectory import _UsersSoFar
+from discreet.metric.user_ledger import metric_of
 
 EPSILONS = (1e-4, 0.01, 1.0, 30.0)
 

@@ -13,7 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet.core.guarantee import Guarantee
-from discreet.metric.laws import AxesLatticeLaw, IsotropicLatticeLaw
+from discreet.metric.geometry.laws import AxesLatticeLaw, IsotropicLatticeLaw
 from discreet.metric.perturber import checked_domain
 from discreet.noise.reports.laws import within
 
@@ -139,7 +139,7 @@ def test_elastic_noise_costs_its_distance_in_the_whole_numbers_it_is_drawn_with(
             assert within(worst, Fraction(apart)) or i == j
     price = law_of(mechanism).price
     assert price <= 2
-    assert float(price) == law.crowd_level().max()
+    assert float(price) == law.people_level().max()
 
 
 def test_a_test_and_a_place_of_a_trajectory_cost_what_is_charged() -> None:

@@ -16,9 +16,9 @@ import pytest
 
 import discreet as dc
 from discreet.metric import ColumnLaplace, NDLaplace, Trajectory
-from discreet.metric.points.lattice import to_places
+from discreet.metric.geometry.lattice import to_places
 from discreet.metric.rows import read_rows
-from discreet.metric.users.trajectory import _UsersSoFar
+from discreet.metric.trajectory import _UsersSoFar
 
 YEAR = dc.Domain({"d": {"bounds": ("2020-01-01", "2021-01-01")}})
 MIDNIGHT = dt.datetime(2020, 6, 2)

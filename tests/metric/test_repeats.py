@@ -15,7 +15,7 @@ import pytest
 import discreet as dc
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.metric import NDLaplace, SphericalLaplace, Trajectory, UserLedger, great_circle
-from discreet.metric.users.trajectory import _UsersSoFar
+from discreet.metric.trajectory import _UsersSoFar
 
 # ---- the ledger of a crowd
 

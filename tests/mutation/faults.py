@@ -25,7 +25,7 @@ LEDGERS = (
     "core.budget.draws",
     "core.budget.lines",
     "local.repeated.report_ledger",
-    "metric.users.user_ledger",
+    "metric.user_ledger",
 )
 #: Left out, each with the reason: what is worked out here from a release or from public values stays within the promise
 #: whatever it does, or no promise is made yet.
@@ -47,14 +47,13 @@ AFTERWARDS = {
     "clustering.noisy.mixture": "post-processing",
     "clustering.noisy.kmeans": "post-processing of perturbed points",
     "clustering.noisy.clusters": "post-processing of perturbed points",
-    "metric.remap.plot": "a picture",
+    "metric.plots": "a picture",
     "metric.remap.maps": "post-processing of perturbed points: it is given no others",
     "metric.remap.prior": "reads a prior, which the guarantee assumes to be public or released with its own budget",
     "metric.remap.density": "a density fitted to perturbed points or to a prior, for the maps above",
     "metric.comparison": "compares laws, draws for no release",
     "metric.elastic.cells": "cuts a map by a density that is public; the metric is checked on whatever comes out",
-    "metric.elastic.crowd": "reads a density that is public",
-    "metric.elastic.plot": "a picture",
+    "metric.elastic.people": "reads a density that is public",
     "local.strings.candidates": "estimation",
     "local.numbers.distributions": "estimation",
     "local.oracles.likelihood": "estimation",

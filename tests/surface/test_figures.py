@@ -35,7 +35,7 @@ NOT_MEASURED = {
     ],
     "metric.md": [
         "ε = 2 at 0.1 is about ε = 20 at 1", "a square 1.90 to 1.92 times", "step 0.05 at radius 0.1", "has 0.289",
-    ],  # settings; dc.metric.resampled_rate, held by a law test; 1/√12
+    ],  # settings; discreet_studies.nd_laplace.resampling, held by a law test; 1/√12
     "places.md": ["6,371,008.8 m", "up to 0.56 %", "--radius 0.1", "--epsilon 1.4"],
     "scale.md": ["(3.5 and 4 work)", "from 64 to 256 MB each"],
     "schema.md": ["as C4.5 reads it", "spends 5 % of"],  # a program's name; a default

@@ -25,8 +25,6 @@ from .planning.shuffling import shuffled_delta as shuffled_delta
 from .repeated.bit_flip import BitFlip as BitFlip
 from .repeated.memo import Memo as Memo
 from .repeated.rappor import Rappor as Rappor
-from .repeated.repeats import change_visible as change_visible
-from .repeated.repeats import over_time as over_time
 from .repeated.report_ledger import ReportLedger as ReportLedger
 from .sketches.count_mean import CountMeanSketch as CountMeanSketch
 from .sketches.hadamard import HadamardSketch as HadamardSketch
@@ -78,10 +76,8 @@ __all__ = [
     "SubsetSelection",
     "Task",
     "UnaryEncoding",
-    "change_visible",
     "consistent",
     "frame_size",
-    "over_time",
     "plan",
     "read_frame",
     "shuffled",

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from discreet import noise
-from discreet.core import BoolArray, DeclaredValue, Guarantee, IntArray, option
+from discreet.core import BoolArray, DeclaredValue, Guarantee, IntArray, checks, option
 from discreet.core.checks import Budget
 from discreet.errors import FormatError, InvalidArgument, InvalidType
+from discreet.local.consistency import CHOICES
 from discreet.local.estimates import Estimate
 from discreet.local.wire import parameters
 from discreet.local.wire.bits import Layout, Rows, bits_for
@@ -196,6 +197,8 @@ class Mechanism(DeclaredValue):
         consistency : None, "simplex", "base-cut" or "norm-cut"
             None returns raw, unbiased estimates, which may be negative. See `discreet.local.consistent`.
         """
+        if consistency is not None:
+            consistency = checks.choice("consistency", consistency, CHOICES)
         raw = self._estimate(self._own(counts), candidates)
         return raw if consistency is None else raw.consistent(consistency)
 

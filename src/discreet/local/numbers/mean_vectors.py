@@ -3,6 +3,7 @@
 The budget is spent on k of the D attributes, ε/k each, never ε on every one (Wang and others 2019).
 """
 
+from dataclasses import MISSING
 from functools import cached_property
 from typing import Any
 
@@ -46,8 +47,8 @@ class MeanVector(Mechanism):
     NAME = "mean-vector"
 
     epsilon: float = REPORT_EPSILON
-    low: Any = option(help="Lower bounds, one per attribute.", example=[0.0, 0.0])
-    high: Any = option(help="Upper bounds, one per attribute.", example=[1.0, 1.0])
+    low: Any = option(default=MISSING, help="Lower bounds, one per attribute.", example=[0.0, 0.0])
+    high: Any = option(default=MISSING, help="Upper bounds, one per attribute.", example=[1.0, 1.0])
     method: str = METHOD
     steps: int = POINTS
 

@@ -49,7 +49,7 @@ class BitFlip(Mechanism):
     Neighbours: any two values of one user. The index set does not depend on the value. Two values change at most two of
     the d answers, each by a ratio of e^(ε/2), or one answer by e^ε at d = 1: the ratio is exactly e^ε. Cost: ε per
     report. Fresh reports add up: r of them cost rε. A user of r different stored responses pays at most min(r, d + 1)·ε
-    *given which rounds have equal responses*. No ε covers that pattern of changes (`discreet.local.change_visible`).
+    *given which rounds have equal responses*. No ε covers that pattern of changes (`change_visible`).
 
     Stored answers are 64-bit words under HMAC-SHA256 and SipHash-2-4, compared with a threshold rounded up: an answer
     is flipped with the exact probability, or up to 2^-64 more.
@@ -125,6 +125,25 @@ class BitFlip(Mechanism):
         total = checks.whole("rounds", rounds, low=1)
         held = min(checks.whole("values", values, low=1), total)
         return float(self.epsilon) * (min(held, self.bits + 1) if self.memoised else total)
+
+    def change_visible(self) -> float:
+        """Return the probability that a stored response changes when the value does, averaged over pairs of values.
+
+        Responses are equal if every answer is: with probability P² + Q² if both truths agree, 2PQ if they differ;
+        P = 1 - Q is the probability of a true answer. Values outside the index set share one response.
+
+        Examples
+        --------
+        >>> round(BitFlip(1, 26, bits=4, memoised=True).change_visible(), 3)
+        0.269
+        """
+        size, taken = self.choices.size, self.bits
+        alike, unlike = self.law.p**2 + self.law.q**2, 2 * self.law.p * self.law.q
+        one = 1 - alike ** (taken - 1) * unlike
+        both = 1 - alike ** (taken - 2) * unlike**2 if taken > 1 else 0.0
+        pairs = size * (size - 1)
+        neither, within = (size - taken) * (size - taken - 1) / pairs, taken * (taken - 1) / pairs
+        return within * both + (1 - neither - within) * one
 
     @cached_property
     def guarantee(self) -> Guarantee:

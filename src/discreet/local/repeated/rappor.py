@@ -163,7 +163,7 @@ class Rappor(Mechanism):
         return self.law
 
     @cached_property
-    def epsilon(self) -> float:  # type: ignore[override]
+    def epsilon(self) -> float:
         """ε₁, the cost of one report."""
         return Budget(self.law.epsilon)
 

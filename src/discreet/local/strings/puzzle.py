@@ -96,7 +96,7 @@ class FragmentPuzzle(Mechanism):
     # ---- what follows from the parameters
 
     @property
-    def epsilon(self) -> Budget:  # type: ignore[override]
+    def epsilon(self) -> Budget:
         """Cost per user: the sum of both budgets, or the larger if every user sends one report."""
         return Budget(self.randomiser.epsilon)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
@@ -94,10 +94,12 @@ class Task(DeclaredValue):
     mechanism: Mechanism = option(help="The mechanism of the reports. Its ``epsilon`` is the cost of one report.")
     name: str = option(example="colour", help="The question, in a few words. A client answers one task per name.")
     per_day: float = replace(REPORT_EPSILON, help="The most that one device may spend on this task in a local day.")
-    wanted: int = option(low=1, high=10**15, example=10_000, help="Number of reports that the task needs.")
-    opens: Any = option(help='When reports are first taken, in UTC, such as "2026-11-16T00:00:00Z".')
-    closes: Any = option(help="When the task ends.")
-    minimum: int = option(low=1, example=1000, help="Number of reports before anything may be read.")
+    wanted: int = option(
+        default=MISSING, low=1, high=10**15, example=10_000, help="Number of reports that the task needs."
+    )
+    opens: Any = option(default=MISSING, help='When reports are first taken, in UTC, such as "2026-11-16T00:00:00Z".')
+    closes: Any = option(default=MISSING, help="When the task ends.")
+    minimum: int = option(default=MISSING, low=1, example=1000, help="Number of reports before anything may be read.")
     period: int = option(
         default=_DAY, low=60, high=366 * _DAY, help="Seconds of a batch: no finer time is kept of a report."
     )

@@ -45,7 +45,8 @@ def count_stored(mechanism: Any, data: Any) -> Counts:
     if not isinstance(source._parts[0], Remote):
         units = units_of(source._parts, places)
         return gather(lambda: _Counting(mechanism.empty()), units, batch_size=BATCH_SIZE, progress=None)
-    total, facts = mechanism.empty(), mechanism.to_dict()
+    total: Counts = mechanism.empty()
+    facts = mechanism.to_dict()
     for state in source._parts[0].states(lambda batches: _partition(facts, batches), places[0]):
         total += Counts.from_bytes(state)
     return total
