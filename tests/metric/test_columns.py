@@ -348,7 +348,7 @@ def test_rivals_state_rate_times_diameter(name: str, d: int) -> None:
     assert farthest == pytest.approx(6 * math.sqrt(d), rel=1e-4)
     same = metric.equal_privacy(name, rival.epsilon, domain).fit()
     assert same.guarantee_.epsilon == rival.guarantee_.epsilon
-    assert type(rival).__name__.lower() == name.replace("_", "")
+    assert rival._name.lower() == name.replace("_", "")
 
 
 def test_noise_of_a_given_total() -> None:

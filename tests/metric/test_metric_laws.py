@@ -27,9 +27,9 @@ PERTURBERS: list[tuple[Any, Any]] = [
     (dc.metric.ColumnLaplace(2, radius=0.1, domain=BOX), 2),
     (dc.metric.Piecewise(3, BOX), 3),
     (dc.metric.Piecewise(6, BOX, attributes="sample"), 6),
-    (dc.metric.Duchi(3, BOX), 3),
-    (dc.metric.Hybrid(3, BOX), 3),
-    (dc.metric.SquareWave(3, BOX, buckets=8), 3),
+    (dc.metric.Piecewise(3, BOX, method="duchi"), 3),
+    (dc.metric.Piecewise(3, BOX, method="hybrid"), 3),
+    (dc.metric.Piecewise(3, BOX, method="square_wave"), 3),
     (dc.metric.PrivUnit(3, BOX), 3),
 ]
 
@@ -125,7 +125,7 @@ def test_discrete_laplace_noise_costs_its_price_by_enumeration() -> None:
 
 
 def test_elastic_noise_costs_its_distance_in_the_whole_numbers_it_is_drawn_with() -> None:
-    """Every report, every pair of cells: the exact ratio is within the elastic distance, the crowd within epsilon."""
+    """Every report, every pair of cells: the exact ratio is within the elastic distance, the people within epsilon."""
     people = np.ones((4, 4))
     people[1, 1] = 100
     mechanism = dc.metric.ElasticLaplace(2, 50, dc.Domain.box([0, 0], [4, 4]), density=people, cells=24)

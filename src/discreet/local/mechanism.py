@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from discreet import noise
-from discreet.core import BoolArray, DeclaredValue, Guarantee, IntArray, checks, option
-from discreet.core.checks import Budget
+from discreet.core import BoolArray, Budget, DeclaredValue, Guarantee, IntArray, checks, option
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.local.consistency import CHOICES
 from discreet.local.estimates import Estimate

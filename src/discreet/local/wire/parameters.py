@@ -10,7 +10,7 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.checks import Budget
+from discreet.core import Budget
 from discreet.errors import DiscreetError, FormatError
 from discreet.local.wire import binary
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import Box, FloatArray, option
-from discreet.core.checks import Exact, budget
+from discreet.core import Box, Exact, FloatArray, checks, option
 from discreet.errors import InvalidArgument
 
 #: Outside this range reports would lose their digits in doubles.
@@ -29,7 +28,7 @@ def local_epsilon(value: object) -> Exact:
     >>> local_epsilon(0.5)
     Fraction(1, 2)
     """
-    number = budget("epsilon", value)
+    number = checks.budget("epsilon", value)
     if number != math.inf and not SMALLEST_EPSILON <= number <= LARGEST_EPSILON:
         expected = f"from {float(SMALLEST_EPSILON):g} to {LARGEST_EPSILON:g} (or math.inf for a run without privacy)"
         raise InvalidArgument("epsilon", value, expected, "epsilon=1.0")

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import DOMAIN, RANDOM_STATE, Box, FloatArray, IntArray, option
-from discreet.core.checks import Exact
+from discreet.core import DOMAIN, RANDOM_STATE, Box, Exact, FloatArray, IntArray, option
 from discreet.errors import InvalidArgument
 from discreet.metric.perturber import CATEGORY_EPSILON, Perturber, Spending, checked_domain, numeric_mechanism
 from discreet.metric.points.column_base import ROW_EPSILON, clamped, local_epsilon
