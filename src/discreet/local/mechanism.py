@@ -37,7 +37,7 @@ LARGEST_EPSILON = 200
 #: With a smaller one, differences of probabilities lose the digits that estimates need.
 SMALLEST_EPSILON = Fraction(1, 10**6)
 _LONGEST = 10**400
-#: `report_law` lists at most this many reports.
+#: Most reports that `report_law` lists.
 MOST_REPORTS = 2**20
 
 # Options that mechanisms share.

@@ -167,7 +167,7 @@ class Perturber(Declared, EstimatorHtml, TransformerMixin, BaseEstimator):  # ty
         -------
         table
             Of the kind of ``X`` (an Arrow table for a path), without its index, with the declared columns and as many
-            rows in the same order. The guarantee says so, because the order may reveal whose row it is. Shuffle rows
+            rows in the same order. The guarantee states it, because the order may reveal whose row it is. Shuffle rows
             before you publish them, or use `transform_file`.
         """
         assumed = self._about_rows(X, ledger)

@@ -43,7 +43,7 @@ from discreet.metric.user_ledger import UserLedger, charge_rows, metric_of, read
 _FINENESS = 1024
 #: Counts of steps are cut off this far beyond the threshold.
 _FAR = 2**20
-#: This many steps of the test may lie between two places of the box, and the noise.
+#: Most steps of the test between two places of the box, with the noise.
 _MOST_STEPS = 2**46
 
 
@@ -154,7 +154,7 @@ class Trajectory:
         self._radius = checks.positive("radius", mechanism.radius)
         self._step = Fraction(2) ** math.floor(math.log2(float(self._radius) / _FINENESS))
         if self.test_epsilon * 10**6 < 1:
-            raise InvalidArgument("test_epsilon", test_epsilon, "at least 1e-6: less tells nothing", "test_epsilon=0.1")
+            raise InvalidArgument("test_epsilon", test_epsilon, "at least 1e-6", "test_epsilon=0.1")
 
     def report(
         self,
@@ -235,7 +235,7 @@ class Trajectory:
         facts = numbers.spending.parameters
         # Beyond this, doubles would round distances by more than the step that the test sets aside for it.
         if facts["diameter"] + 100 * len(domain) / facts["noise_rate"] > _MOST_STEPS * float(self._step):
-            expected = "larger beside the box and the noise: a test could not tell distances so finely"
+            expected = "larger compared with the box and the noise: a test could not resolve distances so finely"
             raise InvalidArgument("radius", self.mechanism.radius, expected, "radius=0.1")
         return numbers, Fraction(price)
 
@@ -248,7 +248,7 @@ class Trajectory:
     def _guarantee(self, domain: Domain, numbers: Any, point: Fraction, order: str, seeded: bool) -> Guarantee:
         spending = numbers.spending
         facts = dict(spending.parameters)
-        # What one place tells is not what all of them tell: the farther, the more, in proportion beyond the radius.
+        # The rate of one place is not that of a trajectory, whose level is proportional beyond the radius.
         facts["point_rate"] = facts.pop("rate")
         facts["rounding"] = max(facts["rounding"], float(2 * self._step + _reading(numbers, self._step)))
         facts["epsilon_at_diameter"] = float(self.budget) * max(facts["diameter"] / float(self._radius), 1.0)

@@ -157,7 +157,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
             self._metric = self._metric or metric
 
     def allowed(self, users: Any, epsilon: Any, *, period: str | None = None) -> BoolArray:
-        """Return which of these reports could be charged, earlier ones of a user first. Nothing is charged."""
+        """Return which reports could be charged, earlier ones of a user first. Nothing is charged."""
         price = self._price(epsilon)
         given = read_names(users)
         names, own = np.unique(given, return_inverse=True)

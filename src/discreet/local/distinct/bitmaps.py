@@ -214,7 +214,7 @@ class FlippedBitmap:
             raise FormatError("a bitmap damaged: the budgets of its parts are not in canonical form")
         shape = parameters.levels, parameters.buckets // 8
         if len(message.body) != math.prod(shape):
-            raise FormatError(f"a bitmap damaged: {len(message.body)} bytes where {math.prod(shape)} are asked for")
+            raise FormatError(f"a bitmap damaged: {len(message.body)} bytes where {math.prod(shape)} are expected")
         rows = np.frombuffer(message.body, np.uint8).reshape(shape).copy()
         return cls(parameters, rows, epsilons=budgets, seeded=message.seeded)
 
@@ -238,7 +238,7 @@ class FlippedBitmap:
 
 def _merged(one: FlippedBitmap, two: FlippedBitmap, stream: noise.Generator) -> FlippedBitmap:
     if len(one.epsilons) + len(two.epsilons) > _MOST_MERGED:
-        raise InvalidArgument("others", "more", f"at most {_MOST_MERGED} bitmaps in all", "fewer bitmaps")
+        raise InvalidArgument("others", "more", f"at most {_MOST_MERGED} bitmaps in total", "fewer bitmaps")
     odds = one.odds + two.odds - one.odds * two.odds
     q = odds / (1 + odds)
     a, b = one.rows, two.rows
@@ -264,7 +264,7 @@ def check_together(bitmaps: Sequence[FlippedBitmap], what: str) -> None:
         chance = p * (1 - q) + q * (1 - p)
         differ = int(np.bitwise_count(one.rows ^ two.rows).sum())
         if differ < bits * chance - _TOO_ALIKE * math.sqrt(bits * chance * (1 - chance)):
-            expected = "made with coins of their own: not one bitmap twice, one beside its merged one, or two of a seed"
+            expected = "made with coins of their own: not one bitmap twice, one with its merged one, or two of a seed"
             raise InvalidArgument(what, "two that share coins", expected, "m.sketch(items) without rng, each once")
 
 
@@ -292,7 +292,7 @@ def promise(bitmaps: Iterable[FlippedBitmap]) -> Guarantee:
             "holder spent"
         )
         if len(used) == 1:
-            # An item sets one bit whoever holds it; of a person every holder may use other items.
+            # An item sets the same bit for every holder; every holder may use other items of a person.
             alone = -math.log(used[0].odds) * (1 if parameters.items is None else parameters.items * parts)
             assumes.append(f"who sees only the merged bitmap learns at most what epsilon {at_most(alone)} allows")
     return Guarantee(

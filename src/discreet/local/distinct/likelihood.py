@@ -24,10 +24,10 @@ import numpy as np
 
 from discreet.core import FloatArray
 
-#: Starting values are looked for on a grid of this many sizes.
+#: Number of sizes on the grid of starting values.
 _GRID = 600
 _STEPS = 200
-#: Chances below are lost in the rounding of those that they are differences of.
+#: Smaller probabilities are lost in rounding.
 _LEAST = 1e-12
 #: Scoring stops when the next step would gain less than this in log-likelihood.
 _GAIN = 1e-9
@@ -59,7 +59,7 @@ class PatternLaw:
 
     @property
     def meets(self) -> FloatArray:
-        """Whether the set T (a row, from the empty one) and the atom S (a column) have a bitmap in common."""
+        """Matrix of whether the set T (a row, from the empty one) and the atom S (a column) have a bitmap in common."""
         sets = np.arange(2 ** len(self.flips))
         return ((sets[:, None] & sets[None, 1:]) > 0).astype(np.float64)
 
@@ -120,7 +120,7 @@ class PatternLaw:
         curves = (np.log1p(-self.rates) ** 2)[:, None] * (self._empty(at) * bent) @ self.readings.T
         pull = np.einsum("lrs,lr->s", self.slopes(at), curves / self._safe(at))
         found = -0.5 * self.buckets * spread @ pull
-        # The first order holds where errors are small beside the counts, or beside the bits that few items leave empty.
+        # The first order holds if errors are small compared with the counts, or with the empty bits.
         error = np.sqrt(np.diag(spread))
         near = error < max(float(at.sum()), self.buckets) / 2
         return np.where(near, np.clip(found, -error / 2, error / 2), 0.0)

@@ -56,8 +56,8 @@ class DistinctSketch(DeclaredValue):
     level (``7``, `` 7`` and ``7.0`` have one key, `discreet.engines.tables.same`). Without it the bitmap differs in at
     most one bit. A person sets at most ``items`` bits. Which items of a person are used depends on their own rows and a
     random key only. Every bit is flipped with probability 1/(1 + e^e), e = ε/items, by an exact coin: the ratio is at
-    most e^e per bit and e^ε in all. Price: ε per bitmap. Bitmaps of several holders or days add up for anyone who is in
-    several of them.
+    most e^e per bit and e^ε in total. Price: ε per bitmap. Bitmaps of several holders or days add up for anyone who is
+    in several of them.
 
     Nothing depends on the number of rows or items: the bitmap has a fixed size, no row causes an error, and missing
     items are left out. The key is public; privacy does not depend on it.

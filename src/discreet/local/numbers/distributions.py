@@ -15,7 +15,7 @@ from discreet.errors import InvalidArgument, MissingExtra
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-#: ``refit(replicates, rng)`` returns the shares of that many bootstrap samples, a row each.
+#: ``refit(replicates, rng)`` returns the shares of bootstrap samples, one per row.
 Refit = Callable[[int, object], FloatArray]
 
 

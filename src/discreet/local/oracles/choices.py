@@ -132,8 +132,8 @@ def _nfc_column(column: Any) -> Any:
             column if pc.all(pc.string_is_ascii(column)).as_py() in (True, None) else pc.utf8_normalize(column, "NFC")
         )
     except pa.ArrowInvalid:
-        mended = [_nfc_bytes(value) for value in column.cast(pa.large_binary()).to_pylist()]
-        return pa.array(mended, pa.large_binary()).view(pa.large_string())
+        texts = [_nfc_bytes(value) for value in column.cast(pa.large_binary()).to_pylist()]
+        return pa.array(texts, pa.large_binary()).view(pa.large_string())
 
 
 def _nfc_bytes(value: bytes | None) -> bytes | None:

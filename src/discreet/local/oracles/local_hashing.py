@@ -76,7 +76,7 @@ class LocalHashing(Mechanism):
     pool: int | None = option(
         default=None,
         low=1,
-        help='Draw from a pool of this many functions ("fast local hashing").',
+        help='Number of functions of a pool ("fast local hashing").',
         details=(
             "The state is then ``pool`` times g counters, and candidates may be named later. Collisions add variance "
             "that more reports do not lower; see `variance`."

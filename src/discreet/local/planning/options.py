@@ -32,7 +32,7 @@ _WIDEST = 2**16
 _MOST_ROWS = 2**20
 #: Stored answers of a user that are worth listing.
 _MOST_STORED = 2**12
-#: Beyond this the two budgets of RAPPOR protect nobody.
+#: Larger budgets of RAPPOR give no protection.
 _LARGEST_PAIR = 20
 
 

@@ -139,7 +139,7 @@ class Plan:
         return iter(self.rows)
 
     def __getitem__(self, mechanism: str) -> PlanRow:
-        """Return the best row of a mechanism, by its name."""
+        """Return the best row of a mechanism, by name."""
         for row in self.rows:
             if row.mechanism == mechanism:
                 return row

@@ -1,6 +1,6 @@
 """Amplification by shuffling: if only the set of all reports is seen, each report hides among the others.
 
-Two certified bounds on the central (ε, δ), of which the smaller is taken.
+The smaller of two certified bounds on the central (ε, δ).
 
 *Clones* (Feldman, McMillan, Talwar 2021): every ε₀-private report is, with probability c = e^(-ε₀)/2 each, one of the
 two extreme answers of the victim. *Total variation*: if the reports of any two values are β apart, then with p =
@@ -196,7 +196,7 @@ def _local(mechanism: Any, total_variation: Any) -> tuple[float, tuple[float, fl
 
 def even(mechanism: Mechanism) -> bool:
     """Return whether the reports of a mechanism are equally far apart for any two values."""
-    # Local hashing without a pool draws from so many functions that every pair is told apart by as good as 1 - 1/g.
+    # Local hashing without a pool draws from so many functions that almost a share 1 - 1/g separates any pair.
     return mechanism.NAME in _EVEN or (mechanism.NAME == "local-hashing" and getattr(mechanism, "pool", 0) is None)
 
 

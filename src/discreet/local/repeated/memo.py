@@ -98,9 +98,9 @@ class Memo:
         """
         _keys(users)
         words = noise.fingerprint(users, self._user_key)
-        nobody = words == noise.fingerprint([None], self._user_key)[0]
-        if nobody.any():
-            words[nobody] = stream.bytes(8 * int(nobody.sum())).view(np.uint64)
+        missing = words == noise.fingerprint([None], self._user_key)[0]
+        if missing.any():
+            words[missing] = stream.bytes(8 * int(missing.sum())).view(np.uint64)
         return words
 
     def personal(self, context: bytes, users: Words) -> Keys:

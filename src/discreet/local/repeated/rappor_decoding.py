@@ -30,7 +30,7 @@ from discreet.local.repeated.rappor_law import RapporLaw
 from discreet.local.repeated.rappor_lists import LEAST_COHORTS, MOST_SOLVED
 from discreet.noise import HashFamily
 
-#: Below this reciprocal condition the candidates' columns cannot be told apart by doubles.
+#: Below this reciprocal condition doubles cannot separate the candidates' columns.
 _SINGULAR = 1e-10
 
 

@@ -78,7 +78,7 @@ class RapporLaw(ReportLaw):
         return {"stored": Coin(Chance(a=self.f / 2), up=True, digits=STORED), "one": one, "zero": zero}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the largest ratio of one report: h bits of the dearer kind and as many of the other as fit."""
+        """Return the largest ratio of one report: h bits of the costlier kind and as many of the other as fit."""
         gap = heads["one"] - heads["zero"]
         ends = heads["one"] - heads["stored"] * gap, heads["zero"] + heads["stored"] * gap
         least, most = sorted(ends)
@@ -134,7 +134,7 @@ class RapporLaw(ReportLaw):
         if reports == 0:
             return 0.0
         one, zero = sorted(self._per_bit(reports), reverse=True)
-        # A value sets between 1 and h bits: h of the dearer kind, and as many of the other as there is room for.
+        # A value sets between 1 and h bits: h of the costlier kind, and as many of the other as fit.
         more, fewer = self._differing
         total = more * one + fewer * zero
         return total * (1 + 4e-16)  # the logarithms are right to the last bit or two: never below the true value

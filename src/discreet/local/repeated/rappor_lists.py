@@ -140,7 +140,7 @@ def decode_list(law: RapporLaw, family: HashFamily, labels: list[Any], reports: 
 
     share, error = spread(found)
     rest, rest_error = spread(1 - found.sum(axis=1, keepdims=True))
-    # Nobody holds most of a long list, and all that nobody holds have one error: the median is far surer than each.
+    # Most of a long list is absent, and absent values have one error: their median is far more accurate.
     pooled = np.maximum(error, np.median(error))
     stability = chosen[place] / (2 * _SPLITS)
     return ListShares(share[place], pooled[place], float(rest[0]), float(rest_error[0]), stability)

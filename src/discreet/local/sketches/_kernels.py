@@ -12,7 +12,7 @@ from discreet.noise.hashing import hash_kernels as hashes
 
 _u64 = np.uint64
 _EIGHT, _BYTE, _ONE = _u64(8), _u64(255), _u64(1)
-#: A counter of one byte is full after this many reports.
+#: Reports after which a counter of one byte is full.
 _FULL = 255
 #: Reports per row from which counters of one byte pay.
 _FEW = 2
@@ -40,7 +40,7 @@ def _odd(word: Any) -> Any:  # pragma: no cover
 def sign_reports(
     points: Any, places: Any, flips: Any, terms: Any, width: Any, first: Any, row_bits: Any, rows: Any
 ) -> None:  # pragma: no cover
-    """Write one-bit reports: the sign of Hadamard entry (index, bucket), flipped where the coin of the report says so.
+    """Write one-bit reports: the sign of Hadamard entry (index, bucket), flipped by its coin.
 
     ``places`` numbers (row, index) pairs, the index running fastest from ``first`` to ``width - 1``. Bit 0 of a report
     is 1 for the sign +1; then come the row and the index.

@@ -1,4 +1,4 @@
-"""Prefix extension: find frequent strings that nobody listed, bit by bit.
+"""Prefix extension: find frequent unlisted strings, bit by bit.
 
 Every user belongs to one of a few groups and reports a prefix of the value's bits, longer from group to group, through
 local hashing with the whole ε. The collector extends the frequent prefixes of one group by all bits that can follow and
@@ -89,7 +89,7 @@ class PrefixExtension(Mechanism):
         default=None, low=2, high=_WIDEST, help="Number of buckets of a hash.", details="None: about e^ε + 1, the best."
     )
     pool: int | None = option(
-        default=None, low=1, help="Let the reports share this many hash functions.",
+        default=None, low=1, help="Number of hash functions that the reports share.",
         details=(
             "The collector then keeps a fixed number of counters and decodes in a fixed time. Collisions add a small "
             "error that more reports do not lower. None keeps the reports, 8 bytes each."
@@ -274,7 +274,7 @@ class PrefixExtension(Mechanism):
         keep : int, default 64
             Most prefixes that are kept per group.
         z_prefix : float or None, default 3
-            Keep the prefixes whose estimate exceeds this many standard errors of an absent one. None keeps the largest.
+            Keep the prefixes whose estimate exceeds so many standard errors of an absent one. None keeps the largest.
         level : float or None, default 0.05
             Return only significant values: any absent one is among them with at most about this probability. None
             returns everything kept, some of it noise.
@@ -309,7 +309,7 @@ class PrefixExtension(Mechanism):
         return HeavyHitters(estimate, tuple(stages), self, stopped)
 
     def _search(self, counts: Counts, most: int, z: float | None) -> tuple[Bits, int, list[Stage]]:
-        """Extend prefixes from group to group; return whole values, and how many of those were tested."""
+        """Extend prefixes from group to group; return whole values, and the number tested."""
         kept, complete, tried_whole, stages = np.zeros((1, 0), np.uint8), [], 0, []
         for group, step in enumerate(self.steps or ()):
             tried = search.extended(kept, step)

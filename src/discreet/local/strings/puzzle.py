@@ -1,4 +1,4 @@
-"""The sequence fragment puzzle: find frequent strings that nobody listed by joining fragments.
+"""The sequence fragment puzzle: find frequent unlisted strings by joining fragments.
 
 Apple Differential Privacy Team, "Learning with Privacy at Scale" (2017). Every device sends two count-mean reports: one
 of its whole string, and one of a two-character fragment with an 8-bit hash of the string. The collector finds frequent
@@ -26,7 +26,7 @@ from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports import Together
 
-#: Values of the hash that tells which fragments belong together.
+#: Values of the hash that fragments of one string share.
 _HASHES = 256
 _FRAGMENT = 2
 #: With more symbols the 256 S² fragments of a position are too many to look up.
@@ -78,7 +78,7 @@ class FragmentPuzzle(Mechanism):
         default="budget", choices=("budget", "users"), help="Divide the budget, or the users, between the two reports.",
         details=(
             '"budget": every user sends both reports and pays for both, as published. "users": every user sends one of '
-            "the two, drawn at random, and pays at most for the dearer one."
+            "the two, drawn at random, and pays at most for the costlier one."
         ),
     )  # fmt: skip
     key: int | None = KEY
@@ -237,9 +237,9 @@ class FragmentPuzzle(Mechanism):
         counts : Counts
             The result of `aggregate`.
         z_fragment : float, default 3
-            Keep the pairs of hash and fragment whose estimate exceeds this many standard errors of an absent one.
+            Keep the pairs of hash and fragment whose estimate exceeds so many standard errors of an absent one.
         z_sequence : float, default 4
-            Accept a string if its estimate exceeds this many standard errors, or more if needed to accept any absent
+            Accept a string if its estimate exceeds so many standard errors, or more if needed to accept any absent
             candidate with probability 0.05 at most.
         cap : int, default 16
             Most fragments that are kept per position and hash.

@@ -93,7 +93,7 @@ class Client:
     ...                 report=1, day=2, life=30)
     >>> client.use(task)                           # or let the client fetch it
     >>> client.report("colour", "green")
-    >>> client.spent_today, client.spent, client.flush()              # nobody is listening: the report waits
+    >>> client.spent_today, client.spent, client.flush()              # no collector: the report waits
     (1.0, 1.0, Sent(sent=0, waiting=1, refused=0))
     >>> client.report("colour", "green")
     Traceback (most recent call last):
@@ -302,9 +302,9 @@ wait for tomorrow
     def _fetch(self, digest: str) -> bytes:
         status, text = self._ask(f"/v1/tasks/{digest}", None)
         if status != 200:
-            told = {None: "nobody answers there", 404: "it has no such task (status 404)"}
+            told = {None: "there is no answer", 404: "it has no such task (status 404)"}
             why = told.get(status, f"status {status}")
-            raise DataSourceError(f"the task {digest[:12]}… cannot be had from {self._url}: {why}")
+            raise DataSourceError(f"the task {digest[:12]}… is not available from {self._url}: {why}")
         return text
 
     def _ask(self, path: str, body: bytes | None) -> tuple[int | None, bytes]:

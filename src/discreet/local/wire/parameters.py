@@ -1,4 +1,4 @@
-"""Parameters of mechanisms as plain data, and the register that finds a mechanism by its name.
+"""Parameters of mechanisms as plain data, and the register of mechanisms by name.
 
 Budgets are written as exact rationals in text, keys in hexadecimal.
 """
@@ -24,7 +24,7 @@ _BY_NAME: dict[str, type[Mechanism]] = {}
 
 
 def register(kind: type[Mechanism]) -> None:
-    """Make a mechanism known by its name."""
+    """Add a mechanism to the register."""
     _BY_NAME[kind.NAME] = kind
 
 

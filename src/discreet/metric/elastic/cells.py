@@ -19,10 +19,10 @@ from discreet.metric.elastic.people import PeopleGrid
 
 #: Lengths of edges are multiples of this: sums of them are exact in doubles, and so is the triangle inequality.
 GRAIN = 2.0**-30
-#: Cells are neighbours if their middles are within this many sides, the mean of both. That is more than the root of
+#: Cells are neighbours if their middles are within 2.25 mean sides. That is more than the root of
 #: three, so cells which touch are; on an even grid it is a knight's move: paths are within three percent of straight.
 _NEIGHBOURS = 2.25
-#: What all of the box counts for beside all of its people, where cells are made.
+#: Weight of the area relative to that of the people, when cells are made.
 _OPEN_LAND = 0.1
 
 

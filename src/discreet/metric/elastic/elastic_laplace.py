@@ -108,7 +108,7 @@ class ElasticLaplace(Perturber):
         level = checks.budget("epsilon", self.epsilon)
         people = self.read_option("min_people")
         if len(box.lower) not in FINENESS:
-            expected = "with one to three numeric columns: a map of more would have too many cells"
+            expected = "with one to three numeric columns: more would need too many cells"
             raise InvalidArgument("domain", f"{len(box.lower)} numeric columns", expected, '{"x": (0, 1), "y": (0, 1)}')
         scaling = declared_scaling(self.scaling, box)
         if scaling.kind == "matrix":

@@ -75,7 +75,7 @@ def read_density(density: Any, scaling: Scaling) -> PeopleGrid:
 def _some(counts: FloatArray) -> FloatArray:
     found = np.maximum(counts, 0.0)  # noise may have made a few of them negative
     if not found.any():
-        raise InvalidArgument("density", "nobody inside the box", "some people inside the declared bounds", _FIX)
+        raise InvalidArgument("density", "no people inside the box", "some people inside the declared bounds", _FIX)
     return found
 
 
@@ -102,7 +102,7 @@ def _of_places(
     within = ((scaled >= 0) & (scaled <= widths)).all(axis=1)
     scaled, weights = scaled[within], weights[within]
     steps = raster_steps(scaled)
-    if steps is not None and (steps > side).all():  # a number per square of a raster: nobody lives in its middle
+    if steps is not None and (steps > side).all():  # a number per square of a raster, not per point
         lower, upper = (np.clip(scaled + half, 0, widths) for half in (-steps / 2, steps / 2))
         return _of_boxes(lower, upper, weights, shape, side), "a public raster"
     squares = np.minimum((scaled / side).astype(np.int64), np.array(shape) - 1)
@@ -111,7 +111,7 @@ def _of_places(
 
 
 def raster_steps(places: FloatArray) -> FloatArray | None:
-    """Return the steps of the even raster of which these places are the middles; None if there is none.
+    """Return the steps of the even raster with these places as middles; None if there is none.
 
     At most three quarters of its squares may be missing.
 

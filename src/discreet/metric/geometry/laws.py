@@ -64,7 +64,7 @@ class IsotropicLatticeLaw(LatticeLaw):
 
     @property
     def times(self) -> int:  # type: ignore[override]
-        """How often a report pays for the distance."""
+        """Number of times that a report pays for the distance."""
         return 2 if self.resampled else 1
 
     def draw(self, places: IntArray, stream: Any, corners: Sequence[FloatArray] = ()) -> IntArray:

@@ -54,7 +54,7 @@ class Scaling:
 
     @property
     def units(self) -> FloatArray | None:
-        """What counts as distance 1 in each column; None for a matrix that mixes columns."""
+        """The difference that counts as distance 1 in each column; None for a matrix that mixes columns."""
         return None if self.kind == "matrix" else 1 / np.diag(self.matrix)
 
     @property

@@ -38,7 +38,7 @@ from discreet.metric.rows import read_rows
 _FINENESS = 2**14
 #: Rounding to the default lattice moves two points apart by at most this part of the radius: noise grows by as little.
 _SLACK = 2**14
-#: Beyond this many steps from end to end a double no longer tells neighbouring lattice points apart.
+#: Most steps from end to end; with more, doubles cannot separate neighbouring lattice points.
 _MOST_STEPS = 2**50
 #: Noise of a larger scale in steps would be settled digit by digit in most rows, and end beyond the whole numbers.
 _LARGEST_SCALE = 2**40
@@ -213,7 +213,7 @@ def _step(given: Any, scaling: Scaling, rate: Exact, radius: float) -> Fraction:
         step = Fraction(2) ** (math.floor(math.log2(scaling.diameter)) - 40)
     else:
         n = scaling.dimension
-        # Small beside the noise, so that rounding is not seen, and beside the radius, so that it costs little noise.
+        # Small compared with the noise and the radius, so that rounding has little effect and costs little noise.
         fine = min(math.sqrt(n + 1) / float(rate) / _FINENESS, radius / (_SLACK * math.sqrt(n)))
         step = Fraction(2) ** math.floor(math.log2(fine))
     if given is not None and rate != math.inf and rate * step * _LARGEST_SCALE < 1:
@@ -221,5 +221,8 @@ def _step(given: Any, scaling: Scaling, rate: Exact, radius: float) -> Fraction:
         raise InvalidArgument("step", given, expected, "step=None")
     if scaling.diameter / float(step) > _MOST_STEPS:
         name = "radius" if given is None else "step"
-        raise InvalidArgument(name, given or "a rate beyond double precision", "larger beside the box", f"{name}=0.1")
+        word = "a rate beyond double precision"
+        raise InvalidArgument(name, given or word, "larger compared with the box", f"{name}=0.1")
+            name, given or "a rate beyond double precision", "larger compared with the box", f"{name}=0.1"
+        )
     return step

@@ -216,7 +216,7 @@ class PlaceNoise(LatticeNoise):
 
     @property
     def box_is_part(self) -> bool:
-        """Whether the declared box is smaller than the world."""
+        """True if the declared box is smaller than the world."""
         low, high = zip(*WORLD, strict=True)
         return bool((self._place_box.lower > low).any() or (self._place_box.upper < high).any())
 
@@ -236,7 +236,7 @@ class PlaceNoise(LatticeNoise):
 
     @property
     def spending(self) -> Spending:
-        """What it costs at distance ``radius``."""
+        """The cost at distance ``radius``."""
         metric = {"scaling": {"kind": "sphere", "radius": globe.EARTH, "unit": "metre"}}
         step = 90 / self.quarter
         return self._spending(metric, step, f"{step:g} degrees", self.diameter, self.box_is_part)

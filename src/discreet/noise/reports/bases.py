@@ -53,9 +53,9 @@ def _vectors(
 
 @inlined
 def reduce_vector(vector: int, reduced: Any, found: int) -> int:  # pragma: no cover
-    """Clear in a vector the leading bits of those found before it; 0 if it depends on them.
+    """Clear in a vector the leading bits of the earlier ones; 0 if it depends on them.
 
-    Each of those was reduced by the ones before it, so it does not set their leading bits again.
+    Each was reduced by the ones before it, so it does not set their leading bits again.
     """
     for k in range(found):
         vector = min(vector, vector ^ reduced[k])

@@ -171,7 +171,7 @@ class Response(GroupLaw):
     >>> law = Response(Fraction(1), 3)
     >>> law.draw(np.array([0, 1, 2, 2]), stream=5).tolist(), law.price <= law.epsilon
     ([0, 0, 0, 2], True)
-    >>> turned = law.ratio({"keep": Fraction(1, 100)})            # nearly always one of the others: that tells too
+    >>> turned = law.ratio({"keep": Fraction(1, 100)})            # nearly always another one: also informative
     >>> turned, round(float(log_above(turned)), 3)
     (Fraction(99, 2), 3.902)
     """
