@@ -223,6 +223,4 @@ def _step(given: Any, scaling: Scaling, rate: Exact, radius: float) -> Fraction:
         name = "radius" if given is None else "step"
         word = "a rate beyond double precision"
         raise InvalidArgument(name, given or word, "larger compared with the box", f"{name}=0.1")
-            name, given or "a rate beyond double precision", "larger compared with the box", f"{name}=0.1"
-        )
     return step
