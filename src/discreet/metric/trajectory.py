@@ -22,14 +22,25 @@ the larger of c and e + 2g.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from discreet import noise
-from discreet.core import AnyArray, BoolArray, Domain, FloatArray, Guarantee, IntArray, checks, persons
+from discreet.core import (
+    AnyArray,
+    BoolArray,
+    Declared,
+    Domain,
+    FloatArray,
+    Guarantee,
+    IntArray,
+    checks,
+    option,
+    persons,
+)
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.metric.geometry.lattice import lattice_assumption, short
 from discreet.metric.geometry.laws import AxesLatticeLaw, TrajectoryLaw
@@ -110,20 +121,8 @@ class TrajectoryReport:
         self.__dict__.update(state)
 
 
-class Trajectory:
+class Trajectory(Declared):
     """Report trajectories: repeat the last place while a noisy test finds it near enough, else draw a fresh one.
-
-    Parameters
-    ----------
-    mechanism : NDLaplace or SphericalLaplace
-        Draws fresh places, each at its own ε at its own radius.
-    threshold : float
-        How far from the last report the true place may be, in the mechanism's metric. It should be well above the
-        mechanism's expected error.
-    test_epsilon : float
-        Cost of a test, at the mechanism's radius.
-    budget : float
-        The most that one user's whole trajectory may cost. Then the last place is repeated.
 
     Privacy
     -------
@@ -143,18 +142,31 @@ class Trajectory:
     ([6.5], 10.0)
     """
 
-    def __init__(self, mechanism: Any, threshold: Any, test_epsilon: Any, budget: Any) -> None:
-        if not isinstance(mechanism, (NDLaplace, SphericalLaplace)):
-            fix = "mechanism=NDLaplace(...)"
-            raise InvalidType("mechanism", type(mechanism).__name__, "an NDLaplace or a SphericalLaplace", fix)
-        self.mechanism = mechanism
-        self.threshold = checks.positive("threshold", threshold, fix="threshold=0.5")
-        self.test_epsilon = checks.positive("test_epsilon", test_epsilon, fix="test_epsilon=0.1")
-        self.budget = checks.positive("budget", budget, fix="budget=10")
-        self._radius = checks.positive("radius", mechanism.radius)
+    mechanism: Any = option(help="`NDLaplace` or `SphericalLaplace`; draws fresh places, each at its own ε and radius.")
+    threshold: float = option(
+        default=MISSING, above=0, example=0.5,
+        help="How far from the last report the true place may be, in the mechanism's metric.",
+        details="It should be well above the mechanism's expected error.",
+    )  # fmt: skip
+    test_epsilon: float = option(
+        default=MISSING, above=0, example=0.1, help="Cost of a test, at the mechanism's radius."
+    )
+    budget: float = option(
+        default=MISSING, above=0, example=10, help="The most that one user's trajectory may cost.",
+        details="Then the last place is repeated.",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism, (NDLaplace, SphericalLaplace)):
+            fix, given = "mechanism=NDLaplace(...)", type(self.mechanism).__name__
+            raise InvalidType("mechanism", given, "an NDLaplace or a SphericalLaplace", fix)
+        given_test = self.test_epsilon
+        for name in ("threshold", "test_epsilon", "budget"):
+            setattr(self, name, self.read_option(name))
+        self._radius = checks.positive("radius", self.mechanism.radius)
         self._step = Fraction(2) ** math.floor(math.log2(float(self._radius) / _FINENESS))
         if self.test_epsilon * 10**6 < 1:
-            raise InvalidArgument("test_epsilon", test_epsilon, "at least 1e-6", "test_epsilon=0.1")
+            raise InvalidArgument("test_epsilon", given_test, "at least 1e-6", "test_epsilon=0.1")
 
     def report(
         self,

@@ -35,13 +35,13 @@ from discreet.core import (
 )
 from discreet.core.budget import Epsilon, Wanted
 from discreet.engines.tables import person_key
-from discreet.errors import DiscreetError, FormatError, InvalidArgument
+from discreet.errors import InvalidArgument
 from discreet.local.distinct.bitmaps import FlippedBitmap
 from discreet.local.distinct.items import item_column, item_words
 from discreet.local.distinct.likelihood import PatternLaw
 from discreet.local.mechanism import KEY, MOST_REPORTS, REPORT_EPSILON, SMALLEST_EPSILON, local_budget, public_key
 from discreet.local.wire.bits import Rows
-from discreet.local.wire.parameters import written_budget
+from discreet.local.wire.parameters import from_plain, to_plain, written_budget
 from discreet.mechanisms import Gate, flipped_bits
 from discreet.noise import PublicRandomness
 
@@ -137,25 +137,12 @@ class DistinctSketch(DeclaredValue):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
-        facts = {name: getattr(self, name) for name in ("buckets", "levels", "items")}
-        key = self.key.to_bytes(16, "little").hex()
-        return {"mechanism": self.NAME, "epsilon": str(self.exact), **facts, "key": key}
+        return to_plain(self)
 
     @classmethod
     def from_dict(cls, facts: Any) -> DistinctSketch:
         """Rebuild settings from `to_dict`."""
-        wanted = {"mechanism", "epsilon", "buckets", "levels", "items", "key"}
-        if not isinstance(facts, dict) or set(facts) != wanted or facts["mechanism"] != cls.NAME:
-            raise FormatError(f"not a {cls.NAME}: fields missing or unknown")
-        try:
-            key = int.from_bytes(bytes.fromhex(facts["key"]), "little")
-            settings = {name: facts[name] for name in ("buckets", "levels", "items")}
-            made = cls(cls.read(facts["epsilon"]), key=key, **settings)
-        except (DiscreetError, TypeError, ValueError) as error:
-            raise FormatError(f"{cls.NAME} damaged: {error}") from None
-        if made.to_dict() != facts:
-            raise FormatError(f"{cls.NAME} damaged: its parameters are not in canonical form")
-        return made
+        return from_plain(cls, facts)
 
     @staticmethod
     def read(text: Any) -> Fraction:

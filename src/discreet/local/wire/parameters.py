@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.core import Budget
 from discreet.errors import DiscreetError, FormatError
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: A budget in a header. Longer forms, such as 1e-99999999, would take long to read.
 _RATIONAL = re.compile(r"\d{1,400}(/\d{1,400})?")
+
+M = TypeVar("M")
 
 _BY_NAME: dict[str, type[Mechanism]] = {}
 
@@ -33,7 +35,7 @@ def mechanisms() -> dict[str, type[Mechanism]]:
     return dict(_BY_NAME)
 
 
-def to_plain(mechanism: Mechanism) -> dict[str, Any]:
+def to_plain(mechanism: Any) -> dict[str, Any]:
     """Return name and parameters as plain data."""
     facts: dict[str, Any] = {"mechanism": mechanism.NAME}
     for field in fields(mechanism):
@@ -57,18 +59,26 @@ def mechanism_from_dict(facts: Any) -> Mechanism:
     if kind is None:
         known = ", ".join(sorted(_BY_NAME))
         raise FormatError(f"mechanism {facts['mechanism']!r} is not known here; known: {known}")
-    wanted = {f.name for f in fields(kind)}
+    return from_plain(kind, facts)
+
+
+def from_plain(kind: type[M], facts: Any) -> M:
+    """Rebuild an object of known type from its plain data."""
+    name: str = kind.NAME  # type: ignore[attr-defined]
+    if not isinstance(facts, dict) or facts.get("mechanism") != name:
+        raise FormatError(f"not a {name}")
+    wanted = {f.name for f in fields(kind)}  # type: ignore[arg-type]
     if set(facts) - {"mechanism"} != wanted:
         odd = sorted((set(facts) - {"mechanism"}) ^ wanted)
-        raise FormatError(f"{kind.NAME} damaged: fields missing or unknown: {', '.join(odd)}")
+        raise FormatError(f"{name} damaged: fields missing or unknown: {', '.join(odd)}")
     try:
-        mechanism = kind(**{name: _read(name, facts[name]) for name in wanted})
-        same = binary.canonical(mechanism.to_dict()) == binary.canonical(facts)
+        made = kind(**{each: _read(each, facts[each]) for each in wanted})
+        same = binary.canonical(to_plain(made)) == binary.canonical(facts)
     except (DiscreetError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
-        raise FormatError(f"{kind.NAME} damaged: {error}") from None
+        raise FormatError(f"{name} damaged: {error}") from None
     if not same:
-        raise FormatError(f"{kind.NAME} damaged: its parameters are not in canonical form")
-    return mechanism
+        raise FormatError(f"{name} damaged: its parameters are not in canonical form")
+    return made
 
 
 def written_budget(name: str, text: Any) -> Fraction:
