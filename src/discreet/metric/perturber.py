@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -93,8 +93,6 @@ class Perturber(Declared, EstimatorHtml, TransformerMixin, BaseEstimator):  # ty
         def category_epsilon(self) -> Any: ...
         @property
         def random_state(self) -> Any: ...
-
-        guarantee_: ClassVar[Guarantee]
 
     @property
     def _name(self) -> str:
@@ -229,8 +227,8 @@ class Perturber(Declared, EstimatorHtml, TransformerMixin, BaseEstimator):  # ty
         order = checks.choice("order", order, ORDERS)
         check_target(target, promised=True, source=source)
         stream = noise.generator(self.random_state)
-        self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, assumed=assumed, order=order)
-        self.guarantee_ = with_escapes(self.guarantee_, target, escape_formulas)
+        promise = self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, assumed=assumed, order=order)
+        self.guarantee_ = with_escapes(promise, target, escape_formulas)
         charged = None
         if ledger is not None or users is not None:
             first = domain.select([domain.names[0]])
@@ -295,7 +293,7 @@ class Perturber(Declared, EstimatorHtml, TransformerMixin, BaseEstimator):  # ty
         seeded: bool | None = None,
         assumed: tuple[str, ...] = (ONE_REPORT,),
         order: str = "input",
-    ) -> None:
+    ) -> Guarantee:
         parts: list[tuple[str, Any]] = []
         parameters: dict[str, Any] = {"mechanism": self._name}
         neighbours, assumptions = [], [PUBLIC_DOMAIN, MISSING_VALUES, *assumed]
@@ -321,6 +319,7 @@ class Perturber(Declared, EstimatorHtml, TransformerMixin, BaseEstimator):  # ty
             assumptions=tuple(assumptions),
             seeded=noise.generator(self.random_state).seeded if seeded is None else seeded,
         )
+        return self.guarantee_
 
     def __sklearn_is_fitted__(self) -> bool:
         return True  # nothing is learned

@@ -143,16 +143,16 @@ class Trajectory(Declared):
     """
 
     mechanism: Any = option(help="`NDLaplace` or `SphericalLaplace`; draws fresh places, each at its own ε and radius.")
-    threshold: float = option(
-        default=MISSING, above=0, example=0.5,
+    threshold: Any = option(
+        default=MISSING, takes="number", above=0, example=0.5,
         help="How far from the last report the true place may be, in the mechanism's metric.",
         details="It should be well above the mechanism's expected error.",
     )  # fmt: skip
-    test_epsilon: float = option(
-        default=MISSING, above=0, example=0.1, help="Cost of a test, at the mechanism's radius."
+    test_epsilon: Any = option(
+        default=MISSING, takes="number", low=1e-6, example=0.1, help="Cost of a test, at the mechanism's radius."
     )
-    budget: float = option(
-        default=MISSING, above=0, example=10, help="The most that one user's trajectory may cost.",
+    budget: Any = option(
+        default=MISSING, takes="number", above=0, example=10, help="The most that one user's trajectory may cost.",
         details="Then the last place is repeated.",
     )  # fmt: skip
 
@@ -160,13 +160,10 @@ class Trajectory(Declared):
         if not isinstance(self.mechanism, (NDLaplace, SphericalLaplace)):
             fix, given = "mechanism=NDLaplace(...)", type(self.mechanism).__name__
             raise InvalidType("mechanism", given, "an NDLaplace or a SphericalLaplace", fix)
-        given_test = self.test_epsilon
         for name in ("threshold", "test_epsilon", "budget"):
             setattr(self, name, self.read_option(name))
         self._radius = checks.positive("radius", self.mechanism.radius)
         self._step = Fraction(2) ** math.floor(math.log2(float(self._radius) / _FINENESS))
-        if self.test_epsilon * 10**6 < 1:
-            raise InvalidArgument("test_epsilon", given_test, "at least 1e-6", "test_epsilon=0.1")
 
     def report(
         self,
