@@ -241,7 +241,7 @@ class Option:
         """Return its entry in a ``Parameters`` section."""
         kinds = [_NAMES[kind] for kind in self.takes if kind in _NAMES and not (kind == "text" and self.choices)]
         if not self.takes or self.objects:
-            kinds += [part for part in _parts(annotation) if part not in _TAKES and part not in ("None", "Any")]
+            kinds += [part for part in _parts(annotation) if part not in (*_TAKES, "None", "Any", "typing.Any")]
         listed = ["{" + ", ".join(f'"{c}"' for c in self.choices) + "}"] if self.choices else []
         shown = "" if self.default is None else f", default {_quoted(self.default)}"
         optional = ", optional" if self.default is None else ""
