@@ -29,6 +29,7 @@ CLASSES = {
 #: Arguments without an option, and why.
 LEFT_OUT = {
     "domain": "the section [schema]",
+    "method": "the option of that name chooses the class and its method",
     "adaptive": "constants of a published method: for the studies",
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 from fractions import Fraction
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.core import Budget
@@ -22,6 +23,24 @@ _RATIONAL = re.compile(r"\d{1,400}(/\d{1,400})?")
 
 M = TypeVar("M")
 
+#: The module of every mechanism, which is imported when the mechanism is needed.
+_HOMES = {
+    "mean-response": "numbers.means",
+    "mean-vector": "numbers.mean_vectors",
+    "square-wave": "numbers.square_wave",
+    "direct-response": "oracles.direct",
+    "hadamard-response": "oracles.hadamard_response",
+    "local-hashing": "oracles.local_hashing",
+    "projective-geometry": "oracles.projective",
+    "subset-selection": "oracles.subset",
+    "unary-encoding": "oracles.unary",
+    "bit-flip": "repeated.bit_flip",
+    "rappor": "repeated.rappor",
+    "count-mean-sketch": "sketches.count_mean",
+    "hadamard-sketch": "sketches.hadamard",
+    "prefix-extension": "strings.prefix",
+    "fragment-puzzle": "strings.puzzle",
+}
 _BY_NAME: dict[str, type[Mechanism]] = {}
 
 
@@ -32,7 +51,9 @@ def register(kind: type[Mechanism]) -> None:
 
 def mechanisms() -> dict[str, type[Mechanism]]:
     """Return all local mechanisms by name."""
-    return dict(_BY_NAME)
+    for home in _HOMES.values():
+        import_module(f"discreet.local.{home}")
+    return {name: _BY_NAME[name] for name in [*_HOMES, *(_BY_NAME.keys() - _HOMES.keys())]}
 
 
 def to_plain(mechanism: Any) -> dict[str, Any]:
@@ -55,9 +76,11 @@ def mechanism_from_dict(facts: Any) -> Mechanism:
     """
     if not isinstance(facts, dict) or not isinstance(facts.get("mechanism"), str):
         raise FormatError("not a local mechanism: the field 'mechanism' is missing")
+    if facts["mechanism"] in _HOMES:
+        import_module(f"discreet.local.{_HOMES[facts['mechanism']]}")
     kind = _BY_NAME.get(facts["mechanism"])
     if kind is None:
-        known = ", ".join(sorted(_BY_NAME))
+        known = ", ".join(sorted(mechanisms()))
         raise FormatError(f"mechanism {facts['mechanism']!r} is not known here; known: {known}")
     return from_plain(kind, facts)
 
