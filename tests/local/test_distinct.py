@@ -246,7 +246,7 @@ def test_errors_stay_within_the_published_ones(epsilon: float, buckets: int, n: 
 @pytest.mark.parametrize("epsilon", [0.5, 1, 3])
 @pytest.mark.parametrize("n", [100, 10**4, 10**6, 10**8])
 def test_estimates_are_unbiased_and_intervals_cover_at_every_size(epsilon: float, n: int) -> None:
-    """Of 1000 estimates. Bias: below a tenth of a standard error, five of which are 1/√1000 apart from 0 by chance."""
+    """1000 estimates. Bias: below a tenth of a standard error, five of which are 1/√1000 apart from 0 by chance."""
     m, rng = DistinctSketch(epsilon, buckets=256, key=1), np.random.default_rng(n)
     found = [drawn(m, [n], rng)[0].estimate() for _ in range(1000)]
     counts = np.array([f.count for f in found])

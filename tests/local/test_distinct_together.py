@@ -25,7 +25,7 @@ def test_who_sees_a_merged_bitmap_alone_learns_no_more_of_a_person_than_it_says(
     m = DistinctSketch(1, items=1, buckets=8, levels=1, key=5)
     parts = [m.sketch([], []) for _ in range(2)]
     merged = parts[0].merge(parts[1])
-    # One merged bit is turned over with chance q, independently: its reading tells at most e^m, and the person has two.
+    # One merged bit is flipped with probability q: its reading has a ratio of at most e^m, and the person has two.
     q = merged.flip
     bits = np.array([q, 1 - q])
     without, with_both = np.multiply.outer(bits[::-1], bits[::-1]), np.multiply.outer(bits, bits)
@@ -35,7 +35,7 @@ def test_who_sees_a_merged_bitmap_alone_learns_no_more_of_a_person_than_it_says(
     )
     assert said is not None
     assert loss <= float(said[1]) <= merged.guarantee.epsilon
-    # An item has one bit, whoever holds it.
+    # An item has one bit, the same for every holder.
     item = DistinctSketch(1, buckets=8, levels=1, key=5)
     alone = item.sketch([]).merge(item.sketch([])).guarantee.assumptions
     assert any("epsilon 0.51012 allows" in text for text in alone)

@@ -167,7 +167,7 @@ def test_forged_reports_move_an_item_by_what_the_spec_says() -> None:
 
 
 def exact_coverage(law: SupportLaw, n: int) -> float:
-    """The chance that the 95 % interval of an item nobody holds has 0 inside."""
+    """The chance that the 95 % interval of an absent item contains 0."""
     support = np.arange(n + 1)
     low, high = law.interval(support, n, 0.95)
     return float(stats.binom.pmf(support, n, law.q)[(low <= 0) & (high >= 0)].sum())

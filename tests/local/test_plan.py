@@ -106,7 +106,7 @@ def test_small_reports() -> None:
     assert [row.fits for row in found if not row.remembers] == sorted(
         (row.fits for row in found if not row.remembers), reverse=True
     )
-    # However small: the best is then bad, and says so.
+    # With a tiny report the best mechanism is bad, and its error shows it.
     tiny = plan(3, 10**6, 1000, max_bytes=1).best
     assert tiny.report_bytes == 1
     assert "collisions add" in tiny.notes
@@ -120,7 +120,7 @@ def test_target() -> None:
             continue
         assert math.sqrt(m.variance(row.smallest_n, 0)) / row.smallest_n <= 0.0065
         assert math.sqrt(m.variance(row.smallest_n - 1, 0)) / (row.smallest_n - 1) > 0.0065
-    # Enough is enough: of those that reach the target, the smallest report is first.
+    # Among those that reach the target, the smallest report is first.
     reach = [row for row in found if row.rare_error <= 0.0065 and not row.remembers]
     assert list(found.rows[: len(reach)]) == sorted(reach, key=lambda row: (row.report_bytes, row.rare_error))
     # Collisions set a floor that more reports do not lower.

@@ -1,4 +1,4 @@
-"""What repeats cost: formulas against enumeration, attackers against both kinds of noise, and the device's ledger."""
+"""The cost of repeated reports: formulas against enumeration, attackers against both kinds of noise, and the device's ledger."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_the_permanent_response_stops_the_average() -> None:
 
 
 def test_the_pattern_of_changes_is_not_hidden() -> None:
-    """What the guarantee says in words: a response that changes is proof that the value did."""
+    """The guarantee in words: a response that changes is proof that the value did."""
     m = BitFlip(1, 4, bits=4, memoised=True)
     users = np.arange(500)
     rounds = [m.encode(np.full(500, value), users=users, memo=MEMO).rows for value in (1, 1, 2)]

@@ -186,7 +186,7 @@ def test_a_density_is_the_same_however_it_is_given():
     holed = small(density=(middles[there], people.ravel()[there])).law
     assert holed.people.sum() == pytest.approx(people.sum() - people[0, 0])
     assert np.allclose(holed.expected_error([[0.4, 0.4]]), counted.expected_error([[0.4, 0.4]]), rtol=0.2)
-    # Places outside the box are nobody's, negative counts are none.
+    # Places outside the box and negative counts do not count.
     outside = small(density=(np.vstack([fine, [[2.0, 2.0]]]), np.append(weights, 1e6))).law
     assert outside.people.sum() == pytest.approx(people.sum())
     negative = people.copy()

@@ -27,7 +27,7 @@ EARLY = 1_700_000_000_000_000_000
 
 
 def level(mechanism: Any, table: pa.Table, domain: dc.Domain) -> tuple[float, Any]:
-    """Return how well the places of two records are told apart, and what is promised."""
+    """Return the true level between the places of two records, and the promised one."""
     mechanism.transform(table)
     facts = mechanism.guarantee_.parameters
     numbers, _ = mechanism._mechanisms(domain)

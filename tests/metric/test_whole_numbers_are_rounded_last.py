@@ -1,4 +1,4 @@
-"""Whole numbers are rounded after the noise: rounded before it, a hair's breadth would be told apart as a whole one."""
+"""Whole numbers are rounded after the noise; before it, rounding would turn a tiny distance into a whole one."""
 
 import numpy as np
 import pyarrow as pa
