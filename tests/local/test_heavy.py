@@ -446,7 +446,7 @@ def test_frequency_tables_are_what_was_published() -> None:
 
 @pytest.mark.slow
 def test_english_words_at_a_hundred_thousand_reports() -> None:
-    """Published: 0.71 at ε = 4 (top 40 without a cut); words that end early are found by several groups, none invented."""
+    """Published: 0.71 at ε = 4 (top 40 without a cut); words that end early add more, none invented."""
     words = real("words-en")
     truth = words.to_dict()
     found = []

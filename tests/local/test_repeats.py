@@ -1,4 +1,4 @@
-"""The cost of repeated reports: formulas against enumeration, attackers against both kinds of noise, and the device's ledger."""
+"""Costs of repeats: formulas against enumeration, attackers against both kinds of noise, and the device's ledger."""
 
 from __future__ import annotations
 

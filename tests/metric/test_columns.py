@@ -1,4 +1,4 @@
-"""Mechanisms that are compared with n-dimensional Laplace noise: exact ratios, budgets that add up, means, variances, tables."""
+"""Rivals of n-dimensional Laplace noise: exact ratios, budgets that add up, means, variances, tables."""
 
 from __future__ import annotations
 
