@@ -65,7 +65,7 @@ class _Alone:
 def test_the_draw_is_of_the_scale_that_is_priced(monkeypatch: pytest.MonkeyPatch) -> None:
     """The samplers get the scale of the law, for every mechanism."""
     from discreet import noise
-    from discreet.metric import laws
+    from discreet.metric.geometry import laws
 
     seen: list[Any] = []
 
