@@ -75,8 +75,8 @@ def test_the_names_to_complete_are_those_that_are_taken() -> None:
     from discreet.anonymity.methods.density_tree import CRITERIA
     from discreet.anonymity.risk.report import MISSING
     from discreet.core.unit import UNITS
+    from discreet.metric import NDLaplace
     from discreet.metric.perturber import ORDERS
-    from discreet.metric.points.nd_laplace import REMAPS
     from discreet.synopses.boxes.tree.budgets import BUDGETS
 
     def choices(kind: str, name: str) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def test_the_names_to_complete_are_those_that_are_taken() -> None:
     assert choices("synopsis", "unit") == UNITS
     assert choices("synopsis", "budget") == BUDGETS
     assert choices("perturb", "order") == choices("anonymize", "order") == ORDERS
-    assert choices("perturb", "remap") == REMAPS
+    assert choices("perturb", "remap") == NDLaplace.declared["remap"].choices
     assert choices("anonymize", "criterion") == CRITERIA
     assert choices("risk", "missing") == tuple(MISSING)
     X = [[0.5, 0.5]] * 20

@@ -296,10 +296,13 @@ _BUDGETS = ("epsilon", "delta", "rho")
 
 
 def _shared(first: Option, other: Option) -> Option:
-    """Return an option that two estimators declare, with the values that both accept."""
+    """Return an option that two estimators declare: with the types that both accept, and a default if it is the same."""
     takes = tuple(form for form in first.takes if form in other.takes)
-    texts = tuple(text for text in first.choices if text in other.choices) if {"text", "names"} & set(takes) else ()
-    return replace(first, takes=takes, choices=texts, example=first.example if first.takes == takes else other.example)
+    texts = dict.fromkeys([*first.choices, *other.choices]) if {"text", "names"} & set(takes) else ()
+    example = first.example if first.takes == takes else other.example
+    default = first.default if first.default == other.default else None
+    example = first.default if example is None else example
+    return replace(first, takes=takes, choices=tuple(texts), example=example, default=default)
 
 
 def _for_jobs(each: Option, name: str, own: Option | None) -> Option:

@@ -12,7 +12,7 @@ _CANDIDATES = option(
 )  # fmt: skip
 _CONSISTENCY = option(
     "consistency", "text", "Make the estimates add up; by default they are raw.", "simplex",
-    arguments=("consistency", "how"), choices=("simplex", "base-cut", "norm-cut", "likelihood"),
+    arguments=("consistency", "how"), choices=("simplex", "base-cut", "norm-cut"),
 )  # fmt: skip
 _DOMAIN_SIZE = option(
     "domain_size", "whole", "Number of values, if they are 0, 1, 2, ...", 100, low=2, label="Number of values"
