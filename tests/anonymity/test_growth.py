@@ -14,7 +14,7 @@ from discreet.anonymity.growth.criteria import cell_gain
 from discreet.anonymity.growth.grid import make_grid
 from discreet.anonymity.growth.grow import grow_tree
 from discreet.anonymity.methods.density_tree import CRITERIA, DensityTree
-from discreet.anonymity.release.table import CodedColumn
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.domain import Domain, Numeric
 

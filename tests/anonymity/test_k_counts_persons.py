@@ -18,6 +18,7 @@ from discreet.anonymity.release.table import read_table
 from discreet.anonymity.risk.persons import persons_by_node
 from discreet.core.domain import Domain
 from discreet.errors import InvalidArgument
+from past_releases import Past
 from recurring_people import DOMAIN, people, qi
 
 QUASI = ["born", "x", "job"]
@@ -87,9 +88,9 @@ def test_a_later_release_counts_the_persons_that_came() -> None:
     out = tree.transform(first)
     one = pa.table({"who": ["new"] * 8, "x": np.full(8, 0.1)})
     with pytest.raises(InvalidArgument, match="8 records added"):
-        tree.transform(pa.concat_tables([first, one]), previous=out)
+        tree.transform(pa.concat_tables([first, one]), history=Past(out))
     several = pa.table({"who": [f"new {i}" for i in range(8)], "x": np.full(8, 0.1)})
-    assert len(tree.transform(pa.concat_tables([first, several]), previous=out)) == 48
+    assert len(tree.transform(pa.concat_tables([first, several]), history=Past(out))) == 48
 
 
 def test_persons_of_every_node_by_counting_sets() -> None:

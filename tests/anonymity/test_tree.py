@@ -15,14 +15,15 @@ from anonymity_checker import check_classes, is_union_of_siblings
 from discreet.anonymity.growth.frontier import enforce
 from discreet.anonymity.growth.grid import make_grid
 from discreet.anonymity.growth.grow import grow_tree
-from discreet.anonymity.growth.hierarchy import Hierarchy
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.density_tree import DensityTree
 from discreet.anonymity.methods.mondrian import Mondrian
-from discreet.anonymity.release.table import CodedColumn
+from discreet.anonymity.risk.coded import CodedColumn
+from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.domain import Domain, Numeric
 from discreet.errors import DiscreetError, FormatError, InvalidArgument
+from past_releases import Past
 
 LETTERS = list("abcdefgh")
 NESTED: list[Any] = [["a", "b"], [["c", "d"], "e"], ["f", "g", "h"]]
@@ -234,15 +235,15 @@ def test_what_was_added_hides_among_itself() -> None:
         return sum(0 < n < 5 for n in added.values())
 
     assert grown_by_few(method.transform(everyone)) > 0
-    safe = method.transform(everyone, previous=first)
+    safe = method.transform(everyone, history=Past(first))
     assert grown_by_few(safe) == 0
     assert safe.cells.n_cells > 1
-    same = method.transform(old, previous=first)
+    same = method.transform(old, history=Past(first))
     assert same.cells.n_cells == first.cells.n_cells
     with pytest.raises(InvalidArgument, match="3 records added"):
-        method.transform(everyone.slice(0, 503), previous=first)
+        method.transform(everyone.slice(0, 503), history=Past(first))
     with pytest.raises(InvalidArgument, match="2 records removed"):
-        method.transform(old.slice(2), previous=first)
+        method.transform(old.slice(2), history=Past(first))
 
 
 def test_identifiers_tell_who_was_added() -> None:
@@ -252,7 +253,7 @@ def test_identifiers_tell_who_was_added() -> None:
     names = [f"p{i}" for i in range(199)] + ["somebody else"]
     new = old.set_column(old.column_names.index("name"), "name", pa.array(names))
     with pytest.raises(InvalidArgument, match="1 records removed"):
-        method.transform(new, previous=method.transform(old))
+        method.transform(new, history=Past(method.transform(old)))
 
 
 def test_equal_inputs_give_equal_files() -> None:

@@ -99,7 +99,7 @@ IMPOSSIBLE: tuple[Impossible, ...] = (
     Impossible(
         {"second": SECOND, "method": ("microaggregation", "generalization", "sampled")},
         "means can be subtracted, levels of whole columns are not merged, drawn rows have a price and no history",
-        r"previous",
+        r"history",
     ),
     Impossible(
         {"second": SECOND, "method": ("density tree", "mondrian"), "unit": ("person, ids missing",)},

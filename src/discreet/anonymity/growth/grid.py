@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.anonymity.growth.hierarchy import MISSING, OR_MISSING, printed_category
+from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING, printed_category
 from discreet.core import (
     Categorical,
     Column,
@@ -36,6 +36,8 @@ from discreet.core import (
 from discreet.core.schema import coding
 from discreet.errors import InvalidArgument
 
+#: Bins of rows: columns by rows.
+Bins = npt.NDArray[np.uint16]
 #: Steps of a numeric column unless the user says otherwise.
 DEFAULT_STEPS = 128
 #: Whole-numbered bounds get steps of a round size, and dates steps of the finest calendar unit, at most this many.

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.anonymity.growth import criteria
 from discreet.anonymity.growth._cell_kernels import MOST_COUNTERS, grow_by_cell, pack
-from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.anonymity.growth.growth_kernels import (
     BEGIN,
     COLUMN,
@@ -24,7 +24,7 @@ from discreet.anonymity.growth.growth_kernels import (
 from discreet.anonymity.growth.lookahead import Growth, grow_ahead
 from discreet.anonymity.growth.search_kernels import GridSpace, GrowthSettings, Labels
 from discreet.anonymity.growth.tree import Tree, grid_shares
-from discreet.anonymity.release.table import Bins, CodedColumn
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.distances import Limits
 from discreet.core import AnyArray, IntArray
 from discreet.engines import WORKERS, in_order

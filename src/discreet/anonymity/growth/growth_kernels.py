@@ -9,17 +9,12 @@ from discreet.anonymity.growth.criteria import (
     CELL,
     FACTOR,
     LABEL,
-    MIXTURE,
     MONDRIAN,
-    SPREAD,
-    TIGHT,
     WIDTH,
     cell_gain,
     factor_gains,
     label_gains,
     spread_gains,
-    takes_cell,
-    tight_gains,
     width_gain,
 )
 from discreet.anonymity.growth.search_kernels import (
@@ -27,7 +22,6 @@ from discreet.anonymity.growth.search_kernels import (
     describe_counts,
     find_cuts,
     make_scratch,
-    sum_squares,
     widest_first,
 )
 from discreet.core import jit, jit_within
@@ -78,49 +72,35 @@ def best_cut(
         j = turn[p]
         at = p % block if len(rows) > 0 else j
         n_groups, n_cuts = find_cuts(rows, a, b, j, at, first, last, space, limits.k, settings.min_share, work)
-        if criterion == MIXTURE:
-            work.squares[j] = sum_squares(n_groups, size, j, space.places, space.units[j], work)
-        left, group, share, gains = (
-            work.cut_left[:n_cuts],
-            work.cut_group[:n_cuts],
-            work.cut_share[:n_cuts],
-            work.gains[:n_cuts],
-        )
+        left, share, gains = work.cut_left[:n_cuts], work.cut_share[:n_cuts], work.gains[:n_cuts]
         slack = 1e-20 * size * size  # of gains that are all but 0
-        for role in range(2 if criterion == MIXTURE else 1):
-            if criterion == CELL or role == 1:
-                for c in range(n_cuts):
-                    gains[c] = cell_gain(size, left[c], share[c])
-            elif criterion == WIDTH:
-                width = space.edges[j, last[j] + 1] - space.edges[j, first[j]]
-                for c in range(n_cuts):
-                    gains[c] = width_gain(size, left[c], share[c], width)
-            elif criterion == TIGHT:
-                tight_gains(group, left, size, n_groups, space.places, space.steps, work, gains)
-            elif criterion == MONDRIAN:
-                for c in range(n_cuts):
-                    gains[c] = -abs(2 * left[c] - size)
-            elif criterion in (FACTOR, LABEL):
-                factor_gains(left, size, work.cut_sums, space.axes, work.total, gains)
-            else:
-                spread_gains(left, size, work.cut_sums, space.units, work.total, gains)
-            if criterion == FACTOR:
-                slack = 1e-20
-            elif criterion == LABEL:
-                slack = 1e-10 * size * labels.worth[0]
-                for c in range(n_cuts):
-                    work.ties[c] = gains[c]
-                put_in_order(rows, a, b, j, n_groups, work)
-                label_gains(left, size, work.order, ids, labels.target, work.classes, gains)
-                for c in range(n_cuts):
-                    gains[c] = labels.worth[0] * gains[c] + labels.worth[1] * work.ties[c]
-            choose(rows, a, b, j, n_groups, n_cuts, slack, role, limits, labels, work)
+        if criterion == CELL:
+            for c in range(n_cuts):
+                gains[c] = cell_gain(size, left[c], share[c])
+        elif criterion == WIDTH:
+            width = space.edges[j, last[j] + 1] - space.edges[j, first[j]]
+            for c in range(n_cuts):
+                gains[c] = width_gain(size, left[c], share[c], width)
+        elif criterion == MONDRIAN:
+            for c in range(n_cuts):
+                gains[c] = -abs(2 * left[c] - size)
+        elif criterion in (FACTOR, LABEL):
+            factor_gains(left, size, work.cut_sums, space.axes, work.total, gains)
+        else:
+            spread_gains(left, size, work.cut_sums, space.units, work.total, gains)
+        if criterion == FACTOR:
+            slack = 1e-20
+        elif criterion == LABEL:
+            slack = 1e-10 * size * labels.worth[0]
+            for c in range(n_cuts):
+                work.ties[c] = gains[c]
+            put_in_order(rows, a, b, j, n_groups, work)
+            label_gains(left, size, work.order, ids, labels.target, work.classes, gains)
+            for c in range(n_cuts):
+                gains[c] = labels.worth[0] * gains[c] + labels.worth[1] * work.ties[c]
+        choose(rows, a, b, j, n_groups, n_cuts, slack, limits, labels, work)
         if criterion == MONDRIAN and work.best_place[0, 0] >= 0:
             break  # the widest column that can be cut
-    if criterion == MIXTURE:
-        by_cell = work.best_place[1, 0] >= 0 and takes_cell(work.best_gain[0, 0], work.squares)
-        role = 1 if by_cell else 0
-        return work.best_place[role, 0], work.best_place[role, 1], CELL if by_cell else SPREAD
     return work.best_place[0, 0], work.best_place[0, 1], criterion
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.anonymity.growth._count_kernels import SMALL
 from discreet.anonymity.growth.criteria import Moments
-from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.anonymity.growth.grow import Grower, GrownTree, finish, make_grower, make_labels, slim, stitch
 from discreet.anonymity.growth.growth_kernels import (
     BEGIN,
@@ -32,7 +32,6 @@ from discreet.anonymity.growth.growth_kernels import (
 )
 from discreet.anonymity.growth.node_counts import CountJob, CountShape, NodeCounts, TopTree
 from discreet.anonymity.growth.search_kernels import make_scratch
-from discreet.anonymity.release.table import Bins
 from discreet.anonymity.risk.distances import Limits
 from discreet.core import IntArray
 from discreet.engines import MOST_FILES, WORKERS
@@ -165,7 +164,6 @@ def _cut(nodes: list[_Node], i: int, counts: NodeCounts, number: int, grower: Gr
     work = make_scratch(0, bins, d, values, 0, grower.settings.criterion, 0)._replace(
         counts=counts.counts[number],
         sums=counts.sums[number],
-        extremes=np.ascontiguousarray(counts.extremes[:, number]),
         values=counts.values[number],
     )
     none, few = np.empty((0, 8), np.uint8), np.empty(0, np.int32)

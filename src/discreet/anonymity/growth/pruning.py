@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
+from discreet.anonymity.growth.grid import Bins
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.tree import Tree
-from discreet.anonymity.release.table import Bins, CodedColumn
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.core import FloatArray, IntArray, jit
 from discreet.engines import in_order
 

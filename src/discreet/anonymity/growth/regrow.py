@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.growth import criteria
+from discreet.anonymity.growth.grid import Bins
 from discreet.anonymity.growth.grow import make_grower, make_labels
 from discreet.anonymity.growth.growth_kernels import BEGIN, COLUMN, CRITERION, CUT, END, LEAF, RIGHT, grow
 from discreet.anonymity.growth.tree import Tree
-from discreet.anonymity.release.table import Bins
 from discreet.anonymity.risk.distances import Limits
 from discreet.core import IntArray, jit
 

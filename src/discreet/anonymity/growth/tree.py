@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.growth import criteria as _criteria
-from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.release.table import Bins
+from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.core import AnyArray, BoolArray, Domain, FloatArray, IntArray, jit
 from discreet.errors import DiscreetError, FormatError
 

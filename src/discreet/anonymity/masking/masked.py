@@ -10,8 +10,8 @@ import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines, noise
+from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.printed import with_legend
 from discreet.anonymity.release.release import Release, _kept_by, _order_of, _others, in_order, unknown_columns

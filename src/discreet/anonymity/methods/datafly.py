@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.release.spilled import SpilledTable
-from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.classes import join
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.counted import ValueTally
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import BoolArray, IntArray

@@ -1,10 +1,8 @@
-"""A tree that takes new records: what is kept of those it has seen, and how its leaves are merged and cut further.
+"""A tree that takes new records: the records it has seen, and how its leaves are merged and split further.
 
-The tree stays as it is but for its leaves. New records are routed to theirs. Leaves that no longer keep the rules are
-merged upwards until they do (new values can make a leaf less diverse, and with t every leaf is measured against a
-distribution that has moved). Then those that can be cut are cut. So new cells lie inside old ones, or inside what old
-ones were merged to, and a release checked against earlier ones (`previous=`) has few cells to merge; those of a tree
-grown anew cut across the old ones, and the pieces are small.
+Only leaves change. New records go to their leaves. Leaves that no longer keep the rules are merged upwards until they
+do; then leaves that can be split are split. New cells therefore lie inside old ones or inside merged old ones, and a
+release that is checked with earlier ones has few cells to merge. The cells of a new tree would cut across the old ones.
 """
 
 from __future__ import annotations
@@ -17,10 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.anonymity.growth.frontier import refuse_root
+from discreet.anonymity.growth.grid import Bins
 from discreet.anonymity.growth.regrow import grow_on
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.record import as_text
-from discreet.anonymity.release.table import Bins, CodedColumn, Table, TablePlan, code_column
+from discreet.anonymity.release.table import Table, TablePlan
+from discreet.anonymity.risk.coded import CodedColumn, code_column
 from discreet.anonymity.risk.distances import Limits
 from discreet.anonymity.risk.rules import Rules, stacked
 from discreet.core import IntArray

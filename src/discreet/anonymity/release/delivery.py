@@ -29,8 +29,8 @@ class Delivery:
     random_state : None, int or Generator
         For drawing and shuffling; None is secure.
     order : {"shuffled", "input"}
-        A random order; or that of the input, for a table that stays inside the organisation. An order tells people apart: of rows
-        sorted by age, the last of a class is the oldest. Rows that are drawn ("sample") come cell by cell.
+        A random order; or that of the input, for a table that stays inside the organisation. The order of the input can
+        identify people: in rows sorted by age, the last of a class is the oldest. Drawn rows come cell by cell.
     identifiers : {"drop", "hash"}
         Columns declared identifiers are left out, or replaced by a keyed hash (HMAC-SHA256, 16 hexadecimal digits).
     key : bytes, optional

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.anonymity.release.table import CodedColumn, TablePlan
+from discreet.anonymity.release.table import TablePlan
 from discreet.anonymity.risk.classes import join
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.counted import Values, ValueTally, total
 from discreet.anonymity.risk.persons import persons_by_class
 from discreet.core import AnyArray, IntArray

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from discreet.anonymity.growth.hierarchy import MISSING, OR_MISSING, printed_category
+from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING, printed_category
 from discreet.core import BoolArray, FloatArray, Guarantee, IntArray, dates, promise_place
 from discreet.engines.tables import numbers_of_decimals
 

@@ -21,12 +21,12 @@ import numpy as np
 
 from discreet import engines
 from discreet.anonymity.growth.criteria import Moments, moments
-from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
 from discreet.anonymity.growth.outside import BucketGrower
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.streamed import batches
-from discreet.anonymity.release.table import Bins, PlaceCounts, TablePlan
+from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter
 from discreet.anonymity.risk.counted import Values
 from discreet.anonymity.risk.rules import Rules

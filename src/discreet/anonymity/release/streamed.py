@@ -17,17 +17,16 @@ import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines, noise
-from discreet.anonymity.growth.frontier import enforce, enforce_table
+from discreet.anonymity.growth.cells import Cells
+from discreet.anonymity.growth.frontier import enforce
 from discreet.anonymity.growth.grid import NO_BIN
 from discreet.anonymity.growth.tree import Tree
-from discreet.anonymity.methods.blind import check_blind, growth_rules
-from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery, check_key, hashed_columns
 from discreet.anonymity.release.kept import KeptCounter, nearly_unique, own_sensitive
-from discreet.anonymity.release.record import refuse_previous
 from discreet.anonymity.release.release import _bounds, _centers, _flat, _intervals, promise
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
-from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCounts
+from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCounts, enforce_table
+from discreet.anonymity.risk.blind import check_blind, growth_rules
 from discreet.anonymity.risk.rules import ReachedLevels, Rules
 from discreet.core import AnyArray, BoolArray, Guarantee, IntArray
 from discreet.engines import PARQUET, RowWriter, WrittenTable, check_target
@@ -358,43 +357,34 @@ class ToFile:
         *,
         form: str = "text",
         random_state: Any = None,
-        previous: Any = None,
         order: str = "shuffled",
         identifiers: str = "drop",
         key: bytes | None = None,
         escape_formulas: bool = False,
     ) -> WrittenTable:
-        """Release records to a file as they come: tables larger than memory; and Spark frames, from where they are.
+        """Release records to a file in two passes: for tables larger than memory, and Spark frames.
 
-        The same rows, cells and guarantee as `transform`, in two passes over batches: one counts rows by cell,
-        sensitive value and person and finds the cells, one writes the rows and counts them again. The file appears,
-        with its promise beside it, only if the second count keeps what is promised. What is held are counts and one
-        batch; the counts grow with the different sensitive values, with the persons if k counts persons, and with the
-        combinations of kept columns.
+        Rows, cells and guarantee are those of `transform`. The first pass counts rows by cell, sensitive value and
+        person and finds the cells. The second writes the rows and counts them again. The file appears, with its
+        guarantee next to it, only if the second count keeps the promise. There is no ``history``: following people
+        through several releases needs the table in memory.
 
         Parameters
         ----------
         data : array, data frame, table or path
-            All records that are handed out together. They are read twice and must be the same both times.
+            All records of the release. They are read twice and must be the same both times.
         target : str or Path
-            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise. Of a Spark frame a folder of part
-            files, written by the executors, as Spark writes tables; it must lie where they and the driver reach it, and
-            not be there yet. ``order="input"`` brings the rows of a frame to the driver and writes one file.
+            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise. For a Spark frame, a new folder of
+            part files that executors and driver can reach; with ``order="input"`` the driver writes one file.
         output : {"interval", "center"}
             As in `transform`; drawn rows ("sample") need the table in memory.
         form : {"text", "bounds"}
             As in `Release.save`, and so ``escape_formulas``.
-        previous : None
-            Refused: following everybody through all releases needs the table in memory, and a file written here leaves
-            no release record. People of whom more is to be released are released with `transform`.
         random_state, order, identifiers, key
-            As in `transform`, in the same order for the same seed. To shuffle more rows than fit into memory, every
-            row gets a random number when it comes and goes, as it is released, to one of 64 files by the first bits
-            of it; these lie beside the target meanwhile, only their owner can read them, and they are deleted. Then
-            one file after the other is sorted by the numbers. So the order of all rows is exactly uniform, as if all
-            had been shuffled at once (`discreet.noise.RowOrder`). Row groups of a Parquet file are of one size. Of a
-            Spark frame the order is as uniform but another one for the same seed: it follows from the rows as a bag,
-            so that no order of the frame shows in it, nor tasks that ran twice (`discreet.noise.keyed_order`).
+            As in `transform`, with the same order for the same seed. To shuffle more rows than fit into memory, each
+            released row gets a random number and goes to one of 64 private temporary files next to the target by the
+            first bits of it; each file is then sorted. The order is exactly uniform (`discreet.noise.RowOrder`). For a
+            Spark frame it is uniform too, but another one for the same seed (`discreet.noise.keyed_order`).
 
         Returns
         -------
@@ -409,7 +399,6 @@ class ToFile:
             If the second pass met other rows than the first.
         """
         check_is_fitted(self, "plan_")
-        refuse_previous(previous, "following everybody through all releases needs the table in memory")
         delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas)
         model: Any = self
         return release_file(

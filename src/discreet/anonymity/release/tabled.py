@@ -6,6 +6,7 @@ known beforehand and one column has few values, a table of counts takes a few by
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,9 +15,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.anonymity.release.table import CodedColumn, PlaceCounts, TablePlan
+from discreet.anonymity.growth.frontier import frontier, in_the_way, refuse_root
+from discreet.anonymity.growth.tree import Tree
+from discreet.anonymity.release.table import PlaceCounts, TablePlan
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.counted import Values, ValueTally
-from discreet.anonymity.risk.distances import Limits
+from discreet.anonymity.risk.distances import Limits, is_ok
 from discreet.anonymity.risk.rules import ReachedLevels, Rules
 from discreet.core import AnyArray, IntArray, jit
 from discreet.engines.tables import same_key
@@ -216,6 +220,44 @@ class PlaceCounter(Counter):
         return np.flatnonzero(np.diff(self._before)).astype(np.int32)
 
 
+def enforce_table(
+    tree: Tree, counts: TabledCounts, rules: Rules, *, suppress: float = 0.0
+) -> tuple[AnyArray, IntArray, int]:
+    """Find the cells of a release as `enforce` does, of rows counted by leaf (in rising order) and value.
+
+    Returns
+    -------
+    tuple
+        The cell of every leaf, -1 where there is none; the nodes that are the cells; and how many leaves were merged.
+    """
+    before = tree.leaves_before
+    kept = np.ones(before[-1], bool)
+    held = counts.held(kept)
+    n = int(held.sum())
+    allowed = math.floor(suppress * n + 1e-9)
+    while True:
+        limits = counts.limits(rules, kept)
+        fine, rows = np.empty(tree.n_nodes, bool), np.empty(tree.n_nodes, np.int64)
+        _check_table(tree.column, tree.right, tree.ends, before, counts.counts, kept, counts.code, limits, fine, rows)
+        doomed = in_the_way(tree, fine, rows, allowed - n + int(rows[0]))
+        if not len(doomed):
+            break
+        edge = np.zeros(len(kept) + 1, np.int64)
+        edge[before[doomed]] += 1
+        np.subtract.at(edge, before[tree.ends[doomed]], 1)
+        kept &= np.cumsum(edge[:-1]) == 0
+    held = counts.held(kept)
+    refuse_root(rules, counts.sensitive, np.ones(len(held), bool), bool(fine[0]) and rows[0] > 0, None, held)
+    shown = frontier(tree.column, tree.right, tree.ends, fine)
+    leaves = np.flatnonzero(tree.column < 0)
+    cell = np.where(kept & (rows[leaves] > 0), shown[leaves], np.int32(-1))
+    merged = int(((cell >= 0) & (cell != leaves)).sum())
+    published = np.zeros(tree.n_nodes, bool)
+    published[cell[cell >= 0]] = True
+    number = np.cumsum(published, dtype=np.int32) - np.int32(1)
+    return np.where(cell >= 0, number[cell], np.int32(-1)), np.flatnonzero(published), merged
+
+
 def _worst(pieces: Sequence[ReachedLevels]) -> ReachedLevels:
     """Return what is reached in all cells, given what is reached in some and the others."""
     first = pieces[0]
@@ -264,3 +306,27 @@ def _by_cell(counts: Any, cell: Any, at: int, begin: int, found: Any) -> int:  #
                 found[cell[at] - begin, c] += np.int64(counts[at, c])
         at += 1
     return at
+
+
+@jit
+def _check_table(
+    column: Any, right: Any, ends: Any, before: Any, table: Any, kept: Any, code: Any, limits: Any, fine: Any, rows: Any
+) -> None:  # pragma: no cover
+    """Tell for every node whether it is empty or ok, and count its rows."""
+    seen = np.zeros(limits.share.size, np.int64)
+    for node in range(column.size - 1, -1, -1):
+        if column[node] >= 0:
+            rows[node] = rows[node + 1] + rows[right[node]]
+        else:
+            rows[node] = 0
+            for c in range(code.size):
+                if kept[before[node]]:
+                    rows[node] += np.int64(table[before[node], c])
+        fine[node] = rows[node] == 0 or rows[node] >= limits.k
+        if (limits.l_on or limits.t_on) and rows[node] >= limits.k:
+            seen[:] = 0
+            for leaf in range(before[node], before[ends[node]]):
+                for c in range(code.size):
+                    if kept[leaf] and code[c] >= 0:
+                        seen[code[c]] += np.int64(table[leaf, c])
+            fine[node] = is_ok(seen, rows[node], limits)

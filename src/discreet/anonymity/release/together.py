@@ -1,27 +1,25 @@
-"""Several releases about the same people: what an attacker who holds all of them can compute keeps the rules.
+"""Several releases about the same people: an attacker who holds all of them learns no more than the rules allow.
 
-*The attacker* holds every released table and knows the quasi-identifiers of everybody (so in which cell each lies), who
-was in which table and who was suppressed. Sensitive values are what is to be learned. At best every row can be followed
-from table to table, by rare values, say. Then the finest that can be told apart are the *histories*: by table, that a
-record was not in it, was suppressed, or in which cell it was published; and in which tables its sensitive values were
-the same. A person whose values change leaves with the old and comes with the new ones.
+*The attacker* holds every released table. They know the quasi-identifiers of everyone, and so the cell of each person,
+who was in which table, and who was suppressed. They want to learn sensitive values. In the worst case they can follow
+every row from table to table, for example by rare values. The finest groups they can form are *histories*: for each
+table, that a row was absent, suppressed, or published in a certain cell, and in which tables its sensitive values were
+the same. A person whose values change leaves with the old values and returns with the new ones.
 
-*The condition*: each table, with its rows grouped by their whole history instead of by its own cells, keeps what it
-promised (k, l and t, with persons if k counts persons, t with the distribution of that table).
+*The condition*: each table, with its rows grouped by their whole history instead of its own cells, keeps the rules it
+promised: k, l, and t with the distribution of that table.
 
-*Why it suffices*: every set of rows that is defined by intersecting, subtracting or joining cells and tables, of any of
-the releases, says of a row no more than its history does: it is a union of histories. So are the cells in a subset of
-the releases: who cannot isolate with all cannot with releases 1 and 3 alone. Each rule is closed under union (spec
-density-trees, 9.4.3), t with a fixed distribution: so whichever rows of a table can be told apart are none, or keep
-what that table promised. Records that came, left or stayed are histories like all others.
+*Why it suffices*: every set of rows that can be defined by intersecting, subtracting or joining cells and tables is a
+union of histories. That also holds for a subset of the releases. Each rule is closed under union (t with a fixed
+distribution), so each set of rows of a table that can be singled out is empty or keeps the rules of that table.
 
-*What is done*: cells are merged until the condition holds; it is closed under union, so these are the finest. Records
-that were never published may be suppressed instead, as far as that is allowed. What was published once cannot be taken
-back: where no merging helps, the release is refused.
+*What is done*: cells are merged until the condition holds. Because it is closed under union, these are the finest such
+cells. Rows that were never published may be suppressed instead, as far as that is allowed. A published row cannot be
+taken back, so where merging does not help, the release is refused.
 
-Rows are followed by the person or the only identifier, declared alike each time. Where somebody has several rows in a
-table, those with equal sensitive values and equal quasi-identifiers on the public grids are the same; of those that are
-left over, rows with equal sensitive values are taken for the same, in the order of their cells.
+Rows are followed by the person or the only identifier, declared in the same way each time. If a person has several rows
+in a table, rows with equal sensitive values and equal quasi-identifiers on the public grids are the same. Among the
+others, rows with equal sensitive values are matched in the order of their cells.
 """
 
 import math
@@ -36,11 +34,12 @@ import pyarrow.compute as pc
 from discreet.anonymity.growth.frontier import EnforcedCells, refuse_root
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.record import ReleaseRecord, as_text, following_declaration, identities, where
-from discreet.anonymity.release.table import CodedColumn, Table, code_column
+from discreet.anonymity.release.table import Table
 from discreet.anonymity.risk.classes import join
+from discreet.anonymity.risk.coded import CodedColumn, code_column
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import BoolArray, IntArray
-from discreet.errors import InvalidArgument
+from discreet.core import BoolArray, IntArray, counted
+from discreet.errors import ReleaseConflict
 
 #: States of a record in a release; cells and nodes are counted from `_SHOWN` on.
 _ABSENT, _SUPPRESSED, _SHOWN = 0, 1, 2
@@ -54,6 +53,7 @@ class PublishedRows:
     sensitive: tuple[CodedColumn, ...]
     persons: IntArray | None
     rules: Rules
+    label: str = ""
 
     def broken(self, history: IntArray) -> IntArray:
         """Return the histories by which this table would break its promise."""
@@ -134,6 +134,7 @@ def read_past(records: Sequence[ReleaseRecord], table: Table, leaf: IntArray) ->
                 tuple(column.take(rows).compact() for column in coded),
                 key[rows] if record.counts_persons else None,
                 record.rules,
+                record.label,
             )
         )
     before = join(states, n)
@@ -182,8 +183,8 @@ def enforce_together(
             _refuse(
                 past,
                 {
-                    "that stayed": int(old.sum()),
-                    "suppressed before": int((~old & waited).sum()),
+                    "unchanged": int(old.sum()),
+                    "previously suppressed": int((~old & waited).sum()),
                     "added": int((~old & ~waited).sum()),
                 },
             )
@@ -227,65 +228,50 @@ def _in_the_way(tree: Tree, leaf: IntArray, node: IntArray, rows: IntArray, show
 
 
 def _refuse(past: EarlierReleases, found: dict[str, int]) -> None:
-    """Say which records stand in the way."""
+    """Say which rows could be identified."""
+    last = past.earlier[-1].label
     if any(len(p.broken(past.before)) for p in past.earlier):
-        raise InvalidArgument(
-            "previous",
-            f"{len(past.earlier)} releases",
-            "releases that isolate nobody together; these were not checked against each other, and what is published "
-            "cannot be taken back",
-            "giving all earlier releases to every later one, from the first on",
+        raise ReleaseConflict(
+            f"people can already be identified by comparing the {len(past.earlier)} earlier releases, which were not "
+            "checked with each other. A published table cannot be taken back, so nothing more about these people can "
+            "be released. Use one release history from the first release on."
         )
-    listed = " and ".join(f"{n} records {name}" for name, n in found.items() if n)
-    raise InvalidArgument(
-        "data",
-        listed,
-        "such that the records that were added, were removed, stayed or were suppressed before, grouped by their cells "
-        "in all releases, are none or keep the rules by themselves",
-        "waiting until more have come together, or suppress=0.05 for people who were never published",
+    listed = " and ".join(counted(n, f"{name} record") for name, n in found.items() if n)
+    others = len(past.earlier) - 1
+    compared = f"{last} and {counted(others, 'release')} before it" if others else last
+    raise ReleaseConflict(
+        f"{listed} could be identified by comparing this release with {compared}. Use suppress=0.05 to leave out "
+        "people who were never published, or wait until more records have changed."
     )
 
 
 def _check_same(record: ReleaseRecord, declared: dict[str, Any], sensitive: tuple[str, ...], persons: bool) -> None:
-    """Refuse a release record whose columns play other parts, or whose people were declared otherwise."""
+    """Refuse a record with other roles, or with another declaration of the people."""
     for what, theirs, ours in (
         ("identifiers", record.identifiers, (declared["name"],)),
         ("sensitive columns", record.sensitive, sensitive),
     ):
         if set(theirs) != set(ours):
-            raise InvalidArgument(
-                "previous",
-                f"a release with {what} {list(theirs)}",
-                f"releases with the same {what} as this one, {list(ours)}",
-                "the same schema for all releases about these people",
+            raise ReleaseConflict(
+                f"{record.label} has the {what} {list(theirs)}, and this release {list(ours)}. Use the same schema for "
+                "all releases about these people."
             )
     if record.counts_persons != persons:
-        raise InvalidArgument(
-            "previous",
-            "a release in which k counts " + ("persons" if record.counts_persons else "rows"),
-            "releases that count as this one does",
-            "the same schema for all releases about these people",
-        )
-    unknown = set(record.sensitive) - set(record.rules.hierarchies)
-    if record.rules.t_on and record.rules.t_kind == "hierarchical" and unknown:
-        raise InvalidArgument(
-            "previous",
-            f"a release whose t follows a hierarchy of {sorted(unknown)} that its release record does not hold",
-            "release records that hold it, as they do since: nobody can check whether that table still keeps its t",
-            "release.save_record(path) of that release once more; where it is gone, nothing more about these people",
+        counts = "persons" if record.counts_persons else "rows"
+        raise ReleaseConflict(
+            f"in {record.label}, k counts {counts}; in this release it does not. Use the same schema for all releases "
+            "about these people."
         )
     if dict(record.declared) != declared:
-        raise InvalidArgument(
-            "previous",
-            f"one with {_said(record.declared)}",
-            f"releases that declare column {declared['name']!r} as this one does, with {_said(declared)}: declared "
-            "differently, the same people may have other keys, and nobody would be followed",
-            "the same schema for all releases about these people",
+        raise ReleaseConflict(
+            f"{record.label} declares column {declared['name']!r} with {_said(record.declared)}, and this release with "
+            f"{_said(declared)}. The same people could then have different keys. Use the same schema for all releases "
+            "about these people."
         )
 
 
 def _said(declared: Mapping[str, Any]) -> str:
-    """Say how a column was declared, without the names of its categories: they may be people's."""
+    """Describe a declaration without the names of its categories, which may be names of people."""
     if "categories" in declared:
         return f"{len(declared['categories'])} categories"
     return f"bounds {declared.get('bounds')}"

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.anonymity.release.table import CodedColumn
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.core import AnyArray, BoolArray, FloatArray, IntArray
 
 _LARGEST = 2**62

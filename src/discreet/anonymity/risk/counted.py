@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.anonymity.release.table import CodedColumn, code_column
 from discreet.anonymity.risk import _counting_kernels as kernels
+from discreet.anonymity.risk.coded import CodedColumn, code_column
 from discreet.core import AnyArray, BoolArray, Domain, IntArray, SmallIntArray, WordArray
 from discreet.engines.tables import as_text
 

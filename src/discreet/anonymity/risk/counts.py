@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from discreet import engines
-from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.classes import Joint, join
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.counted import MISSING, UNKNOWN, Values, ValueTally, looked_up, total
 from discreet.anonymity.risk.persons import persons_by_class
 from discreet.core import BoolArray, IntArray

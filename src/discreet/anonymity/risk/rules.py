@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.anonymity.growth.hierarchy import Hierarchy
-from discreet.anonymity.release.table import CodedColumn
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.distances import Limits, is_ok, measure_classes, rows_by_class
+from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.people_kernels import measure_people
 from discreet.anonymity.risk.persons import largest_share, persons_by_class
 from discreet.core import BoolArray, FloatArray, IntArray, checks
