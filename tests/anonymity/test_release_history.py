@@ -69,7 +69,7 @@ def test_a_release_that_was_not_checked_with_all_others_is_refused_when_it_is_sa
     second = mondrian().fit_transform(TABLE, history=history)
     for place in history.folder.glob("000001.*"):
         place.unlink()
-    with pytest.raises(FormatError, match="1 release in .* disappeared"):
+    with pytest.raises(FormatError, match=r"1 release in .* disappeared"):
         second.save(tmp_path / "second.csv")
 
 

@@ -106,15 +106,15 @@ def test_no_more_are_suppressed_than_are_allowed_round_after_round() -> None:
     later = rows([*stay, (17, 30), (67, 31), (67, 32)])
     first = leaves(0.0).transform(rows(stay))
     assert leaves(0.16).transform(later, history=Past(first)).suppressed == 3
-    with pytest.raises(InvalidArgument, match="2 records added"):
+    with pytest.raises(InvalidArgument, match="2 added record"):
         leaves(0.11).transform(later, history=Past(first))
 
 
 def test_a_later_release_of_nobody_is_refused() -> None:
-    """One who was suppressed before and four newcomers: neither can stand alone, and all may be suppressed."""
+    """One who was previously suppressed and four newcomers: neither can stand alone, and all may be suppressed."""
     tree = leaves(1.0)
     first = leaves(0.2).transform(JANUARY)
-    with pytest.raises(InvalidArgument, match="5 records added"):
+    with pytest.raises(InvalidArgument, match="5 added record"):
         tree.transform(rows([(20, 100), *((20, 201 + j) for j in range(4))]), history=Past(first))
 
 

@@ -6,11 +6,11 @@ from .masking.noise import MultiplicativeNoise as MultiplicativeNoise
 from .masking.noise import NoiseAddition as NoiseAddition
 from .masking.swapping import RankSwapping as RankSwapping
 from .masking.top_bottom import TopBottomCoding as TopBottomCoding
-from .methods.choice import KCurve as KCurve
-from .methods.choice import KPoint as KPoint
-from .methods.choice import choose_k as choose_k
 from .methods.density_tree import DensityTree as DensityTree
 from .methods.generalization import Generalization as Generalization
+from .methods.k_curve import KCurve as KCurve
+from .methods.k_curve import KPoint as KPoint
+from .methods.k_curve import k_curve as k_curve
 from .methods.mondrian import Mondrian as Mondrian
 from .methods.sampled import SampledGeneralization as SampledGeneralization
 from .release.disclosure import interval_disclosure as interval_disclosure
@@ -39,8 +39,8 @@ __all__ = [
     "Rules",
     "SampledGeneralization",
     "TopBottomCoding",
-    "choose_k",
     "interval_disclosure",
+    "k_curve",
     "record_linkage",
     "risk",
     "sampling_delta",

@@ -2,9 +2,10 @@
 
 If a method does not split a cell because of l or t, that reveals something about the values inside. With
 ``blind=True``, splits, merges and suppression look at quasi-identifiers and persons only; l and t are checked at the
-end, on whole cells. The release then does not change if the sensitive values of a cell are dealt to its rows in another way. An
-attacker who knows the algorithm and all quasi-identifiers learns no more than the shares of the values in a cell. If
-cells fail, the whole release is refused: leaving out only these cells would reveal that their values are alike.
+end, on whole cells. The release then does not change if the sensitive values of a cell are dealt to its rows in another
+way. An attacker who knows the algorithm and all quasi-identifiers learns no more than the shares of the values in a
+cell. If cells fail, the whole release is refused: leaving out only these cells would reveal that their values are
+alike.
 """
 
 from collections.abc import Sequence

@@ -68,7 +68,7 @@ class KPoint:
     --------
     >>> import discreet as dc
     >>> people = dc.datasets.people(500)
-    >>> point = suggest_k(dc.anonymity.Mondrian(domain=people.domain), people.table, [10]).points[0]
+    >>> point = k_curve(dc.anonymity.Mondrian(domain=people.domain), people.table, [10]).points[0]
     >>> point.cells, point.smallest, point.risk
     (35, 10, 0.1)
     """
@@ -105,7 +105,7 @@ class KCurve(Frames):
     --------
     >>> import discreet as dc
     >>> people = dc.datasets.people(500)
-    >>> curve = suggest_k(dc.anonymity.DensityTree(domain=people.domain), people.table, [10], bins=25)
+    >>> curve = k_curve(dc.anonymity.DensityTree(domain=people.domain), people.table, [10], bins=25)
     >>> curve.to_arrow()["k"].to_pylist()
     [10, 20]
     >>> curve
@@ -140,7 +140,7 @@ records, so which k it is tells something of them>
         return f"<KCurve of {len(self.points)} k: {self.text}>"
 
 
-def suggest_k(
+def k_curve(
     method: DensityTree | Mondrian,
     data: Any,
     candidates: Sequence[int] | None = None,
@@ -185,10 +185,10 @@ def suggest_k(
     >>> import discreet as dc
     >>> people = dc.datasets.people(2000)
     >>> tree = dc.anonymity.DensityTree(l_diversity=2, domain=people.domain)
-    >>> curve = suggest_k(tree, people.table, [5, 10, 20, 50], width=0.3)
+    >>> curve = k_curve(tree, people.table, [5, 10, 20, 50], width=0.3)
     >>> curve.k, [point.cells for point in curve.points]
     (10, [306, 154, 75, 31])
-    >>> suggest_k(tree, people.table, [10], bins=30).k  # 2,000 people in 30 cells
+    >>> k_curve(tree, people.table, [10], bins=30).k  # 2,000 people in 30 cells
     66
     """
     asked = {name: given for name, given in (("bins", bins), ("width", width), ("loss", loss)) if given is not None}
