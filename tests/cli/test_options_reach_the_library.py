@@ -80,7 +80,7 @@ WRONG: list[Any] = [
     lambda d: anonymity.DensityTree(2, domain=d, criterion="nope"),
     lambda d: anonymity.DensityTree(2, domain=d, supervised=True),
     lambda d: anonymity.DensityTree(2, 3, domain={"age": (0, 9), "ill": ["no", "yes"]}, sensitive="ill"),
-    lambda d: anonymity.Mondrian(2, domain=d, mode="nope"),
+    lambda d: anonymity.Mondrian(2, domain=d, t_kind="nope"),
     lambda d: anonymity.Generalization(2, domain=d, widths={"age": [20, 5]}),
     lambda d: anonymity.Microaggregation(1, domain=d),
     lambda d: metric.NDLaplace(1.0, -1.0, domain=d),

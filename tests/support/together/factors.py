@@ -104,7 +104,7 @@ IMPOSSIBLE: tuple[Impossible, ...] = (
     Impossible(
         {"second": SECOND, "method": ("density tree", "mondrian"), "unit": ("person, ids missing",)},
         "nobody can tell in which releases a person without an id is",
-        r"nothing in 'who'",
+        r"no value in 'who'",
     ),
     Impossible(
         {"unit": PERSONS, "method": ("microaggregation",)}, "groups of means count rows, not persons", r"person"

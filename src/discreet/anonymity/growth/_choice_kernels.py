@@ -1,7 +1,6 @@
-"""Which cut of a column is the best so far, of those of which both sides keep the rules.
+"""Keep the best split so far whose sides both keep the rules.
 
-Only a cut that would be taken is checked, and the sensitive values of a column are looked at when its first cut is: of
-most columns none is.
+A split is checked only if it would be taken, and sensitive values of a column are counted at its first check.
 """
 
 from typing import Any
@@ -53,7 +52,7 @@ def line_up(
 def sides_ok(
     walked: int, left: int, size: int, at: int, rows: Any, d: int, n_sensitive: int, limits: Any, work: Any
 ) -> bool:  # pragma: no cover
-    """Tell whether both sides of a cut keep the rules; the first ``walked`` rows are counted as left already.
+    """Return whether both sides of a split keep the rules; the first ``walked`` rows are counted as left already.
 
     ``at`` is what `line_up` returned.
     """
@@ -88,7 +87,7 @@ def choose(
     labels: Any,
     work: Any,
 ) -> None:  # pragma: no cover
-    """Keep the best split of which both sides keep the rules; differences by rounding only count as equal."""
+    """Keep the best split whose sides both keep the rules; differences by rounding only count as equal."""
     d, walked, at = work.lowest.size, 0, -2
     for c in range(n_cuts):
         gain, tie, best = work.gains[c], work.ties[c], work.best_gain[0]

@@ -1,8 +1,8 @@
-"""Counting the rows of a node by bin, with all that the criteria add up beside; sorting the rows of a small one.
+"""Count the rows of a node by bin, with the sums that the criteria need; sort the rows of a small node.
 
-Where the place of a bin is its number and a row is bytes in whole words, sums of places are added in *lanes*: every
-other byte of a word in a field of 16 bits, so that two additions do for eight columns. A field has room for 256 bytes;
-then it is added to the sums proper. These are whole numbers: the sums are the same.
+If the place of a bin is its number and a row is bytes in whole words, sums are added in *lanes*: every other byte of a
+word in a field of 16 bits, so that two additions serve eight columns. A field holds the sum of 256 bytes; then it is
+added to the real sums.
 """
 
 from typing import Any
@@ -149,7 +149,7 @@ def sum_to_cuts(n_cuts: int, short: bool, work: Any) -> None:  # pragma: no cove
 
 @jit_within
 def sorts(size: int, first: Any, last: Any) -> bool:  # pragma: no cover
-    """Tell whether a node is sorted: it is small, and its cell has many bins."""
+    """Return whether a node is sorted: it is small, and its cell has many bins."""
     if size >= SMALL:
         return False
     width = 0

@@ -1,7 +1,7 @@
-"""Enforcement for one release: from the root downwards, a node is split only if each child is empty or ok *in this
-release* (spec density-trees, 9.7.2). Where that stops are the published cells, the finest that keep the rules.
+"""Find the published cells of one release: from the root down, a node is split only if each child is empty or keeps the
+rules *in this release*. The result is the finest set of cells that keep the rules.
 
-Because the rules are closed under union, this is the same set that merging from the leaves upwards ends with.
+The rules are closed under union, so merging from the leaves upwards would end with the same cells.
 """
 
 import math
@@ -24,17 +24,7 @@ from discreet.errors import InvalidArgument
 
 @dataclass(frozen=True)
 class EnforcedCells:
-    """Which cells a release publishes.
-
-    Attributes
-    ----------
-    node : ndarray of int64
-        The published node of every row; -1 for a row that is suppressed.
-    merged : int
-        How many leaves that hold rows are published as part of a larger cell.
-    suppressed : int
-        How many rows are left out.
-    """
+    """The published node of each row (-1 if suppressed), and the numbers of merged leaves and suppressed rows."""
 
     node: IntArray
     merged: int
@@ -60,25 +50,11 @@ def enforce(
     persons: IntArray | None = None,
     rows: IntArray | None = None,
 ) -> EnforcedCells:
-    """Find the cells of a release.
+    """Find the cells of a release; ``leaf`` is the leaf of each row in the frozen tree.
 
-    Parameters
-    ----------
-    tree : Tree
-        The frozen partition.
-    leaf : ndarray of int64
-        The leaf of every row.
-    rules : Rules
-        What every cell must keep, with the distributions of this release.
-    sensitive : sequence of CodedColumn
-        The sensitive columns.
-    suppress : float
-        The share of the rows that may be left out where that spares others a larger cell: see `in_the_way`. The
-        distributions change with it, so all is checked anew until nothing changes (9.4.4).
-    persons : ndarray of int64, optional
-        Whose row each is: then k counts persons.
-    rows : ndarray of int64, optional
-        How many equal rows each stands for; by default itself alone.
+    ``suppress`` is the share of rows that may be left out where others get a smaller cell (`in_the_way`). That changes
+    the distributions, so everything is checked again until nothing changes. With ``persons`` k counts persons. ``rows``
+    is the number of equal rows that each entry stands for.
     """
     codes = stacked(sensitive, len(leaf))
     kept = np.ones(len(leaf), bool)
@@ -114,7 +90,7 @@ def refuse_root(
     persons: IntArray | None = None,
     rows: IntArray | None = None,
 ) -> None:
-    """Refuse a table that does not keep the rules as a whole: no partition of it can (9.4.6)."""
+    """Refuse a table that breaks the rules as a whole: no partition can keep them."""
     if good:
         return
     n = _size(kept, rows) if persons is None else len(np.unique(persons[kept]))
@@ -145,7 +121,7 @@ def _fine_nodes(
     *,
     weigh: bool = False,
 ) -> tuple[BoolArray, IntArray]:
-    """Tell for every node whether it is empty or ok, and count its records; with ``weigh`` l and t count persons."""
+    """Return which nodes are empty or keep the rules, and their records; with ``weigh`` l and t count persons."""
     own = np.bincount(leaf, minlength=tree.n_nodes)
     held = tree.totals(own)
     counts = held if rows is None else tree.totals(np.bincount(leaf, rows, minlength=tree.n_nodes).astype(np.int64))
@@ -165,9 +141,9 @@ def _fine_nodes(
 
 
 def in_the_way(tree: Tree, fine: BoolArray, counts: IntArray, allowed: int) -> IntArray:
-    """Return nodes whose records stand in the way of a split: the other child is ok and holds more records.
+    """Return nodes whose records prevent a split: the other child keeps the rules and holds more records.
 
-    The cheapest first, by how many records each leaves out for one that gets a smaller cell, as many as are allowed.
+    The cheapest come first, by records left out per record that gets a smaller cell, as many as are allowed.
     """
     if allowed <= 0:
         return np.empty(0, np.int64)
@@ -197,7 +173,7 @@ def _check_nodes(
 
 @jit
 def frontier(column: Any, right: Any, ends: Any, fine: Any) -> Any:  # pragma: no cover
-    """Return for every node below it the node that is published."""
+    """Return the published node of each node below it."""
     shown = np.empty(column.size, np.int32)
     i = 0
     while i < column.size:

@@ -163,7 +163,7 @@ def push(stack: Any, at: int, begin: int, end: int, level: int, above: int) -> N
 
 @jit
 def add_node(nodes: Any, node: int, stack: Any, top: int) -> None:  # pragma: no cover
-    """Write what lies on the stack as a node that is not cut."""
+    """Write the top of the stack as a node that is not split."""
     if stack[top, ABOVE] >= 0:
         nodes[stack[top, ABOVE], RIGHT] = node
     nodes[node, COLUMN], nodes[node, CUT], nodes[node, RIGHT], nodes[node, CRITERION] = -1, -1, -1, LEAF
@@ -172,7 +172,7 @@ def add_node(nodes: Any, node: int, stack: Any, top: int) -> None:  # pragma: no
 
 @jit
 def leave_to_others(cells: Any, at: int, pending: Any, n_pending: int) -> Any:  # pragma: no cover
-    """Keep the cell of a node that another call goes on with; return the table of such cells, larger if it was full."""
+    """Keep the cell of a node that another call continues; return the table of these cells, larger if it was full."""
     if n_pending == len(pending):
         more = np.empty((2 * n_pending, 2, pending.shape[2]), np.int64)
         for p in range(n_pending):
@@ -205,7 +205,7 @@ def grow(
     nodes = np.empty((2 * (n // k) + 1, 7), np.int64)
     deep = min(settings.max_depth - depth, n // k) + 2
     stack = np.empty((deep, 5), np.int64)
-    cells = np.empty((deep, 2, d), np.int64)  # of what lies on the stack
+    cells = np.empty((deep, 2, d), np.int64)  # cells on the stack
     pending = np.empty((64, 2, d), np.int64)
     spare, spare_ids = np.empty_like(words), np.empty_like(ids)
     values = limits.share.size if limits.l_on or limits.t_on else 0

@@ -19,7 +19,7 @@ from discreet.core import AnyArray, IntArray, jit
 
 
 class TopTree(NamedTuple):
-    """The upper part of a tree while it grows, in any order; node 0 is the root. A leaf has itself for children."""
+    """The upper part of a growing tree; node 0 is the root. A leaf is its own child."""
 
     column: IntArray
     cut: IntArray
@@ -41,7 +41,7 @@ class TopTree(NamedTuple):
 
 
 class CountShape(NamedTuple):
-    """What is counted of every node: of so many columns, bins and sensitive values (0: not counted)."""
+    """The size of the counts of a node: columns, bins and sensitive values (0: not counted)."""
 
     columns: int
     bins: int
@@ -64,20 +64,10 @@ class CountShape(NamedTuple):
 
 @dataclass(frozen=True)
 class CountJob:
-    """One pass over rows: which nodes are counted, and how. It holds no rows and can be sent to where they are.
+    """One pass over rows: the nodes to count. It holds no rows and can be sent to executors.
 
-    Attributes
-    ----------
-    top : TopTree
-        The cuts so far.
-    slot : ndarray of int64
-        For every node of it the number under which its rows are counted; -1: they are not.
-    slots : int
-        How many nodes are counted.
-    shape : CountShape
-        What is counted of each.
-    places : ndarray of int64
-        Place of every bin, by column (`GridSpace.places`).
+    ``slot`` is the place of each node of ``top`` among the ``slots`` counted nodes, or -1. ``places`` is the place of
+    each bin, by column (`GridSpace.places`).
     """
 
     top: TopTree
@@ -104,10 +94,7 @@ class NodeCounts:
     values: IntArray
 
     def add(self, rows: AnyArray, codes: IntArray) -> None:
-        """Take in rows: bins side by side, and by sensitive column their numbers among all sensitive values.
-
-        Bytes in whole words are added up faster.
-        """
+        """Count rows: bins side by side, and the numbers of their sensitive values."""
         job = self.job
         slot = job.slot[job.top.route(rows)]
         if job.shape.even and job.shape.summed and rows.dtype == np.uint8 and rows.shape[1] % 8 == 0:

@@ -1,10 +1,9 @@
-"""The search for the best cut of a node.
+"""The search for the best split of a node.
 
-A large node is searched by histograms over its bins, a small one by sorting its bins; either way a column becomes a
-short list of *groups*, the occupied bins from low to high, with one candidate for each gap between them: the grid point
-nearest its middle (spec density-trees, 9.1.3 and 9.5.1). The rows of a node lie one behind the other; a row is the bins
-of all columns side by side, then its sensitive values if a rule looks at them. Of a node whose rows lie elsewhere none
-are given: its histograms were counted before (`outside.py`), and the search is the same.
+A large node is searched by histograms over its bins, a small one by sorting. Either way a column becomes a short list
+of *groups*, the occupied bins from low to high, with one candidate split per gap: the grid point nearest its middle.
+The rows of a node are contiguous; a row is the bins of all columns, then its sensitive values if a rule needs them. For
+a node whose rows are outside memory no rows are given: its histograms were counted before (`outside.py`).
 """
 
 from typing import Any, NamedTuple
@@ -56,7 +55,7 @@ class GridSpace(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """How many sensitive values follow the bins of a row, and the target by row number."""
+    """The number of sensitive values after the bins of a row, and the target by row number."""
 
     n_sensitive: int
     target: Any
@@ -66,7 +65,7 @@ class Labels(NamedTuple):
 
 
 class GrowthSettings(NamedTuple):
-    """How to grow."""
+    """The settings of growth."""
 
     criterion: int
     min_share: float

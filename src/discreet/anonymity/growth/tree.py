@@ -1,4 +1,4 @@
-"""The frozen partition: which cell a record belongs to, whoever grew it. It holds cuts on public grids, no records.
+"""The frozen partition: the cell of each record. It holds splits on public grids, no records.
 
 Nodes are numbered depth first, left first: the left child of node i is i + 1. A record goes left if its bin is below
 the cut, so every record has exactly one leaf, also one that was never seen.
@@ -85,7 +85,7 @@ class Tree:
 
     @cached_property
     def levels(self) -> AnyArray:
-        """How many cuts lead to each node."""
+        """The number of splits above each node."""
         return _levels(self.parent)
 
     @property
@@ -95,7 +95,7 @@ class Tree:
 
     @cached_property
     def ends(self) -> AnyArray:
-        """Where the subtree of each node ends: that of node i is ``i .. ends[i] - 1``."""
+        """The end of the subtree of each node: that of node i is ``i .. ends[i] - 1``."""
         return _ends(self.column, self.right)
 
     @cached_property
@@ -111,7 +111,7 @@ class Tree:
 
     @property
     def leaves_before(self) -> AnyArray:
-        """How many leaves come before each node; one entry more for all of them."""
+        """The number of leaves before each node; the last entry is their total."""
         found = np.zeros(self.n_nodes + 1, np.int32)
         np.cumsum(self.column < 0, out=found[1:])
         return found

@@ -78,9 +78,9 @@ class Microaggregation(EstimatorHtml, MaskedMethod, Declared, BaseEstimator):  #
     numbers.
 
     A number is replaced by the mean of its group, moved to the nearest point of the public grid. If fewer than k
-    records of the group have a value, the mean would be one of fewer than k people, and "missing" is published instead.
+    records of the group have a value, "missing" is published instead of a mean over so few people.
     A category is published if the whole group shares it, otherwise the smallest group of the hierarchy that holds all
-    of them, and without a hierarchy ``*``: the most frequent category would be false for some and tell of others.
+    of them, and without a hierarchy ``*``: the most frequent category would be false for some and reveal others.
 
     Nothing of the rows is kept after `fit`. `transform` groups the records it is given, as a release of their own.
 
@@ -114,7 +114,7 @@ class Microaggregation(EstimatorHtml, MaskedMethod, Declared, BaseEstimator):  #
         details="The scale of a column is its declared width.",
     )  # fmt: skip
     grouping: str = option(
-        default="mdav", choices=GROUPINGS, help="Groups near in all columns, per column, or along the first component.",
+        default="mdav", choices=GROUPINGS, help="Groups by all columns, per column, or along the first component.",
         details='"mdav" compares all columns, "univariate" groups each column by itself, "pca" groups neighbours along '
         "the first principal component.",
     )  # fmt: skip
@@ -241,7 +241,7 @@ class Microaggregation(EstimatorHtml, MaskedMethod, Declared, BaseEstimator):  #
             values |= found
             labels |= cells.legend().get("labels", {})
         numbered = {name: number_column(values[name])[:2] for name in table.plan.quasi}
-        classes = join(list(numbered.values()), table.n)  # groups with equal means are one class to whoever reads it
+        classes = join(list(numbered.values()), table.n)  # a reader sees groups with equal means as one class
         required, reached, notes = self.rules_.to_dict(), self.rules_.reached(classes, table.sensitive), list(_NOTES)
         if len(parts) > 1:
             names = [[table.plan.quasi[j] for j in part] for part in parts]
@@ -270,7 +270,7 @@ class Microaggregation(EstimatorHtml, MaskedMethod, Declared, BaseEstimator):  #
         grids = table.plan.grids
         shape = (int(groups.max()) + 1, len(grids))
         first, last = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        last[:] = [grid.n_bins - 1 for grid in grids]  # of a number the mean tells, the cell stays the whole domain
+        last[:] = [grid.n_bins - 1 for grid in grids]  # a number publishes its mean; its cell stays the whole domain
         values: dict[str, pa.Array] = {}
         for j in part:
             grid = grids[j]

@@ -15,7 +15,7 @@ from discreet.anonymity.release.table import Table, TablePlan
 from discreet.core import Date, FloatArray, Time, option
 from discreet.errors import InvalidArgument, InvalidType
 
-#: Noise is drawn on a public lattice of this many steps across the declared interval.
+#: Steps of the public lattice across the declared interval on which noise is drawn.
 FINE_STEPS = 2**30
 #: A standard normal number is a discrete Gaussian number of this scale, divided by it.
 _UNIT = 2**20

@@ -125,7 +125,7 @@ class RankSwapping(Masker):
         points = Points.of(table, ranked, range(len(before)))
         one = len(before) == 1
         groups = path_groups(points, k) if one else mdav_groups(points, k, auto_rows(table.n, k))
-        # Who was linked in this very release would tell who is who: the measures are of another one, drawn alike.
+        # Linkage in this very release would identify people: it is measured on another draw.
         after, other = (np.stack([permuted(column, groups, stream) for column in before]) for _ in range(2))
         reached = {"k": None, "probabilistic_k": int(np.bincount(groups).min())}
         required = {"k": None, "probabilistic_k": k}

@@ -1,6 +1,6 @@
 """The density tree: a partition of the quasi-identifiers in which every cell keeps k, l and t.
 
-After Ram and Gray (2011), with what publishing needs (spec density-trees, 9): cuts lie on a public grid and are chosen
+After Ram and Gray (2011), with what publishing needs: splits are points of a public grid and are chosen
 there, both sides of every cut keep the rules, the cells have public outer bounds, and every release is checked again.
 """
 
@@ -60,7 +60,7 @@ class DensityTree(ToFile, Partitioner):
     -------
     In an interval table each row has the same quasi-identifiers as k - 1 others. With l and t, each such group has
     diverse sensitive values, close to those of the table. This is not differential privacy: an attacker who knows more
-    than the quasi-identifiers may tell people apart, the table shows who takes part in it, and several releases about
+    than the quasi-identifiers may identify people, the table shows who takes part in it, and several releases about
     the same people can be intersected unless a release history checks them.
 
     Examples
@@ -90,7 +90,7 @@ class DensityTree(ToFile, Partitioner):
     )  # fmt: skip
     blind: bool = BLIND
     supervised: bool = option(
-        default=False, example=True, help="Choose the splits that tell most about the target.",
+        default=False, example=True, help="Choose the splits that predict the target best.",
         details="Cross-validation on the build records weighs the label against the common spread, and decides in "
         "small tables whether to look ahead for the first splits.",
     )  # fmt: skip
@@ -184,7 +184,7 @@ class DensityTree(ToFile, Partitioner):
         return SeenRecords.none(self.plan_).with_new(table, leaf)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is pickled travels: nobody's record goes with it.
+        # A pickled tree may travel, so it holds no records.
         return {name: value for name, value in super().__getstate__().items() if name != "_seen"}
 
     def density(self, data: Any) -> FloatArray:

@@ -121,13 +121,13 @@ class Generalization(ToFile, Partitioner):
         _widths(self.widths, plan)
 
     def _left_out(self, table: BuildRecords, groups: Sequence[IntArray], allowed: int) -> int:
-        """Return how many records are in classes that break a rule; of a frame, some of these if they are too many."""
+        """Return the records in classes that break a rule; for a frame, any number above ``allowed`` may be too low."""
         if isinstance(table, Table):
             own = classes([group[bins] for group, bins in zip(groups, table.bins, strict=True)])
             counts = table.placed(None, own)
         else:
             assert isinstance(table, FramedTable)
-            # Classes of fewer rows than k break a rule in any case. When they are few, so are classes altogether.
+            # Classes with fewer than k rows always break a rule. If they are few, there are few classes in total.
             few = table.few(groups, self.rules_.k)
             if few > allowed:
                 return few
@@ -148,7 +148,7 @@ class Generalization(ToFile, Partitioner):
         shown, place = np.unique(of[kept], return_inverse=True)
         rows = np.flatnonzero(kept)
         one = np.empty(int(of.max()) + 1, np.int64)
-        one[of[rows]] = rows  # any row of a class tells its runs
+        one[of[rows]] = rows  # any row of a class has its runs
         first, last = _runs(groups, [c[one[shown]] for c in codes])
         cell = np.full(table.n, -1, np.int64)
         cell[rows] = place.ravel()
@@ -272,7 +272,7 @@ def _doublings(bins: IntArray) -> Ladder:
 
 
 def _cut(grid: Grid, width: float) -> IntArray:
-    """Return the interval of a width that every bin lies in; an interval must not end inside a bin."""
+    """Return the interval that contains each bin; an interval must not end inside a bin."""
     group, fits = _intervals_of(grid, width)
     if not fits:
         whole = grid.edges[-1] - grid.edges[0]

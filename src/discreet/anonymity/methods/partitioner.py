@@ -101,14 +101,7 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
     _memory: ClassVar[int] = MEMORY
 
     def fit(self, data: Any, y: Any = None) -> Any:
-        """Grow the partition on the build records.
-
-        Parameters
-        ----------
-        data : array, data frame, table or path
-            The records: anything that `discreet.engines.open` takes.
-        y : ignored
-        """
+        """Grow the partition on the build records: anything that `discreet.engines.open` takes. ``y`` is ignored."""
         plan, trees = self._plan(data)
         source = engines.open(data, plan.domain)
         if self._grows_outside and is_remote(source._parts[0]):
@@ -198,7 +191,7 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _grows_outside(self) -> bool:
-        """Whether growth needs counts only, so that rows can stay outside memory."""
+        """True if growth needs counts only, so that rows can stay outside memory."""
         return False
 
     def _partition(self, table: BuildRecords, tiers: Mapping[int, IntArray]) -> IntArray:

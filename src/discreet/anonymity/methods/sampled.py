@@ -53,9 +53,8 @@ _FIXED = (
 class SampledRelease(Release):
     """A table of drawn and recoded rows, with its (ε, δ).
 
-    As `Release`, but nothing in it is about rows that are not in the table: ``rows`` is empty, since a row of the table
-    is nobody's in particular, and ``suppressed`` and ``dropped`` are None, since how many were left out would tell of
-    them. Rows come class by class.
+    Nothing in it is about other rows: ``rows`` is empty, and ``suppressed`` and ``dropped`` are None, because the
+    number of rows left out would reveal something about them. Rows come class by class.
     """
 
     @cached_property
@@ -137,32 +136,17 @@ class SampledGeneralization(EstimatorHtml, Declared, BaseEstimator):  # type: ig
     random_state: Any = RANDOM_STATE
 
     def fit(self, data: Any, y: Any = None) -> SampledGeneralization:
-        """Draw, recode and release these rows.
-
-        Parameters
-        ----------
-        data : array, data frame, table or path
-            All records; what `discreet.engines.open` takes. Read once, in batches.
-        y : ignored
-        """
+        """Draw, recode and release these rows: anything that `discreet.engines.open` takes. ``y`` is ignored."""
         self._release(data, ".csv", "text")  # so the account knows what `save` writes as CSV
         return self
 
     def release_file(
         self, data: Any, path: str | Path, *, form: str = "text", escape_formulas: bool = False
     ) -> SampledRelease:
-        """Do the same and write the table at once, with its promise beside it; an account knows that very file.
+        """Do the same and write the table with its guarantee; an account knows that very file.
 
-        Parameters
-        ----------
-        data : array, data frame, table or path
-            As in `fit`.
-        path : str or Path
-            A CSV or Parquet file. Checked before anything is charged.
-        form : {"text", "bounds"}
-            As in `Release.save`.
-        escape_formulas : bool
-            As in `Release.save`.
+        ``path`` is a CSV or Parquet file, checked before anything is charged. The other parameters are those of `fit`
+        and `Release.save`.
         """
         target = Path(path).expanduser()
         check_target(target, promised=True)
@@ -227,7 +211,7 @@ class SampledGeneralization(EstimatorHtml, Declared, BaseEstimator):  # type: ig
         sampling_epsilon(self.k, self.sample, self.delta)
         plan = make_plan(self.domain, names, grid=self.grid)
         if self.levels is None:
-            what = "given: levels that are chosen on the rows tell of them, and sampling then proves nothing"
+            what = "given: levels chosen on the rows reveal something about them, and sampling then proves nothing"
             raise InvalidArgument("levels", None, what, f"levels={{{plan.quasi[0]!r}: 1}}")
         if plan.person is not None or isinstance(plan.domain.unit, Person):
             raise SchemaError(

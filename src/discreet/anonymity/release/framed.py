@@ -43,7 +43,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class FramedTable:
-    """Build records of a frame; see `discreet.anonymity.release.spilled.SpilledTable`."""
+    """Build records on Spark: counted by executors, never brought to the driver."""
 
     plan: TablePlan
     entries: PlaceCounts
@@ -82,9 +82,9 @@ class FramedTable:
         return counter.result()
 
     def few(self, groups: Sequence[IntArray], k: int) -> int:
-        """Return how many rows are in classes of fewer than k, given by column the group of every bin.
+        """Return the rows in classes with fewer than k rows, given the group of each bin by column.
 
-        Classes are told apart by a hash, so it may be too few rows, never too many.
+        Classes are distinguished by a hash, so the result may be too small, never too large.
         """
         read = self._read
         made = self._blocks().mapInArrow(lambda pieces: _hashed(pieces, read, groups), "h bigint, n bigint")

@@ -45,7 +45,7 @@ _WHERE = "where"
 
 @dataclass(frozen=True, eq=False)
 class ReleaseRecord:
-    """Who was published in which cell of one release. Never publish it.
+    """The published cell of each person in one release. Never publish it.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class ReleaseRecord:
 
     @property
     def identifiers(self) -> tuple[str, ...]:
-        """The column by which records are followed: one."""
+        """The column by which people are followed."""
         return self._named(_IDENTIFIER)
 
     @property
@@ -107,7 +107,7 @@ class ReleaseRecord:
         return np.asarray(self.records["cell"].fill_null(-1).combine_chunks().to_numpy(zero_copy_only=False), np.int64)
 
     def identifier(self, name: str) -> pa.Array:
-        """Return the column by which records are followed, as text in one spelling."""
+        """Return the column by which people are followed, as text in one spelling."""
         return self.records[_IDENTIFIER + name].combine_chunks()
 
     def values(self, name: str) -> pa.Array:
@@ -116,14 +116,14 @@ class ReleaseRecord:
 
     @property
     def where(self) -> pa.Array:
-        """What `where` says of the records; empty text in files that do not hold it."""
+        """The quasi-identifiers of each row (see `where`); empty text if everyone has one row."""
         if _WHERE in self.records.column_names:
             return self.records[_WHERE].combine_chunks()
         return pa.array([""] * self.n, pa.large_string())
 
     @cached_property
     def rules(self) -> Rules:
-        """What the release promised to keep, by its own hierarchies."""
+        """The rules of the release, with its own hierarchies."""
         diverse, close = self.required.get("l", {}), self.required.get("t", {})
         return Rules(
             self.required["k"],
@@ -138,7 +138,7 @@ class ReleaseRecord:
 
     @cached_property
     def seal(self) -> str:
-        """A digest over everything in the file, by which later release records name this one."""
+        """A digest of everything in the file, by which later records name this one."""
         digest = hashlib.sha256(json.dumps(self._facts(), sort_keys=True).encode())
         for name in self.records.column_names:
             digest.update(_digest(self.records[name].combine_chunks()))
@@ -155,7 +155,7 @@ class ReleaseRecord:
 
     @classmethod
     def load(cls, path: str | Path) -> ReleaseRecord:
-        """Read what `save` wrote; a file that was changed is refused."""
+        """Read a record; a changed file is refused."""
         try:
             table = pq.read_table(Path(path).expanduser())
         except OSError as error:
@@ -209,21 +209,11 @@ class ReleaseRecord:
 
 
 def following_column(plan: TablePlan) -> str:
-    """Return the column by which records are followed: the person, or else the only identifier; refuse any other case.
-
-    Examples
-    --------
-    >>> from discreet.core.domain import Domain
-    >>> following_column(TablePlan.of(Domain({"age": (0, 120)})))
-    Traceback (most recent call last):
-    ...
-    discreet.errors.SchemaError: nobody can be followed from release to release: the schema names no identifier and no \
-person; declare role = "identifier" or "person" for the column that says whose row it is
-    """
+    """Return the column by which people are followed: the person, or the only identifier."""
     names = (plan.person,) if plan.person is not None else plan.identifiers
     if not names:
         raise SchemaError(
-            "nobody can be followed from release to release: the schema names no identifier and no person; declare "
+            "people cannot be followed from release to release: the schema names no identifier and no person; declare "
             'role = "identifier" or "person" for the column that says whose row it is'
         )
     if len(names) > 1:
@@ -237,7 +227,7 @@ person; declare role = "identifier" or "person" for the column that says whose r
 
 
 def following_declaration(plan: TablePlan) -> dict[str, Any]:
-    """Return how the column by which records are followed is declared: what its keys depend on, and its bounds."""
+    """Return the declaration of the column by which people are followed."""
     column = plan.domain.column(following_column(plan))
     if isinstance(column, Categorical):
         return {"name": column.name, "kind": column.kind, "categories": [category_text(c) for c in column.categories]}
@@ -245,7 +235,7 @@ def following_declaration(plan: TablePlan) -> dict[str, Any]:
 
 
 def where(table: Table) -> pa.Array:
-    """Return the quasi-identifiers of every record on the public grids, as text: the same on the same grids."""
+    """Return the quasi-identifiers of each row on the public grids, as text."""
     texts = (pa.array([grid.text(b, b) for b in range(grid.n_bins)], pa.large_string()) for grid in table.plan.grids)
     columns = [text.take(pa.array(bins)) for text, bins in zip(texts, table.bins, strict=True)]
     return pc.binary_join_element_wise(*columns, pa.scalar("; ", pa.large_string()))
@@ -256,19 +246,19 @@ _ROUNDED_FROM = 2.0**53
 
 
 def identities(table: Table) -> pa.Array:
-    """Return who each record is, as text in one spelling; refuse records of nobody, and numbers that were rounded."""
+    """Return the key of each row, as text in one spelling; refuse missing keys and rounded numbers."""
     name = following_column(table.plan)
     who = table.identifiers[name]
     if pa.types.is_floating(who.type) and pc.any(pc.greater_equal(pc.abs(who), _ROUNDED_FROM)).as_py():
         raise SchemaError(
-            f"{name!r} holds floating-point numbers of 2**53 and more, each of which stands for several whole numbers: "
-            "nobody can tell whose they are in other releases; write the column as whole numbers or as text"
+            f"{name!r} holds floating-point numbers of 2**53 and more, which may be rounded, so people cannot be "
+            "followed; write the column as whole numbers or as text"
         )
     key = same_key(who, table.plan.domain.column(name)).cast(pa.large_string())
     if key.null_count:
         raise SchemaError(
-            f"{key.null_count} rows have nothing in {name!r}: nobody can tell whether their people are in other "
-            "releases; fill the column in, or leave these rows out"
+            f"{key.null_count} rows have no value in {name!r}, so their people cannot be followed from release to "
+            "release; fill the column in, or leave these rows out"
         )
     return key
 
@@ -282,7 +272,7 @@ def as_text(column: Any) -> pa.Array:
 
 
 def _digest(column: pa.Array) -> bytes:
-    """Return a digest of a column's values that does not depend on how they lie in memory or in the file."""
+    """Return a digest of the values of a column, independent of its memory layout."""
     missing = column.is_null().to_numpy(zero_copy_only=False)
     digest = hashlib.sha256(np.packbits(missing).tobytes())
     if pa.types.is_large_string(column.type):

@@ -1,4 +1,4 @@
-"""A release: the anonymous table, what it promises and what it does not, in forms that people and programs can read."""
+"""A release: the anonymous table and its guarantee."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -60,21 +60,20 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """An anonymous table with its promise.
+    """An anonymous table with its guarantee.
 
     Attributes
     ----------
     table : pyarrow.Table
-        What may be handed out.
+        The table to publish.
     guarantee : Guarantee
-        What is promised: model "syntactic", with k, l and t required and reached.
+        Model "syntactic", with k, l and t required and reached.
     cells : Cells
-        The published cells and which row lies in which. For the holder of the data; it is not part of the release.
+        The published cells and the cell of each row. Do not publish them.
     rows : ndarray of int64
-        Which of the rows that were kept each row of `table` is (rows dropped for a missing value are not numbered);
-        empty for a sampled table. Likewise not part of the release.
+        The input row of each row of `table`; empty for drawn rows. Do not publish it.
     suppressed, dropped : int
-        Rows left out: to reach the promise, and for a missing quasi-identifier.
+        Rows left out: to keep the rules, and for a missing quasi-identifier.
     bounds : pyarrow.Table
         The quasi-identifiers for programs: ``age_lower``, ``age_upper`` or, for categories, the list ``job_set``.
 
@@ -86,8 +85,6 @@ class Release:
     >>> release = dc.anonymity.DensityTree(k=4, domain=domain, sensitive="ill").fit_transform(pa.table(people))
     >>> sorted(set(release.table.column("age").to_pylist()))
     ['[0, 50)', '[50, 120]']
-    >>> release.guarantee.parameters["reached"]["k"]
-    4
     """
 
     table: pa.Table
@@ -113,7 +110,7 @@ class Release:
 
     @cached_property
     def record(self) -> ReleaseRecord:
-        """Who was published in which cell, for the release history. It undoes the release.
+        """The published cell of each person, for the release history. It undoes the release.
 
         Raises
         ------
@@ -214,22 +211,10 @@ def publish(
     earlier: Sequence[str] = (),
     history: ReleaseHistory | None = None,
 ) -> Release:
-    """Turn cells into a release.
+    """Turn cells into a release; rows with cell -1 are suppressed. The rules are checked again on the released rows.
 
-    Parameters
-    ----------
-    table : Table
-        The rows.
-    cells : Cells
-        Their cells; rows with -1 are suppressed.
-    rules : Rules
-        What is promised; checked here once more, on exactly what is released.
-    delivery : Delivery
-        How it is handed out.
-    earlier : sequence of str
-        Seals of the records of the releases that the cells were checked with.
-    history : ReleaseHistory, optional
-        The history to which `Release.save` adds it.
+    ``earlier`` are the seals of the records that the cells were checked with; `Release.save` adds the release to
+    ``history``.
     """
     stream = noise.generator(delivery.random_state)
     rows = np.flatnonzero(cells.of >= 0)
@@ -239,7 +224,7 @@ def publish(
     if delivery.output == "sample":
         drawn, own, donors = _sample(table, cells, stream)
         columns = {**drawn, **_others(table, donors)}
-        kept = _kept_by(table, own, donors, persons=False)  # a drawn row is nobody's
+        kept = _kept_by(table, own, donors, persons=False)  # drawn rows belong to no person
         rows = np.empty(0, np.int64)
     else:
         if delivery.order == "shuffled":
@@ -276,7 +261,7 @@ def promise(
     notes: Sequence[str],
     seeded: bool,
 ) -> Guarantee:
-    """Put the guarantee of a release of cells together; ``figures`` are what was counted, ``reached`` among it."""
+    """Make the guarantee of a release of cells; ``figures`` are counts and the levels ``reached``."""
     counted, output, identifiers = dict(figures), delivery.output, delivery.identifiers
     facts = {
         "method": method,
@@ -310,7 +295,7 @@ def promise(
 
 
 def unknown_columns(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say what a promise assumes of the columns that are passed on."""
+    """Return the assumptions about columns that are passed on."""
     columns, own = facts.get("kept", {}).get("columns", ()), list(facts.get("nearly_unique", ()))
     said = [f"an attacker knows nothing of a person from {_listed(columns)}, passed on unchanged"] if columns else []
     if own:
@@ -326,7 +311,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _kept_by(table: Table, own: IntArray, rows: IntArray, persons: bool = True) -> dict[str, Any]:
-    """Measure what the kept columns of released rows cost, given their cells, and what is nearly unique."""
+    """Measure the cost of the kept columns of released rows, given their cells, and find nearly unique columns."""
     counter = KeptCounter(table.plan, persons)
     shares = own_sensitive(table.sensitive, rows, np.ones(table.n, np.int64))
     if counter.columns:
@@ -338,7 +323,7 @@ def _kept_by(table: Table, own: IntArray, rows: IntArray, persons: bool = True) 
 
 
 def in_order(order: str) -> tuple[str, ...]:
-    """Return what a guarantee says of rows that were not shuffled."""
+    """Return the assumption about rows that were not shuffled."""
     return (_IN_ORDER,) if order == "input" else ()
 
 

@@ -1,8 +1,8 @@
-"""Releasing a table that does not fit into memory, with a partition that is frozen: two passes over batches of rows.
+"""Release a table larger than memory with a frozen partition, in two passes over batches of rows.
 
-The first pass counts rows by where they are put, sensitive values and person. From these counts the published cells
-are found, by the very rules of a release in memory. The second pass writes the rows, and counts them again as they are
-written: the file gets its name only if what was written keeps what the guarantee says.
+The first pass counts rows by place, sensitive values and person. The published cells follow from these counts by the
+same rules as in memory. The second pass writes the rows and counts them again: the file gets its name only if the
+written rows keep the guarantee.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from discreet.errors import DataSourceError, InvalidArgument
 
 @dataclass(frozen=True)
 class PublishedCells:
-    """The published cells: their runs of bins, and the cell of every place (-1 for one whose rows are suppressed)."""
+    """The published cells: their runs of bins, and the cell of each place (-1 if its rows are suppressed)."""
 
     first: AnyArray
     last: AnyArray
@@ -45,7 +45,7 @@ class PublishedCells:
 
 
 class FrozenPartition(Protocol):
-    """A frozen partition: where a row is put, and which cells a release of counted rows publishes."""
+    """A frozen partition: the place of a row, and the cells that a release of counted rows publishes."""
 
     def route(self, bins: Any) -> IntArray:
         """Return the place of every row, numbers from 0."""
@@ -71,19 +71,7 @@ def release_file(
     method: str,
     notes: Sequence[str] = (),
 ) -> WrittenTable:
-    """Release a table to a file.
-
-    Parameters
-    ----------
-    data : array, data frame, table or path
-        All records that are handed out together; read twice.
-    target : str or Path
-        Parquet by its suffix, CSV otherwise.
-    plan, rules, partition, delivery
-        What is public, what must be kept, the partition, and how rows are handed out.
-    method, notes
-        For the guarantee.
-    """
+    """Release a table to a file; see `ToFile.transform_file`. ``data`` is read twice."""
     if delivery.output == "sample":
         raise InvalidArgument("output", "sample", "interval or center in a file", 'output="interval"')
     if delivery.identifiers == "hash" and plan.identifiers:
@@ -138,7 +126,7 @@ def release_file(
 
 @dataclass(frozen=True)
 class FoundRows:
-    """Some rows, or entries that stand for some: where they are put, what they hold, and how many were looked at."""
+    """Some rows, or entries that stand for several: their places, values, and the number of rows read."""
 
     place: IntArray
     raw: dict[str, pa.Array]
@@ -192,7 +180,7 @@ def cells_at(place: IntArray, cell_of: IntArray) -> IntArray:
 def _figures(
     rules: Rules, counts: PlaceCounts | TabledCounts, of_place: AnyArray | None, total: int
 ) -> tuple[dict[str, Any], ReachedLevels]:
-    """Return what a guarantee says of counted rows, and what these reach; without cells places are cells."""
+    """Return the counts of a guarantee and the levels reached; without ``of_place``, places are cells."""
     if isinstance(counts, TabledCounts):
         own = counts.places if of_place is None else of_place[counts.places]
         reached, rows, cells, suppressed = counts.figures(rules, np.append(own, np.int32(-1)))
@@ -215,7 +203,7 @@ def _figures(
 def _passed_on(
     plan: TablePlan, counts: PlaceCounts | TabledCounts, passed: KeptCounter, of_place: AnyArray | None
 ) -> dict[str, Any]:
-    """Return what a guarantee says of the columns that are passed on."""
+    """Return the facts of a guarantee about columns that are passed on."""
     if isinstance(counts, TabledCounts):
         own = counts.places if of_place is None else of_place[counts.places]
         rows = counts.held(np.append(own >= 0, False))
@@ -251,7 +239,7 @@ def batches(
 
 
 class ReleasedColumns:
-    """What is written for the rows of a cell, worked out once."""
+    """The printed columns of each cell, computed once."""
 
     def __init__(self, plan: TablePlan, cells: Cells, delivery: Delivery, flat: bool) -> None:
         # What is printed of every different run of bins, and the number of each cell's run.
@@ -275,7 +263,7 @@ class ReleasedColumns:
         self.names = list(dict.fromkeys([*passed, *([plan.person] if plan.person else [])]))
 
     def carried(self, rows: IntArray, raw: dict[str, pa.Array]) -> dict[str, pa.Array]:
-        """Return what is passed on of some rows beside their cell."""
+        """Return the columns of some rows that are passed on with their cell."""
         picked = pa.array(rows)
         columns = {name: raw[name].take(picked) for name in self._others}
         if self._hashed:
@@ -312,7 +300,7 @@ class LeavesOf:
         return np.asarray(labels, np.int64)
 
     def tabled(self, plan: TablePlan) -> bool:
-        """Tell whether rows are counted in a table of leaves and values."""
+        """Return whether rows are counted in a table of leaves and values."""
         return plan.person is None and len(plan.sensitive) <= 1 and not self.blind
 
     def counter(self, plan: TablePlan) -> Counter:

@@ -1,8 +1,7 @@
-"""A table made ready for anonymising: quasi-identifiers as bins of public grids, the other columns as declared.
+"""A table prepared for anonymisation: quasi-identifiers as bins of public grids, other columns as declared.
 
-Roles come from the domain. Quasi-identifiers are binned, sensitive columns and the target are numbered, identifiers are
-left out. A column whose role is only "attribute" is refused unless the user says to keep it: whoever passes on a column
-must have thought about it.
+Roles come from the domain. Sensitive columns and the target are numbered, identifiers are left out. A column with the
+role "attribute" is refused unless ``keep`` names it, so that no column is passed on by accident.
 """
 
 from __future__ import annotations
@@ -39,16 +38,7 @@ from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 @dataclass(frozen=True)
 class TablePlan:
-    """Which column plays which part, and the grids: public, fixed before any row is read.
-
-    Examples
-    --------
-    >>> domain = Domain({"age": {"bounds": [0, 120], "role": "quasi-identifier"},
-    ...                  "ill": {"categories": ["no", "yes"], "role": "sensitive"}})
-    >>> plan = TablePlan.of(domain)
-    >>> plan.quasi, plan.sensitive
-    (('age',), ('ill',))
-    """
+    """The roles of the columns, and the grids: public, fixed before any row is read."""
 
     domain: Domain
     quasi: tuple[str, ...]
@@ -83,9 +73,9 @@ class TablePlan:
     ) -> TablePlan:
         """Sort the declared columns by role.
 
-        ``sensitive``, ``target`` and ``person`` override the roles. The person is an identifier too: it is not passed
-        on. If no column is declared a quasi-identifier, all attributes are: the safe reading. Otherwise attributes must
-        be named in ``keep`` to be passed on.
+        ``sensitive``, ``target`` and ``person`` override the roles. The person is an identifier too and is not passed
+        on. If no column is a quasi-identifier, all attributes are. Otherwise ``keep`` must name attributes to pass them
+        on.
         """
         if not isinstance(domain, Domain):
             raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
@@ -141,24 +131,11 @@ class TablePlan:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of one release, ready to be grouped.
+    """The rows of a release.
 
-    Attributes
-    ----------
-    plan : TablePlan
-        What is public.
-    bins : ndarray of uint16, shape (columns, rows)
-        Bin of every row on the grid of every quasi-identifier; column by column in memory.
-    kept : ndarray of int64
-        Numbers of the input rows that are here; rows without a value in a column that drops them are not.
-    sensitive : tuple of CodedColumn
-        The sensitive columns.
-    target : CodedColumn or None
-        The target.
-    others : pyarrow.Table
-        Sensitive, target and kept columns as they are passed on (`declared_values`), rows as in ``bins``.
-    dropped : int
-        Input rows left out for a missing quasi-identifier.
+    ``bins`` (columns by rows) are their bins on the grids of the quasi-identifiers; ``kept`` are the numbers of the
+    input rows that are here, ``dropped`` counts those left out for a missing quasi-identifier. ``others`` holds the
+    columns that are passed on (`declared_values`).
     """
 
     plan: TablePlan
@@ -177,7 +154,7 @@ class Table:
 
     @cached_property
     def persons(self) -> IntArray | None:
-        """Whose row each is, as numbers; None if no column says so."""
+        """The person of each row, as numbers; None without a person column."""
         name = self.plan.person
         return None if name is None else person_codes(self.identifiers[name], self.plan.domain.column(name))
 
@@ -204,19 +181,7 @@ class Table:
 
 @dataclass(frozen=True)
 class PlaceCounts:
-    """The rows of a table by place, sensitive values and person.
-
-    Attributes
-    ----------
-    place : ndarray of int64
-        Where the rows of each entry are put.
-    sensitive : tuple of CodedColumn
-        The sensitive columns, an entry each.
-    persons : ndarray of int64 or None
-        Whose rows they are.
-    rows : ndarray of int64
-        How many they are.
-    """
+    """Rows counted by place, sensitive values and person; ``rows`` is the number of rows of each entry."""
 
     place: IntArray
     sensitive: tuple[CodedColumn, ...]
@@ -297,7 +262,7 @@ def _names(label: str, given: Any, names: list[str], roles: Mapping[str, str]) -
 
 
 def without_values(column: Any) -> SchemaError:
-    """Return the refusal of a quasi-identifier of which no row has a value as declared.
+    """Return the error about a quasi-identifier without a single declared value.
 
     Examples
     --------

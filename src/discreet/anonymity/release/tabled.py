@@ -1,7 +1,7 @@
-"""Rows counted by where they are put, sensitive values and person, as they come.
+"""Rows counted by place, sensitive values and person, batch by batch.
 
-`discreet.anonymity.risk.counted.ValueTally` keeps combinations of any numbers, at tens of bytes each. Where places are
-known beforehand and one column has few values, a table of counts takes a few bytes for each of millions of places.
+`risk.counted.ValueTally` keeps combinations of any numbers, at tens of bytes each. If places are known beforehand and
+one column has few values, a table of counts takes a few bytes per place.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class CountTable:
         self._total = 0
 
     def fits(self, codes: AnyArray) -> bool:
-        """Tell whether there is room for these numbers of values."""
+        """Return whether the table has room for these values."""
         return int(codes.max(initial=-1)) + 2 <= MOST_VALUES
 
     def add(self, place: AnyArray, codes: AnyArray, rows: IntArray | None = None) -> None:
-        """Count some rows, or entries that stand for that many each."""
+        """Count rows, or entries of several rows each."""
         self._total += len(place) if rows is None else int(rows.sum())
         width, kind = int(codes.max(initial=-1)) + 2, self.counts.dtype
         if self._total > np.iinfo(kind).max:
@@ -71,18 +71,10 @@ class CountTable:
 
 @dataclass(frozen=True)
 class TabledCounts:
-    """The rows of a table by place and value.
+    """Rows by place and value.
 
-    Attributes
-    ----------
-    counts : ndarray, shape (places + 1, values)
-        How many rows; the last row is of those that are put nowhere.
-    code : ndarray of int64
-        The number of each value among the labels of the sensitive column; -1 for one that does not occur.
-    sensitive : tuple of CodedColumn
-        The sensitive column, an entry per value that occurs; none if there is no such column.
-    places : ndarray
-        The numbers of the places, in rising order.
+    ``counts`` has a row per place and a last one for rows without a place. ``code`` is the number of each value among
+    the labels of the sensitive column, -1 if it does not occur. ``places`` are the numbers of the places, rising.
     """
 
     counts: AnyArray
@@ -117,16 +109,10 @@ class TabledCounts:
 
 
 class Counter:
-    """Counts rows as they come; values keep their numbers from one pass to the next.
+    """Count rows in batches; values keep their numbers from one pass to the next.
 
-    Parameters
-    ----------
-    plan : TablePlan
-        Which columns are sensitive, and whose rows they are.
-    values : dict, optional
-        Those of an earlier pass.
-    asked : sequence of str, optional
-        The columns that are told apart; by default all of these.
+    ``values`` are those of an earlier pass, ``asked`` the columns to distinguish (by default sensitive ones and the
+    person).
     """
 
     def __init__(
@@ -142,7 +128,7 @@ class Counter:
         self._tally = ValueTally()
 
     def add(self, place: IntArray, raw: dict[str, pa.Array], rows: IntArray | None = None) -> None:
-        """Count some rows, or entries that stand for that many each."""
+        """Count rows, or entries of several rows each."""
         self.add_codes(place, [self.values[name].codes(raw[name]) for name in self.names], rows)
 
     def add_codes(self, place: IntArray, codes: Sequence[AnyArray], rows: IntArray | None = None) -> None:
@@ -175,22 +161,15 @@ class Counter:
         told = [n for n in self._plan.sensitive if n in own]
         coded = tuple(self.values[n].coded(self._plan.domain, n, own[n]) for n in told)
         persons = None
-        if whose := self._plan.person:  # all rows of nobody are taken to be one more person's
+        if whose := self._plan.person:  # rows without a person count as one more person
             persons = np.where(own[whose] < 0, len(self.values[whose]), own[whose])
         return PlaceCounts(place, coded, persons, rows)
 
 
 class PlaceCounter(Counter):
-    """A counter of rows without persons in places that are known: see `CountTable`.
+    """A counter of rows without persons in ``n`` known places, with at most one sensitive column; see `CountTable`.
 
-    Parameters
-    ----------
-    plan : TablePlan
-        As there, with at most one sensitive column.
-    n : int
-        How many places there are.
-    before : ndarray, optional
-        How many places come before one of a larger number, where not all numbers are places.
+    ``before`` is the number of places before each number, if not all numbers are places.
     """
 
     def __init__(self, plan: TablePlan, n: int, before: AnyArray | None = None) -> None:
@@ -223,12 +202,9 @@ class PlaceCounter(Counter):
 def enforce_table(
     tree: Tree, counts: TabledCounts, rules: Rules, *, suppress: float = 0.0
 ) -> tuple[AnyArray, IntArray, int]:
-    """Find the cells of a release as `enforce` does, of rows counted by leaf (in rising order) and value.
+    """Find the cells of a release like `enforce`, for rows counted by leaf and value.
 
-    Returns
-    -------
-    tuple
-        The cell of every leaf, -1 where there is none; the nodes that are the cells; and how many leaves were merged.
+    Returns the cell of each leaf (-1 for none), the nodes of the cells, and the number of merged leaves.
     """
     before = tree.leaves_before
     kept = np.ones(before[-1], bool)
@@ -259,7 +235,7 @@ def enforce_table(
 
 
 def _worst(pieces: Sequence[ReachedLevels]) -> ReachedLevels:
-    """Return what is reached in all cells, given what is reached in some and the others."""
+    """Return the levels reached by several groups of cells together."""
     first = pieces[0]
     worst = max if first.l_kind == "recursive" else min
     return replace(
@@ -312,7 +288,7 @@ def _by_cell(counts: Any, cell: Any, at: int, begin: int, found: Any) -> int:  #
 def _check_table(
     column: Any, right: Any, ends: Any, before: Any, table: Any, kept: Any, code: Any, limits: Any, fine: Any, rows: Any
 ) -> None:  # pragma: no cover
-    """Tell for every node whether it is empty or ok, and count its rows."""
+    """Mark the nodes that are empty or keep the rules, and count their rows."""
     seen = np.zeros(limits.share.size, np.int64)
     for node in range(column.size - 1, -1, -1):
         if column[node] >= 0:

@@ -47,7 +47,7 @@ _ABSENT, _SUPPRESSED, _SHOWN = 0, 1, 2
 
 @dataclass(frozen=True)
 class PublishedRows:
-    """The published rows of an earlier release: which record each is, its values and person, and what was promised."""
+    """The published rows of a release: the record of each, values, persons, and the rules of the release."""
 
     record: IntArray
     sensitive: tuple[CodedColumn, ...]
@@ -64,20 +64,11 @@ class PublishedRows:
 
 @dataclass(frozen=True)
 class EarlierReleases:
-    """The records of all releases, and what is known of them before this release is decided.
+    """The records of all releases before this release is decided.
 
-    Attributes
-    ----------
-    earlier : tuple of PublishedRows
-        The earlier releases.
-    record : ndarray of int64
-        Which record each row of this release is.
-    before, known : ndarray of int64
-        A number for what each record did in the earlier releases; the same, with whether its values have changed since.
-    shown : ndarray of bool
-        Whether a record was ever published.
-    hidden : ndarray of bool
-        Whether it was ever suppressed.
+    ``record`` is the record of each row of this release. ``before`` numbers the earlier states of each record;
+    ``known`` also says whether its values have changed since. ``shown`` and ``hidden``: it was ever published, ever
+    suppressed.
     """
 
     earlier: tuple[PublishedRows, ...]
@@ -88,7 +79,7 @@ class EarlierReleases:
     hidden: BoolArray
 
     def histories(self, node: IntArray, n_nodes: int) -> tuple[IntArray, IntArray]:
-        """Return the state of every record in this release, and a number for its history in all."""
+        """Return the state of every record in this release, and the number of its whole history."""
         state = np.full(len(self.known), _ABSENT, np.int64)
         state[self.record] = np.where(node >= 0, node + _SHOWN, _SUPPRESSED)
         return state, join([(self.known, _levels(self.known)), (state, n_nodes + _SHOWN)], len(state))
@@ -140,7 +131,7 @@ def read_past(records: Sequence[ReleaseRecord], table: Table, leaf: IntArray) ->
     before = join(states, n)
     seen.append(np.full(n, -1, np.int64))
     seen[-1][split[-1]] = split_value[-1]
-    changed = np.where(shown, _first_alike(seen), 0)  # nobody compares with values that were never published
+    changed = np.where(shown, _first_alike(seen), 0)  # unpublished values cannot be compared
     known = join([(before, _levels(before)), (changed, len(sizes) + 1)], n)
     return EarlierReleases(tuple(earlier), split[-1], before, known, shown, hidden)
 
@@ -148,14 +139,9 @@ def read_past(records: Sequence[ReleaseRecord], table: Table, leaf: IntArray) ->
 def enforce_together(
     tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: EarlierReleases, *, suppress: float = 0.0
 ) -> tuple[EnforcedCells, dict[str, Any]]:
-    """Find the finest cells of a release that keep the rules, by themselves and together with the earlier releases.
+    """Find the finest cells that keep the rules, alone and together with the earlier releases.
 
-    Returns
-    -------
-    Enforced
-        The cells.
-    dict
-        What this table reaches with its rows grouped by their history in all releases.
+    Also returns the levels that this table reaches with its rows grouped by their history in all releases.
     """
     whole = rules.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
     refuse_root(rules, table.sensitive, np.ones(table.n, bool), whole.ok, table.persons)
@@ -207,10 +193,10 @@ def _broken(past: EarlierReleases, node: IntArray, history: IntArray, rules: Rul
 
 
 def _in_the_way(tree: Tree, leaf: IntArray, node: IntArray, rows: IntArray, shown: BoolArray, allowed: int) -> IntArray:
-    """Return rows to suppress instead of merging their cell with its neighbour: the fewest first, as many as allowed.
+    """Return rows to suppress instead of merging their cell: the fewest first, as many as allowed.
 
-    Only rows that were never published; only where all else below the node above is in order and holds more rows, who
-    would get a larger cell for their sake; or in the root, where nothing can be merged.
+    Only rows that were never published; and only if the rest below the parent is in order and holds more rows, or in
+    the root, where nothing can be merged.
     """
     if allowed <= 0:
         return np.empty(0, np.int64)
@@ -284,10 +270,10 @@ def _numbers(pieces: Sequence[pa.Array]) -> IntArray:
 
 
 def _records(key: IntArray, value: IntArray, release: IntArray, place: IntArray, where: IntArray) -> IntArray:
-    """Number the records: by key, and where a release has several rows of one, by sensitive values as well.
+    """Number the records: by key, and by sensitive values too where someone has several rows in a release.
 
-    Of several rows that are equal in both, those are the same that lie at the same place of the public grids as when
-    the record was last seen; and then, in the order of their cells, those that are left over.
+    Among equal rows, those at the same place of the public grids as before are the same; the rest are matched in the
+    order of their cells.
     """
     n = len(key)
     pair = join([(key, _levels(key)), (release, _levels(release))], n)

@@ -20,16 +20,7 @@ from discreet.engines.tables import same_key
 class CodedColumn:
     """A column as numbers ``0..len(labels)-1`` of its values; a missing value is a value of its own.
 
-    Attributes
-    ----------
-    name : str
-        The column.
-    codes : ndarray of int32
-        One number per row.
-    labels : list
-        The values, in the order of the declaration where there is one; numbers rise.
-    ordered : bool
-        Whether the order means something: numbers.
+    Labels follow the order of the declaration, numbers rise. ``ordered``: the order has a meaning, as for numbers.
     """
 
     name: str
@@ -42,7 +33,7 @@ class CodedColumn:
         return replace(self, codes=self.codes[rows])
 
     def compact(self) -> CodedColumn:
-        """Return the column numbered by the values that occur: as if its rows were the whole table."""
+        """Return the column numbered by the values that occur."""
         there = np.bincount(self.codes, minlength=len(self.labels)) > 0
         place = (np.cumsum(there) - 1).astype(np.int32)
         return replace(self, codes=place[self.codes], labels=[self.labels[i] for i in np.flatnonzero(there).tolist()])
@@ -51,8 +42,8 @@ class CodedColumn:
 def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> CodedColumn:
     """Number the values of a column. Declared categories come first, in their order; numbers in rising order.
 
-    What a reader takes for the same (`discreet.engines.tables.same`) is one value, or it would make a class look
-    diverse: ``1`` and ``1.0``, a category with blanks around it, and all that is missing.
+    Values that mean the same (`discreet.engines.tables.same`) are one value, or they would make a class look diverse:
+    ``1`` and ``1.0``, a category with blanks around it, and all missing values.
     """
     column = domain.column(name) if domain is not None else None
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
@@ -91,13 +82,7 @@ def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> Co
 
 
 def reader_of(column: Column | None) -> Callable[[Any], float | None]:
-    """Return what reads one value of a column of numbers, dates or times: its place on the axis, None if it has none.
-
-    Examples
-    --------
-    >>> reader_of(Numeric("age", 0, 120))(" 7.0"), reader_of(Date("born", "1950-01-01", "2000-01-01"))("unknown")
-    (7.0, None)
-    """
+    """Return a function that reads a value of a column of numbers, dates or times; None if it cannot be read."""
     return day_number if isinstance(column, Date) else second_number if isinstance(column, Time) else _number
 
 

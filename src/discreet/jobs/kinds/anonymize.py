@@ -160,8 +160,8 @@ KIND = Kind(
         ESCAPE_FORMULAS,
         option("hash_key", "file", "file with a secret: identifiers are hashed with it instead of dropped",
             "secret.txt",            arguments=()),
-        option("history", "folder", "folder of all releases about these people: this one is checked with them and added",
-            "people.history"),
+        option("history", "folder",
+            "folder of all releases about these people: this one is checked with them and added", "people.history"),
     ),
     outputs=(
         release("the table: what may be published; CSV or Parquet"),
