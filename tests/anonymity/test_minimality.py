@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli.app import app
 from discreet.errors import InvalidArgument
-from discreet.evaluation.table_attacks.minimality import minimality_attack
+from discreet_studies.measured.minimality import minimality_attack
 
 QUASI = {"bounds": [0, 8], "role": "quasi-identifier"}
 SECRET = {"categories": ["a", "b"], "role": "sensitive"}
@@ -111,7 +111,7 @@ def test_settings_that_look_at_other_values_are_refused():
 def test_the_documented_figures_are_those_of_the_result_file():
     top = Path(__file__).parents[2]
     facts = json.loads((top / "studies/measures/results/minimality.json").read_text())
-    page = (top / "docs/anonymity.md").read_text(encoding="utf-8")
+    page = (top / "docs/risk.md").read_text(encoding="utf-8")
     for found in (x for x in facts["leak"] if not x["blind"]):
         line = next(x for x in page.splitlines() if x.startswith(f"| {found['method']}, {found['rule']} | "))
         for name in ("baseline", "attacker", "worst"):

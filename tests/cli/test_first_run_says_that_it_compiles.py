@@ -20,7 +20,8 @@ import sys
 from discreet.cli.common import working
 patience, as_json = float(sys.argv[1]), sys.argv[2] == "json"
 with working("Working ...", as_json=as_json):
-    from discreet.core import jit
+    from importlib import import_module
+    jit = import_module("discreet.core.jit")
     jit.PATIENCE = patience
     def add(a, b):
         total = 0.0

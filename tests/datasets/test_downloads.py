@@ -214,20 +214,6 @@ def test_categories_of_openml_keep_their_words_and_rows_with_gaps_are_left_out(
     assert datasets.fetch("mushroom") == (path,)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["garbage", "@RELATION t\n@ATTRIBUTE a {x}\n@DATA\ny\n", "@RELATION t\n@ATTRIBUTE a nonsense\n@DATA\ny\n",
-     "@RELATION t\n@ATTRIBUTE a NUMERIC\n@ATTRIBUTE class {e}\n@DATA\n1\n"],
-)  # fmt: skip
-def test_a_set_of_openml_that_cannot_be_read_is_not_what_it_was(
-    cache: Path, server: FileServer, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
-    openml(server, 24, text.encode(), monkeypatch)
-    with pytest.raises(DataSourceError, match=r"is not what it was \(.*nothing was kept"):
-        datasets.fetch("mushroom")
-    assert left(cache) == []
-
-
 @pytest.mark.parametrize("fault", ["wrong digest", "gone", "cut off"])
 def test_a_set_of_openml_that_is_not_whole_is_not_kept(
     cache: Path, server: FileServer, monkeypatch: pytest.MonkeyPatch, fault: str

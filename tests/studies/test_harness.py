@@ -109,7 +109,7 @@ def test_the_report_says_the_same_in_markdown_and_in_csv(tmp_path: Path) -> None
     text = page(study, results)
     assert "| 3 squared | 9.000 | 9.000 | 1 | 9.000 | 9.000 to 9.000 | reproduced |" in text  # no interval of one run
     assert "A note." in text
-    assert "not to be had: cubes" in text
+    assert "not available: cubes" in text
     (row,) = csv.DictReader(io.StringIO(comma_separated(study.findings(results))))
     assert (row["figure"], row["published"], row["measured_mean"], row["best_runs"]) == ("3 squared", "9.0", "9.0", "2")
 

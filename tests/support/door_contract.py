@@ -35,9 +35,11 @@ class DoorContract(Contract):
                 if not imported.startswith("discreet."):
                     continue
                 named = rf"from {re.escape(imported.rpartition('.')[0])} import\b"
-                for found in graph.get_import_details(importer=importer, imported=imported):
-                    if not re.match(named, found["line_contents"]):
-                        broken.append(f"{importer}:{found['line_number']}: {found['line_contents']}")
+                broken += [
+                    f"{importer}:{found['line_number']}: {found['line_contents']}"
+                    for found in graph.get_import_details(importer=importer, imported=imported)
+                    if not re.match(named, found["line_contents"])
+                ]
         for stub in sorted(Path(self.source).rglob("__init__.pyi")):
             inside = "discreet." + ".".join(stub.parent.relative_to(self.source).parts)
             for module, name, offered in _OFFER.findall(stub.read_text(encoding="utf-8")):

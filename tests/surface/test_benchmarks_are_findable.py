@@ -15,6 +15,7 @@ RESULTS = sorted([*ROOT.glob("benchmarks/results/*.json"), *ROOT.glob("studies/m
 
 def test_benchmarks_hold_speed_and_tuning_only() -> None:
     assert {p.name for p in (ROOT / "benchmarks").iterdir()} - {"__pycache__"} == {
+        "README.md",
         "_bench.py",
         "results",
         "speed",
@@ -39,7 +40,15 @@ def test_a_script_imports_files_that_are_there(script: Path) -> None:
             assert place.is_dir() or place.with_suffix(".py").is_file(), module
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))], ids=lambda p: p.name)
+def test_the_page_about_benchmarks_describes_every_script() -> None:
+    page = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    scripts = {p.name for p in SCRIPTS if "benchmarks" in p.parts}
+    assert set(re.findall(r"`([a-z_]+\.py)`", page)) == scripts
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", ROOT / "benchmarks/README.md", *sorted(ROOT.glob("docs/*.md"))], ids=lambda p: p.name
+)
 def test_scripts_and_results_that_a_page_names_are_there(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for named in re.findall(r"`?((?:benchmarks|studies)/[\w/.-]+\.(?:py|json))", text):

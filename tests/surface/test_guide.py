@@ -120,3 +120,13 @@ def test_every_page_is_in_the_navigation() -> None:
     nav = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
     for page in DOCS.rglob("*.md"):
         assert page.relative_to(DOCS).as_posix() in nav, f"{page.name} is in no menu"
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+def test_a_page_is_short_and_its_prose_is_wrapped(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    written = re.sub(r"<!-- figures:.*?<!-- end of figures -->", "", text, flags=re.S)
+    prose = re.sub(r"^ *```.*?^ *```", "", written, flags=re.S | re.M)
+    assert len(prose.split()) <= (900 if page.name == "known-limits.md" else 2000)
+    long = [line for line in prose.splitlines() if len(line) > 100 and line.lstrip()[0] not in "|<!"]
+    assert long == []

@@ -38,7 +38,9 @@ def samplers_of(text: str) -> set[str]:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom):
             module = node.module or ""
-            found |= {alias.name for alias in node.names if alias.name in SAMPLERS.get(module, ())}
+            # A door offers what the files behind it have.
+            behind = {name for home, names in SAMPLERS.items() if f"{home}.".startswith(f"{module}.") for name in names}
+            found |= {alias.name for alias in node.names if alias.name in behind}
             # A module as a whole: all it has is in reach.
             found |= {
                 alias.name for alias in node.names if f"{module}.{alias.name}" in SAMPLERS.keys() - {"discreet.noise"}

@@ -1,5 +1,5 @@
 """Below every room: what is declared, what is paid, what is promised, and the checks and files all rooms share."""
 
-from discreet.core.doors import door
+from discreet.core._doors import door
 
 __getattr__, __dir__, __all__ = door(__name__, __file__)

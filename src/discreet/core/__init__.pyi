@@ -2,6 +2,7 @@ from . import checks as checks
 from . import dates as dates
 from . import html as html
 from . import lists as lists
+from ._doors import door as door
 from .arrays import AnyArray as AnyArray
 from .arrays import BoolArray as BoolArray
 from .arrays import ByteArray as ByteArray
@@ -39,7 +40,6 @@ from .dates import time_text as time_text
 from .domain import Domain as Domain
 from .domain import as_domain as as_domain
 from .domain import dialect_of as dialect_of
-from .doors import door as door
 from .facts import Function as Function
 from .facts import Impossible as Impossible
 from .facts import a_choice as a_choice

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core import checks
-from discreet.datasets import fetching, frequencies, loaders
+from discreet.datasets import fetching, loaders
+from discreet.datasets.frequencies import files_by_name as frequency_files
 from discreet.datasets.origins import ORIGINS, origin_of
 
 #: Sets that studies read and `load` does not: categories, persons with several rows, shapes of a thesis.
@@ -25,7 +26,7 @@ _MORE = {
 
 @dataclass(frozen=True)
 class PublicTable:
-    """A public table that can be had by name.
+    """A public table that is available by name.
 
     Attributes
     ----------
@@ -57,7 +58,7 @@ class PublicTable:
 
     @property
     def here(self) -> bool:
-        """Whether it can be read without a network."""
+        """True if it can be read without a network."""
         return None not in self.places
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,7 +71,7 @@ class PublicTable:
 
 
 def _sets() -> dict[str, tuple[str, ...]]:
-    return {**loaders.files_by_name(), **frequencies.files_by_name(), **_MORE}
+    return {**loaders.files_by_name(), **frequency_files(), **_MORE}
 
 
 def public_tables() -> list[PublicTable]:
@@ -118,12 +119,12 @@ def fetch(name: str, *, tell: Callable[[str, int, int | None], None] | None = No
     name : str
         As in `public_tables`.
     tell : callable, optional
-        Called with the file, the bytes that came, and how many there are in all if that is known.
+        Called with the file, the bytes that came, and how many there are in total if that is known.
 
     Raises
     ------
     DataSourceError
-        If it cannot be had or is not what it was. The error says what to fetch by hand, and where to put it.
+        If it is not available or is not what it was. The error says what to fetch by hand, and where to put it.
 
     Examples
     --------

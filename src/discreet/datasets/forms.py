@@ -48,16 +48,12 @@ def table_of(origin: Origin, raws: Sequence[bytes], columns: Sequence[str]) -> p
 def openml_table(origin: Origin, columns: Sequence[str]) -> pa.Table:
     """Return a set of OpenML: features in their order, then the class. scikit-learn fetches it and checks its MD5."""
     from sklearn.datasets import fetch_openml
-    from sklearn.externals._arff import ArffException  # the errors of its parser have no public name
 
     # No parser that needs pandas: it is not required here.
     form = {"as_frame": False, "parser": "liac-arff", "n_retries": 2, "delay": 0.5}
     with tempfile.TemporaryDirectory() as home, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it tries again
-        try:
-            got = fetch_openml(data_id=origin.openml, data_home=home, **form)
-        except ArffException as error:
-            raise ValueError(str(error)) from None
+        got = fetch_openml(data_id=origin.openml, data_home=home, **form)
     found = []
     for j, name in enumerate(got.feature_names):
         values = np.asarray(got.data[:, j], np.float64)

@@ -151,7 +151,7 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
             All releases about the same people. The release is checked with the earlier ones: rows that can be singled
             out by comparing the tables keep the rules too. Cells are merged for that, and people who were never
             published may be suppressed. `Release.save` adds the release to the history. The schema must name a person
-            or one identifier. See "Releasing again" in docs/anonymity.md.
+            or one identifier. See docs/releasing-again.md.
         order, identifiers, key
             See `discreet.anonymity.release.delivery.Delivery`.
 

@@ -21,7 +21,7 @@ BLIND: Any = option(
     default=False, example=True,
     help="Split, merge and suppress without the sensitive columns; check l and t at the end.",
     details="A release that fails them is refused. Otherwise a cell that was not split because of l or t reveals more "
-    "about its values than how often each occurs. See docs/anonymity.md for the cost.",
+    "about its values than how often each occurs. See docs/risk.md for the cost.",
 )  # fmt: skip
 
 
