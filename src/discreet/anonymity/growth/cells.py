@@ -38,7 +38,7 @@ class Cells:
         return [written[i] for i in place]
 
     def runs(self, column: int) -> tuple[IntArray, AnyArray]:
-        """Return the distinct runs of bins of a column in rising order (first and last bin), and the run of each cell."""
+        """Return the distinct runs of bins of a column, rising (first and last bin), and the run of each cell."""
         both = self.first[:, column].astype(np.uint32) << np.uint32(16)  # bins are numbers of 16 bits
         both |= self.last[:, column].astype(np.uint32)
         distinct = np.unique(both)

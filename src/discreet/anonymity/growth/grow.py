@@ -69,7 +69,7 @@ class Grower(NamedTuple):
         return self.settings.criterion == criteria.CELL and plain
 
     def on(self, bins: Bins, sensitive: IntArray, labels: Labels) -> tuple[Run, Any, Any]:
-        """Return a function that grows on a copy of some rows, the copy, and the row numbers, which move with the rows."""
+        """Return a function that grows on a copy of some rows, the copy, and the row numbers, which move with it."""
         space, limits, settings = self.space, self.limits, self.settings
         ids = np.arange(bins.shape[1], dtype=np.int32 if bins.shape[1] < 2**31 else np.int64)
         # A copy, also of one column: the kernels move rows.

@@ -25,23 +25,15 @@ _FORMAT, _FORMAT_VERSION = "discreet.partition", 1
 class Tree:
     """A partition of the space of quasi-identifiers by binary cuts.
 
-    Attributes
-    ----------
-    grids : tuple of Grid
-        The public grids, one per quasi-identifier.
-    column, cut : ndarray of int32
-        The column that a node is cut on, and the first bin of its right side; -1 for a leaf.
-    right : ndarray of int32
-        The right child; -1 for a leaf. The left child of node i is i + 1.
-    criterion : ndarray of int32
-        What chose the cut, a number of `discreet.anonymity.growth.criteria.NAMES`; -1 for a leaf.
+    By node: ``column`` of the split, ``cut`` (the first bin of its right side), ``right`` child (the left child of node
+    i is i + 1), and ``criterion``, a number of `criteria.NAMES`; all are -1 for a leaf.
 
     Examples
     --------
     >>> from discreet.anonymity.growth.grid import make_grid
     >>> from discreet.core.domain import Numeric
     >>> grid = make_grid(Numeric("age", 0, 120))
-    >>> column, cut, right, by = np.array([[0, -1, -1], [50, -1, -1], [2, -1, -1], [3, -1, -1]])
+    >>> column, cut, right, by = np.array([[0, -1, -1], [50, -1, -1], [2, -1, -1], [2, -1, -1]])
     >>> tree = Tree((grid,), column, cut, right, by)
     >>> tree.route(np.array([[35, 70]], np.uint16)).tolist()
     [1, 2]

@@ -33,7 +33,7 @@ from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.release.together import enforce_together, read_past
 from discreet.anonymity.risk.blind import check_blind, growth_rules
 from discreet.anonymity.risk.hierarchy import Hierarchy
-from discreet.anonymity.risk.rules import L_KINDS, T_KINDS, Rules, stacked
+from discreet.anonymity.risk.rules import L_KINDS, T_KINDS, LKind, Rules, TKind, stacked
 from discreet.core import Categorical, Declared, EstimatorHtml, IntArray, Person, checks, option
 from discreet.engines.tables import is_remote
 from discreet.errors import InvalidArgument
@@ -75,8 +75,12 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
         default=None, help="The public grid of numeric columns: a number of steps, or the inner grid points.",
         details='A mapping sets it by column; for dates also "day", "month" or "year". None takes round steps.',
     )  # fmt: skip
-    l_kind: str = option(default="distinct", choices=L_KINDS, help="How diversity is measured; see `Rules`.")
-    t_kind: str = option(default="auto", choices=T_KINDS, help="The distance of t-closeness; see `Rules`.")
+    l_kind: LKind = option(
+        takes="text", default="distinct", choices=L_KINDS, help="How diversity is measured; see `Rules`."
+    )
+    t_kind: TKind = option(
+        takes="text", default="auto", choices=T_KINDS, help="The distance of t-closeness; see `Rules`."
+    )
     c: float = option(
         default=3.0, above=0, help="Recursive diversity: the largest frequency is below c times the tail."
     )

@@ -313,9 +313,9 @@ def _read(place: Path) -> Entry | None:
         told = json.loads(place.read_text(encoding="utf-8"))
         if (told["format"], told["format_version"]) != (_FORMAT, _FORMAT_VERSION):
             raise ValueError("another format")
-        texts = [told[name] for name in ("table", "date", "seal", "waits")]
-        entry = Entry(int(place.stem), *texts[:3], tuple(told["earlier"]), texts[3])
-        if not all(isinstance(text, str) for text in (*texts, *entry.earlier)):
+        table, day, seal, waits = (told[name] for name in ("table", "date", "seal", "waits"))
+        entry = Entry(int(place.stem), table, day, seal, tuple(told["earlier"]), waits)
+        if not all(isinstance(text, str) for text in (table, day, seal, waits, *entry.earlier)):
             raise TypeError
         date.fromisoformat(entry.date)
     except FileNotFoundError:

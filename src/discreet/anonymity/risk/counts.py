@@ -23,7 +23,7 @@ from discreet.engines.tables import counted_columns, same_key
 
 @dataclass(frozen=True)
 class Entries:
-    """The entries of a table: by column the distinct values and the value number of each entry; and its number of rows."""
+    """The entries of a table: by column the distinct values and the number of each; and the rows of each entry."""
 
     values: Mapping[str, Values]
     codes: Mapping[str, IntArray]
