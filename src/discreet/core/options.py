@@ -361,7 +361,7 @@ def with_parameters(doc: str | None, entries: Sequence[str]) -> str | None:
 
 
 def _parts(annotation: str) -> list[str]:
-    return [part.strip() for part in annotation.split("|")]
+    return [part.strip().removeprefix("collections.abc.") for part in annotation.split("|")]
 
 
 def _figure(bound: float) -> str:

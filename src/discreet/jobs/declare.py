@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import Any
 
 from discreet.core import FILE_TYPES, PAIR_TYPES, SURE_DELTA, Option, unfit
-from discreet.errors import DiscreetError, FormatError, InvalidArgument, SchemaError
+from discreet.errors import DiscreetError, FormatError, InvalidArgument, ReleaseConflict, SchemaError
 from discreet.jobs.options import FILE, NEEDED_SCHEMA, PAGE, SCHEMA, SURE, Door
 
 #: A text, or a function that writes it for a spelling of options.
@@ -183,7 +183,7 @@ class Kind:
             made["epsilon"] = replace(made["epsilon"], required=False, shown=True)
         if "method" in made and "" not in self.estimators and methods:
             fixed: dict[str, Any] = {"choices": tuple(methods), "default": methods[0], "example": methods[0]}
-            made["method"] = replace(made["method"], takes=("text",), shown=True, arguments=(), **fixed)
+            made["method"] = replace(made["method"], takes=("text",), shown=True, arguments=(), methods=(), **fixed)
 
         def place(name: str) -> tuple[int, int]:
             mine = list(own).index(name) if name in own else 0
@@ -260,7 +260,7 @@ class Kind:
             fix = {by_argument[name]: value for name, value in error.fix.items()}
             text = error.text
             return self.refused(lambda say: f"{text}; try {', '.join(say(n, v) for n, v in fix.items())}", type(error))
-        if isinstance(error, WrongOption) or not isinstance(error, InvalidArgument):
+        if isinstance(error, (WrongOption, ReleaseConflict)) or not isinstance(error, InvalidArgument):
             return error
         name, of, column = error.name.partition("[")[0].partition(" of column ")
         found = next((o for o in self.parameters if name in (o.arguments or (o.name,))), None)
@@ -296,7 +296,7 @@ _BUDGETS = ("epsilon", "delta", "rho")
 
 
 def _shared(first: Option, other: Option) -> Option:
-    """Return an option that two estimators declare: with the types that both accept, and a default if it is the same."""
+    """Return an option that two estimators declare, with the types that both accept and the default they share."""
     takes = tuple(form for form in first.takes if form in other.takes)
     texts = dict.fromkeys([*first.choices, *other.choices]) if {"text", "names"} & set(takes) else ()
     example = first.example if first.takes == takes else other.example
@@ -310,8 +310,8 @@ def _for_jobs(each: Option, name: str, own: Option | None) -> Option:
     made: dict[str, Any] = {"name": name, "arguments": (each.name,), "objects": False}
     if each.takes == ("budget",) and each.default is not None:
         made |= {"default": None, "example": each.default, "required": True}
-    elif each.default is False:  # a flag that is not given is off
-        made |= {"default": None, "example": True}
+    elif each.default is False or each.default == ():  # off, or empty, unless it is given
+        made |= {"default": None, "example": True if each.example is None else each.example}
     elif each.example is None:
         made["example"] = each.default
     if own is not None:

@@ -112,7 +112,7 @@ def private_categories(
     []
 
     In a domain, all other words share the cell of missing ones, and the selection is recorded, so that every promise made
-    with the domain repeats it (``discreet schema --buy-categories`` writes the same into the schema file):
+    with the domain repeats it (``discreet schema --private-categories`` writes the same into the schema file):
 
     >>> import discreet as dc
     >>> words = private_categories(towns, list(range(102)), epsilon=1.0, delta=1e-6, rng=1)

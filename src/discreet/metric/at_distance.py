@@ -25,7 +25,7 @@ class AtDistance(Perturber):
 
     epsilon: float = replace(EPSILON, help="Level of indistinguishability at distance ``radius``.")
     radius: float = option(
-        default=0.1, takes="number", above=0, help="That distance, in the declared metric.",
+        default=0.1, takes="number", above=0, help="Distance at which epsilon holds, by default in declared ranges.",
         details="The rate, ε per unit of distance, is epsilon/radius.",
     )  # fmt: skip
     domain: Any = DOMAIN

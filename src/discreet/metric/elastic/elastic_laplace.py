@@ -67,7 +67,7 @@ class ElasticLaplace(Perturber):
     epsilon: float = replace(EPSILON, help="Level of indistinguishability from the places of ``min_people`` people.")
     min_people: float = option(
         default=1000.0, takes="number", above=0, example=1000,
-        help="For every point, so many people (by ``density``) are within elastic distance ``epsilon``.",
+        help="Number of people among whom every place is hidden, at level epsilon.",
     )  # fmt: skip
     domain: Any = replace(DOMAIN, help="The declared columns, one to three of them numeric.")
     _: KW_ONLY

@@ -93,7 +93,7 @@ class SphericalLaplace(AtDistance):
         default=None, example="lat", help='Name of the column of latitudes; by default "latitude" or "lat".'
     )
     longitude: str | None = option(
-        default=None, example="lon", help='Name of that of longitudes; by default "longitude", "lon", "lng" or "long".',
+        default=None, example="lon", help='Name of the column of longitudes; by default "longitude", "lon" or "lng".',
         details="Columns without names are latitude and longitude in this order.",
     )  # fmt: skip
 
