@@ -172,9 +172,7 @@ def test_the_sum_of_losses_is_shown_next_to_the_limit_with_its_condition(folder:
 def test_a_release_that_was_paid_for_is_not_written_over_unless_that_is_said(folder: Path) -> None:
     output(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
     held = Path("s.parquet").read_bytes()
-    with pytest.raises(
-        DataSourceError, match=r"could not be made again; try --output s-2.parquet, or"
-    ):
+    with pytest.raises(DataSourceError, match=r"could not be made again; try --output s-2.parquet, or"):
         output(*RELEASE, "--epsilon", "0.5", "-o", "s.parquet")
     # Nor by a job that charges nothing, whatever it is for; nor by a job file.
     plain = RELEASE[:-2]

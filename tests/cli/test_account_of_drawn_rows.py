@@ -131,9 +131,7 @@ def test_nothing_is_read_or_written_that_the_account_does_not_pay_for() -> None:
 
 def test_k_anonymity_alone_has_no_price() -> None:
     for words in (("--account", "p.account"), ("--fresh",)):
-        with pytest.raises(
-            InvalidArgument, match=r"used with --sample 0.1: k-anonymity alone has no price"
-        ):
+        with pytest.raises(InvalidArgument, match=r"used with --sample 0.1: k-anonymity alone has no price"):
             output(*PLAIN, *words, "-o", "s.csv")
     assert not KINDS["anonymize"].has_price({"k": 20})  # what the studio asks before it names the account of a project
     assert KINDS["anonymize"].has_price({"k": 20, "sample": 0.1})

@@ -64,8 +64,8 @@ def test_a_check_that_may_look_names_the_columns_it_can_hardly_read(
     text = clinic.with_name("s.toml").read_text().replace('["-999"]', '["-999"]\nmarks = ["years"]')
     clinic.with_name("s.toml").write_text(text.replace('"yes", "no"', '"yes", "Yes", "Y", "n"'))
     assert json.loads(_run(capsys, *words, "--json"))["partly"] == {"Smoker": "many"}  # one in five
-    assert "Smoker: many of the values in the first 50 rows cannot be read" in _run(capsys, *words)
-    assert "few of" not in _run(capsys, *words[:-2])  # not without a word
+    assert "Smoker: many values in the first 50 rows cannot be read" in _run(capsys, *words)
+    assert "few values" not in _run(capsys, *words[:-2])  # not without a word
 
 
 def test_an_undeclared_thousands_mark_and_a_typed_file_are_checked_too(

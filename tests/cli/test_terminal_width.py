@@ -85,7 +85,7 @@ def test_examples_of_help_can_be_copied() -> None:
 def test_help_says_each_thing_once_and_what_is_required() -> None:
     told = " ".join(re.sub("[│╭╮╰╯─]", " ", shown("perturb", "--help")).split())
     assert "Sphere: sphere" not in told
-    assert re.search("Only with method sphere .*--latitude TEXT Column of latitudes", told)
+    assert re.search("Only with method sphere .*--latitude TEXT Name of the column of latitudes", told)
     assert re.search(r"--schema FILE File that declares the columns.*?\(required\)\. --epsilon", told)
     assert "(required)" not in re.search(r"--schema.*?--qi", " ".join(shown("risk", "--help").split()))[0]  # type: ignore[index]
 

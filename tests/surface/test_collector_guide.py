@@ -25,7 +25,8 @@ SERVE = TOP.commands["collect"].commands["serve"]
 def check_line(words: list[str]) -> dict[str, Any]:
     """Read a command line as the program would, without running it."""
     assert words[:2] == ["collect", "serve"]
-    return dict(SERVE.make_context("serve", words[2:]).params)
+    typed = SERVE.make_context("serve", words[2:]).params
+    return {"port": 8765, **{name[2:]: value for name, value in typed.items() if value is not None}}
 
 
 def test_the_unit_starts_what_there_is_and_is_taken_by_systemd(tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ def _task(*, name: str | None, epsilon: Any, **given: Any) -> Any:
         # The mechanism is chosen as in a `sketch` job, whose table is not read.
         return Task(
             build(Job("sketch", data="values.txt", parameters=parameters, outputs={"release": "reports.bin"})),
-            name=name,
+            name=str(name),
             per_day=epsilon if given["per_day"] is None else given["per_day"],
             wanted=given["wanted"],
             minimum=max(1, given["wanted"] // 100) if given["minimum"] is None else given["minimum"],

@@ -35,7 +35,7 @@ class _LateCommand(TyperCommand):
         self._verb = more["callback"].__wrapped__
         super().__init__(*args, **more)
 
-    @property  # type: ignore[override]
+    @property
     def params(self) -> list[Any]:
         """Return the parameters."""
         if self._made is None:
