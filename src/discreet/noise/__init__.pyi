@@ -33,7 +33,6 @@ __all__ = [
     "RowOrder",
     "below",
     "bernoulli",
-    "choose_cuts",
     "discrete_gaussian",
     "discrete_laplace",
     "exceedances",

@@ -179,31 +179,12 @@ def choose_cuts(
 ) -> IntArray:
     """Return private quantiles of integer cells as integer cuts of the box ``start <= cell < stop``.
 
-    A row is left of cut k iff its cell is below k, so rows and cuts never tie.
-
-    Parameters
-    ----------
-    cells : array of int, shape (n,)
-        The cell of every row, in any order; cells outside the box count as the nearest inside.
-    qs, epsilon, method, rng
-        As in `quantiles`.
-    start, stop : int
-        The public box.
-
-    Returns
-    -------
-    ndarray of int
-        Cuts k with ``start < k < stop``, strictly increasing, one per quantile. If there are fewer such numbers than
-        quantiles (a public fact), all of them.
+    A row is left of cut k iff its cell is below k; cells outside the box count as the nearest inside. If the box has
+    fewer inner lines than quantiles (a public fact), all of them are returned.
 
     Privacy
     -------
     As `quantiles`. Price: ε.
-
-    Examples
-    --------
-    >>> choose_cuts(np.repeat([2, 5, 9], 100), [1/3, 2/3], epsilon=2.0, start=0, stop=16, rng=3).tolist()
-    [3, 9]
     """
     plan = _plan(qs, epsilon, method)
     start = checks.whole("start", start, low=-(2**52), high=2**52)

@@ -86,7 +86,7 @@ def exceedances(scale: checks.Number, cutoff: int, size: int, rng: object = None
 
 @lru_cache(maxsize=256)
 def rate(epsilon: Fraction, cutoff: int) -> Fraction:
-    """Return a rational above -ln(1 - p), p the chance of noise above the cutoff; its relative excess is about 2^-64."""
+    """Return a rational above -ln(1 - p), p the chance of noise above a cutoff; the relative excess is about 2^-64."""
     c = _CONTEXT
     step = c.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
     # Not the operators: they would round to the precision of the caller's context.

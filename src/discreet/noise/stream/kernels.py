@@ -1,7 +1,7 @@
 """The jitted loops under the discrete samplers. They compare bytes and add integers; no floating point.
 
-Every kernel reads the byte buffer from ``position`` and fills ``out`` from ``done`` on. It returns the new position, the
-number of finished draws and a state. For a draw that cannot be finished, it returns the position before its first byte.
+Every kernel reads the byte buffer from ``position`` and fills ``out`` from ``done`` on. It returns the new position,
+the number of finished draws and a state. For an unfinished draw, the position is the one before its first byte.
 """
 
 from typing import Any

@@ -1,8 +1,8 @@
 """Isotropic Laplace noise in n dimensions, rounded to a lattice, exactly.
 
 The law. Y is a random vector with density proportional to e^(-‖y‖/s) in n dimensions: a direction uniform on the sphere
-and a length with the Gamma(n) law, scale s (Chatzikokolakis, Andrés, Bordenabe, Palamidessi 2013 for n = 2). The noise N
-is Y rounded to whole numbers, coordinate by coordinate.
+and a length with the Gamma(n) law, scale s (Chatzikokolakis, Andrés, Bordenabe, Palamidessi 2013 for n = 2). The noise
+N is Y rounded to whole numbers, coordinate by coordinate.
 
 Why rounding keeps the promise. P(N = m) is the integral of the density over the unit cube around m. The cube around m'
 is that cube moved by m' - m, which changes the density by at most e^(‖m' - m‖/s) at every point. So
