@@ -74,7 +74,13 @@ class InvalidType(InvalidArgument, TypeError):
 
 
 class DiscreetWarning(UserWarning):
-    """An argument is valid but probably not what was meant; the text says how to confirm it."""
+    """An argument is valid but probably not what was meant; the text says how to confirm it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("ignore", DiscreetWarning)  # hide them
+    """
 
 
 class SchemaError(DiscreetError, ValueError):
@@ -140,7 +146,13 @@ class FormatError(DiscreetError, ValueError):
 
 
 class StoreUnavailable(DiscreetError, OSError):
-    """The store of a collector takes no reports at the moment. Nothing was acknowledged; send again."""
+    """The store of a collector takes no reports at the moment. Nothing was acknowledged.
+
+    Examples
+    --------
+    >>> print(StoreUnavailable("database or disk is full"))
+    the store takes no reports at the moment: database or disk is full; send the same reports again later
+    """
 
     def __init__(self, why: str) -> None:
         self.why = why
@@ -148,7 +160,13 @@ class StoreUnavailable(DiscreetError, OSError):
 
 
 class TooFewReports(DiscreetError, ValueError):
-    """A task has fewer reports than its minimum, below which no estimate is shown."""
+    """A task has fewer reports than its minimum, below which no estimate is shown.
+
+    Examples
+    --------
+    >>> print(TooFewReports(12, 1000))
+    12 reports have come, but this task needs at least 1,000; wait for more
+    """
 
     def __init__(self, reports: int, minimum: int) -> None:
         self.reports, self.minimum = reports, minimum
@@ -173,7 +191,14 @@ class MissingExtra(DiscreetError, ImportError):
 
 
 class MissingStudies(DiscreetError, ImportError):
-    """The package with the published experiments is not installed."""
+    """The package with the published experiments is not installed.
+
+    Examples
+    --------
+    >>> print(MissingStudies())
+    the studies are a separate package, which is not installed; run pip install discreet-studies,
+    or in a clone pip install ./studies
+    """
 
     def __init__(self) -> None:
         super().__init__(
