@@ -23,7 +23,7 @@ from discreet.noise.integer.laplace import check_scale
 from discreet.noise.reports.coins import toss
 from discreet.noise.stream import watch
 from discreet.noise.stream.generator import generator
-from discreet.noise.stream.thresholds import enclose_exp
+from discreet.noise.stream.thresholds import agreed_digits, enclose_exp
 
 _CONTEXT = Context(prec=60)
 #: A longer gap is cut here, without a hit at its end: the rest is drawn anew, because gaps are memoryless.
@@ -117,18 +117,13 @@ class KeepChance:
 
     def digits(self, n: int) -> bytes:
         """Return the first ``n`` base-256 digits."""
-        unit, precision = 256**n, 3 * n + 80
-        while True:
-            alpha, top, miss = (
-                enclose_exp(y, n, precision) for y in (self.epsilon, self.epsilon * (self.cutoff + 1), self.x)
-            )
-            low = top[0] / ((1 + alpha[1]) * (1 - miss[0])) * unit
-            high = top[1] / ((1 + alpha[0]) * (1 - miss[1])) * unit
-            least: int = math.floor(low)
-            most: int = math.ceil(high) - 1
-            if least == most:
-                return least.to_bytes(n, "big")
-            precision *= 2
+
+        def enclose(precision: int) -> tuple[Fraction, Fraction]:
+            powers = self.epsilon, self.epsilon * (self.cutoff + 1), self.x
+            alpha, top, miss = (enclose_exp(y, n, precision) for y in powers)
+            return top[0] / ((1 + alpha[1]) * (1 - miss[0])), top[1] / ((1 + alpha[0]) * (1 - miss[1]))
+
+        return agreed_digits(n, enclose, 3 * n + 80)
 
 
 @jit

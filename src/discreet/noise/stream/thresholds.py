@@ -15,6 +15,7 @@ extended and the draw reads the same bytes again. So the result is exact, not ex
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -49,20 +50,28 @@ class Chance:
 
     def digits(self, n: int) -> bytes:
         """Return the first ``n`` base-256 digits (1 is written 0.FFFF...)."""
-        unit = 256**n
         if self.b == self.d == 0 or self.x == 0:
             value = (self.a + self.b) / (self.c + self.d)
-            whole: int = min(math.floor(value * unit), unit - 1)
+            whole: int = min(math.floor(value * 256**n), 256**n - 1)
             return whole.to_bytes(n, "big")
-        precision = 3 * n + 20
-        while True:
-            ends = [(self.a + self.b * e) / (self.c + self.d * e) * unit for e in enclose_exp(self.x, n, precision)]
-            # The value is strictly between the ends, so an end that is a whole number is not reached.
-            least: int = math.floor(min(ends))
-            most: int = math.ceil(max(ends)) - 1
-            if least == most:
-                return least.to_bytes(n, "big")
-            precision *= 2
+
+        def enclose(precision: int) -> tuple[Fraction, Fraction]:
+            ends = [(self.a + self.b * e) / (self.c + self.d * e) for e in enclose_exp(self.x, n, precision)]
+            return min(ends), max(ends)
+
+        return agreed_digits(n, enclose, 3 * n + 20)
+
+
+def agreed_digits(n: int, enclose: Callable[[int], tuple[Fraction, Fraction]], precision: int) -> bytes:
+    """Return the first ``n`` base-256 digits of a number strictly between the two ends of ``enclose(precision)``."""
+    while True:
+        low, high = enclose(precision)
+        # The number does not reach its ends, so an end that is a whole number does not count.
+        least: int = math.floor(low * 256**n)
+        most: int = math.ceil(high * 256**n) - 1
+        if least == most:
+            return least.to_bytes(n, "big")
+        precision *= 2
 
 
 def logistic(x: Fraction) -> Chance:
