@@ -22,7 +22,7 @@ TYPICAL_OFFSET = 0.25
 
 
 class PublishedLeaves(NamedTuple):
-    """What may be shown of some leaves.
+    """The published values of some leaves.
 
     ``weights`` are noisy counts, including negative ones. ``offsets`` are representatives relative to the centres of
     the boxes, in half widths; None means the centres.

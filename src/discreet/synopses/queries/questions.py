@@ -27,7 +27,7 @@ Where: TypeAlias = Box | Mapping[str, Any] | str | None
 
 
 class Questions:
-    """What can be asked of a synopsis."""
+    """Questions that every synopsis answers."""
 
     def count(self, box: Box | Mapping[str, Any] | None = None, /, **columns: Any) -> Count:
         """Estimate the number of rows in a box.
@@ -49,8 +49,8 @@ class Questions:
             leaves with covered share f and noise variance v (after a refinement that ties leaves together, correlations
             between them are left out), and ``evenness_error``, what rows that lie unevenly in the leaves cut by the
             box may add, estimated from neighbouring leaves. Without restriction the answer is `total`. In a grid that
-            lists survivors only (`hidden`), a restricted value is the sum over those; ``unlisted`` tells how many rows
-            lie elsewhere, nobody knows where. Counts can be added and subtracted.
+            lists survivors only (`hidden`), a restricted value is the sum over those; ``unlisted`` is the
+            number of rows in other cells, at unknown places. Counts can be added and subtracted.
 
         Examples
         --------
@@ -75,8 +75,8 @@ class Questions:
         question : str
             Comparisons of declared columns with values (``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``between ... and
             ...`` with both ends, ``in (...)``, ``is missing``), put together by ``and``, ``or``, ``not`` and brackets.
-            Texts and dates stand in single quotation marks, names with odd characters in back quotes. Of a
-            missing value nothing is true but ``is missing``.
+            Write texts and dates in single quotation marks, names with odd characters in back quotes. For a
+            missing value only ``is missing`` is true.
 
         Returns
         -------
