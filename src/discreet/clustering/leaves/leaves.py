@@ -72,7 +72,7 @@ class Leaves:
                    left_out(synopsis.domain, axes))  # fmt: skip
 
     def bundled(self, most: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return points, weights and inner variances (summed over the axes) of at most about that many bundles.
+        """Return points, weights and inner variances (summed over the axes) of at most about ``most`` bundles.
 
         Leaves in the same cell of a lattice become their mean. The lattice is as fine as the number allows, so that few
         leaves stay as they are. With many columns even two parts of each are too many cells: there a sample of the

@@ -38,7 +38,7 @@ def node_bytes(n_columns: int, partitioner: str, *, means: bool = False) -> int:
 
 
 def listed_of_large(n_cells: int, n_rows: float, epsilon: Exact, cutoff: int, expected_survivors: float) -> float:
-    """Return how many cells of a grid with a cutoff may be listed, expected for the worst table of that many rows.
+    """Return how many cells of a grid with a cutoff may be listed, in expectation, for the worst table with ``n_rows``.
 
     A cell of c <= τ rows is listed with a chance of at most α^(τ+1-c), one of more rows for certain. By the row that is
     most at c = 1 or at c = τ + 1, as the exponential is convex in c: N max(α^τ, 1/(τ + 1)). Empty cells come on top.

@@ -1,4 +1,4 @@
-"""Refinement of a synopsis: post-processing, each step a named choice, none of which costs privacy.
+"""Refinement of a synopsis: named steps of post-processing, without a price.
 
 A synopsis keeps its weights as they were drawn. Before they are used, noise that can be recognised as noise is taken
 out: `consistent` uses the counts that a tree drew on its way, `means` what all leaves say of where rows are, `project`
@@ -184,8 +184,8 @@ def threshold(synopsis: Synopsis, *, cut: float | str = "auto", keep_share: floa
     cut : {"auto", "noise"} or float
         "noise" cuts at ln(cells) / ε of each leaf's noise, which among empty leaves only about one in the whole
         synopsis exceeds. "auto" lowers that cut where it would take too many rows along: the leaves that stay,
-        heaviest first, hold at least ``keep_share`` of the estimated total. A number cuts at that many standard
-        deviations of the noise.
+        heaviest first, hold at least ``keep_share`` of the estimated total. A number cuts at a multiple of the noise's
+        standard deviation.
     keep_share : float, default 0.95
         See "auto". Chosen on generated tables (``benchmarks/tuning/auto.py --section refine``): on grids of counts and
         of means it is within noise of the best value both where clusters are tight, which want less, and where noise is

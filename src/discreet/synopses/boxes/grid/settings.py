@@ -75,7 +75,7 @@ class GridSettings:
 
     @property
     def two_levels(self) -> bool:
-        """Whether cells are divided by their own noisy counts."""
+        """True if cells are divided by their own noisy counts."""
         return self.rule in ("adaptive", "dpkfm")
 
     def most_listed(self, n_columns: int) -> int:

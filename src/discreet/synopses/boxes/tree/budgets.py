@@ -165,5 +165,5 @@ def auto_threshold(price: Price, fan_out: int) -> int:
 
 
 def split_chance(count: int, threshold: float, price: Epsilon) -> float:
-    """Return the probability that a node with that many rows passes its test: Pr[count + Z > T]."""
+    """Return the probability that a node with ``count`` rows passes its test: Pr[count + Z > T]."""
     return float(law_for(price).one.sf(math.floor(threshold) + 1 - count))
