@@ -288,9 +288,9 @@ def _ball(
     return place[0], radius
 
 
-def _centre(rows: OnLattice, share: float, first: tuple[int, ...]) -> tuple[FloatArray, float]:
+def _centre(rows: OnLattice, share: float, known: tuple[int, ...]) -> tuple[FloatArray, float]:
     """Find a place amid the rows, from a public one that is not far from them; and what they are within of."""
-    lattice, n, radii = rows.lattice, rows.n, first or _radii(rows)
+    lattice, n, radii = rows.lattice, rows.n, known or _radii(rows)
     places = [place for _, place, _ in _public_places(lattice)]
     first = int(np.argmin(radii))
     start, radius = places[first], radii[first]
