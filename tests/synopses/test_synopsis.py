@@ -146,10 +146,10 @@ def test_many_leaf_edges_become_equal_bins() -> None:
     assert found.counts == pytest.approx(np.full(50, 20.0))
 
 
-# Invented records
+# Synthetic records
 
 
-def test_invented_records_follow_the_leaves() -> None:
+def test_synthetic_records_follow_the_leaves() -> None:
     s = people(weights=[600, 300, 100])
     table = s.sample(20_000, rng=3)
     assert table.column_names == ["age", "sex"]
