@@ -1,4 +1,4 @@
-"""A noise-aware refinement: fit Gaussians to the *signed* noisy counts, and read the counts off the fit.
+"""A refinement that uses the known noise: fit Gaussians to the *signed* noisy counts, and read the counts off the fit.
 
 Cells far from all rows hold pure noise. k-means has to cut that noise off somewhere; a model of the counts can use it:
 negative and positive noise cancel in a least-squares fit. K Gaussians are integrated over the leaves (products of

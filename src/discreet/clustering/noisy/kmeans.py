@@ -4,8 +4,8 @@ k-means of noisy records finds the clusters of records *plus noise*: centres are
 past some noise the centres follow the noise alone. The law of the noise is known, and publishing it costs
 nothing. Two estimates of the true records' distribution use it:
 
-- places: EM over candidate places, a public grid in up to three columns (`_deconvolution`), for any law;
-- clusters: Gaussians behind isotropic Laplace noise (`_noisy_mixture`), in any dimension, followed by draws of each
+- places: EM over candidate places, a public grid in up to three columns (`deconvolution.py`), for any law;
+- clusters: Gaussians behind isotropic Laplace noise (`mixture.py`), in any dimension, followed by draws of each
   true record given its noisy one. With little noise the draws are the records, of any shape; with much, the fit.
 
 If both are possible, both are used with equal weight: the first is better where noise hides the clusters, the second
