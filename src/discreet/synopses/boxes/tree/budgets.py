@@ -151,7 +151,7 @@ def read_shares(shares: Sequence[Any]) -> tuple[Fraction, Fraction, Fraction]:
     exact = [checks.exact(f"shares[{i}]", s, "a number of at least 0", _SHARES) for i, s in enumerate(shares)]
     if len(exact) != 3 or min(exact) < 0 or not exact[2]:
         expected = "three numbers of at least 0 (tests, splits, publication), the last one positive"
-        raise InvalidArgument("shares", shares, expected, _SHARES)
+        raise InvalidArgument("shares", [float(s) for s in exact], expected, _SHARES)
     return exact[0], exact[1], exact[2]
 
 
