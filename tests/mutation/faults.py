@@ -58,7 +58,7 @@ AFTERWARDS = {
     "local.repeated.rappor_decoding": "estimation",
     "local.planning.plan": "sees no values",
     "local.planning.options": "sees no values",
-    "anonymity.risk.disclosure": "measures releases",
+    "anonymity.release.disclosure": "measures releases",
     "anonymity.growth.pruning": "chooses among trees that keep the rules",
     "anonymity.release.printed": "reads published tables back, for attacks and measures",
     "engines.tables.text_kernels": "ends of loops and buffers where the text of a file is read, a record by itself",

@@ -39,7 +39,7 @@ EXEMPT: dict[str, str] = {
     "anonymity.Hierarchy": "public groups of categories, part of a method's settings",
     "anonymity.Rules": "what a table must satisfy, part of a method's settings",
     "anonymity.MultiplicativeNoise": "promises no figure that could be refuted; its attacks are in the guarantee",
-    "anonymity.suggest_k": "a curve for internal use; the table that is released with such a k is audited by itself",
+    "anonymity.k_curve": "a curve for internal use; the table that is released with such a k is audited by itself",
     "anonymity.NoiseAddition": "promises no figure that could be refuted; its attacks are in the guarantee",
     "anonymity.RankSwapping": "its k is a chance over swaps that no table shows; a law test enumerates it",
     "anonymity.TopBottomCoding": "promises no figure that could be refuted; its attacks are in the guarantee",

@@ -1,4 +1,4 @@
-"""Cells: boxes of bins, and which row of a table lies in which. What every method hands over to be released."""
+"""Cells: boxes of bins, and the cell of each row. Every method releases its result in this form."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,16 +11,10 @@ from discreet.core import AnyArray, IntArray, category_text
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of one release.
+    """The cells of a release.
 
-    Attributes
-    ----------
-    grids : tuple of Grid
-        The public grids, one per quasi-identifier.
-    first, last : ndarray of int, shape (cells, columns)
-        The run of bins that a cell covers on each column, both ends included.
-    of : ndarray of int64
-        The cell of every row; -1 for a row that is suppressed.
+    ``first`` and ``last`` (cells by columns) are the run of bins of each cell, both ends included. ``of`` is the cell
+    of each row, -1 for a suppressed row.
     """
 
     grids: tuple[Grid, ...]
@@ -38,13 +32,13 @@ class Cells:
         return np.bincount(self.of[self.of >= 0], minlength=self.n_cells)
 
     def texts(self, column: int) -> list[str]:
-        """Return what is printed for a column, one text per cell; equal runs are written once."""
+        """Return the printed texts of a column, one per cell."""
         runs, place = self.runs(column)
         written = [self.grids[column].text(a, b) for a, b in runs.tolist()]
         return [written[i] for i in place]
 
     def runs(self, column: int) -> tuple[IntArray, AnyArray]:
-        """Return the different runs of bins of a column in rising order, first and last bin, and that of every cell."""
+        """Return the distinct runs of bins of a column, rising (first and last bin), and the run of each cell."""
         both = self.first[:, column].astype(np.uint32) << np.uint32(16)  # bins are numbers of 16 bits
         both |= self.last[:, column].astype(np.uint32)
         distinct = np.unique(both)
@@ -52,7 +46,7 @@ class Cells:
         return np.stack([distinct >> np.uint32(16), distinct & np.uint32(0xFFFF)], 1).astype(np.int64), place
 
     def legend(self) -> dict[str, Any]:
-        """Return what the printed labels stand for, as the fact ``labels`` of a guarantee; nothing without any."""
+        """Return the meaning of the printed labels, as the fact ``labels`` of a guarantee; empty without labels."""
         found: dict[str, dict[str, list[str]]] = {}
         for j, grid in enumerate(self.grids):
             runs = self.runs(j)[0].tolist() if grid.labels else []

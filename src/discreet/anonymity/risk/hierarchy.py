@@ -1,8 +1,7 @@
-"""Hierarchies of categories: which sets of categories may be published, and how far two sensitive values are apart.
+"""Hierarchies of categories: the sets of categories that may be published, and distances between sensitive values.
 
-The categories are listed depth first. A cell admits the categories of one node or a run of its children, and cuts lie
-only between children of the smallest node that covers the cell, so every published set is a node or a union of siblings
-(spec density-trees, 9.3.3).
+Categories are listed depth first. A cell covers one node or a run of its children, and splits lie only between children
+of the smallest node that covers the cell. So each published set is a node or a union of siblings.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ import numpy as np
 from discreet.core import Category, FloatArray, IntArray, category_text
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType, SchemaError
 
-#: How a released column prints a missing value, alone or beside a cell.
+#: The printed form of a missing value, alone or with a cell.
 MISSING, OR_MISSING = "missing", " or missing"
-#: What a cell of categories prints beside names: the whole domain, a missing value, a list.
+#: Other printed forms of a categorical cell: the whole domain, and the ends of a list.
 _WHOLE, _LIST = "*", ("{", "}")
 _EXAMPLE = 'Hierarchy({"office": ["clerk", "manager"], "craft": ["smith", "cook"]})'
 
@@ -35,15 +34,7 @@ def is_taken(text: str) -> bool:
 
 
 def printed_category(category: Any) -> str:
-    """Return how a released column prints a category: in quotes if it would be taken for something else.
-
-    A group can be given another name, a category is what the rows hold; so labels are refused, and categories quoted.
-
-    Examples
-    --------
-    >>> print(*map(printed_category, ["cook", "*", "missing", "{a, b}", "> 90", '"*"']))
-    cook "*" "missing" "{a, b}" > 90 "\\"*\\""
-    """
+    """Return the printed form of a category: in quotes if it could be mistaken for something else."""
     text = str(category)
     quoted = len(text) > 1 and text[0] == text[-1] == '"'
     return json.dumps(text, ensure_ascii=False) if quoted or is_taken(text) else text
@@ -69,7 +60,7 @@ class Hierarchy:
     Privacy
     -------
     A hierarchy that is given is public. One that `merging` builds follows the counts of the records, and what is
-    published with it tells roughly how common the categories are.
+    published with it reveals roughly how common the categories are.
 
     Examples
     --------
@@ -141,7 +132,7 @@ class Hierarchy:
 
     @classmethod
     def from_csv(cls, path: str | Path, *, header: bool | None = None) -> Hierarchy:
-        """Read a file of such rows, separated by commas or semicolons, compressed or not.
+        """Read these rows from a file, separated by commas or semicolons, compressed or not.
 
         ``header`` says whether the first row holds names; by default it does if its first cell is ``level0``.
         """
@@ -160,24 +151,18 @@ class Hierarchy:
     def merging(cls, categories: Sequence[Any], counts: Sequence[int]) -> Hierarchy:
         """Build a hierarchy by merging the two rarest groups until one is left.
 
-        Rare categories end up side by side, deep down; common ones near the root. The counts are read off the data:
-        the tree that results is part of what is published (spec density-trees, 9.3.2).
-
-        Examples
-        --------
-        >>> Hierarchy.merging(["a", "b", "c", "d"], [50, 1, 40, 2]).categories
-        ('a', 'c', 'b', 'd')
+        The counts are read from the data, so the resulting tree is part of what is published.
         """
         texts = [category_text(c) for c in categories]
         if len(texts) != len(counts) or not texts:
             raise InvalidArgument("counts", f"{len(counts)} numbers", "one number for every category", "[50, 1]")
-        heap = [(int(n), i, _Node(text)) for i, (text, n) in enumerate(zip(texts, counts, strict=True))]
-        heapq.heapify(heap)
-        for number in range(len(heap), 2 * len(heap) - 1):
-            (few, i, rare), (more, j, common) = heapq.heappop(heap), heapq.heappop(heap)
+        queue = [(int(n), i, _Node(text)) for i, (text, n) in enumerate(zip(texts, counts, strict=True))]
+        heapq.heapify(queue)
+        for number in range(len(queue), 2 * len(queue) - 1):
+            (few, i, rare), (more, j, common) = heapq.heappop(queue), heapq.heappop(queue)
             pair = (rare, common) if i < j else (common, rare)
-            heapq.heappush(heap, (few + more, number, _Node("", pair)))  # nobody gave such a group a name
-        root = heap[0][2]
+            heapq.heappush(queue, (few + more, number, _Node("", pair)))  # the group has no name
+        root = queue[0][2]
         found = cls.__new__(cls)
         found._setup(root if root.children else _Node("*", (root,)))
         return found
@@ -193,7 +178,7 @@ class Hierarchy:
         return self._heights[0]
 
     def check(self, name: str, categories: Sequence[Any]) -> None:
-        """Refuse a list of declared categories of which one is not in the hierarchy."""
+        """Refuse declared categories that are not in the hierarchy."""
         absent = [c for c in categories if category_text(c) not in self._paths]
         if absent:
             raise SchemaError(

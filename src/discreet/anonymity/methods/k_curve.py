@@ -1,12 +1,9 @@
-"""Which k: what every k leaves of a table and what it hides, in one curve, and three rules that read a k off it.
+"""Utility and risk for several k, and three rules that choose one.
 
-*By cells.* n records in cells of at least k make at most n/k cells, so n/h is the largest k that can still give h of
-them (the publication's rule, spec density-trees, 2.13). *By width*: the largest k whose cells leave open no more than
-a stated share of the columns' ranges. *By loss*: the largest k whose cells foretell a label as well as the best of
-those tried, but for a stated loss. Each takes the largest k that is good enough: what is given up is utility.
-
-The table is read once. Every k has a tree of its own: which cuts are allowed depends on k, so the cells of a larger k
-are not unions of those of a smaller one, and merging these would make wider cells than a release has.
+*By cells*: n records in cells of at least k make at most n/k cells, so n/h is the largest k that can give h of them.
+*By width*: the largest k whose cells cover at most a given share of the columns' ranges. *By loss*: the largest k whose
+cells predict a label almost as well as the best k. The table is read once. Each k has its own tree: allowed splits
+depend on k, so the cells of a larger k are not unions of those of a smaller one.
 """
 
 from __future__ import annotations
@@ -30,47 +27,33 @@ from discreet.errors import InvalidArgument, InvalidType, MissingExtra
 
 #: What is tried by default, as far as the table has two cells of that size.
 CANDIDATES = (5, 10, 20, 50, 100, 200, 500, 1000)
-#: Parts that labels are held out in; of a large table one part tells enough.
+#: Parts for held-out labels; for a large table one part suffices.
 _PARTS, _LARGE = 5, 100_000
-_TOLD = "it was chosen by looking at the records, so which k it is tells something of them"
+_TOLD = "it was chosen on the records, so it reveals something about them"
 
 
 @dataclass(frozen=True)
 class KPoint:
-    """What one k makes of a table: a point of a `KCurve`.
+    """The result of one k: a point of a `KCurve`.
 
     Attributes
     ----------
-    k : int
-        The k asked for.
-    cells : int
-        How many cells there are.
-    smallest : int
-        The fewest records in one; persons, where k counts these.
+    k, cells, smallest : int
+        The requested k, the number of cells, and the fewest records (or persons) in a cell.
     width : float
-        The share of a column's range that a cell leaves open, mean over columns and records: 0 for single steps of the
-        grid, 1 for cells as wide as the table (the normalised certainty penalty).
+        Mean share of a column's range that a cell covers: 0 for single grid steps, 1 for the whole table (the
+        normalised certainty penalty).
     class_size : float
-        In how large a cell a record lies, in the mean (the discernibility over the number of records).
-    risk : float
-        The chance of who looks for somebody in the worst cell and guesses: 1/k, or the largest share of one person.
-    mean_risk : float
-        The same in the mean over records.
+        Mean size of the cell of a record.
+    risk, mean_risk : float
+        Probability of identifying someone in the worst cell by a guess (1/k, or the largest share of one person), and
+        its mean over records.
     homogeneous : float or None
-        The share of the records whose cell has one value of a sensitive column; None without such columns.
+        Share of records whose cell has one value of a sensitive column.
     accuracy, accuracy_error : float or None
-        The share of held-out records whose label is the commonest of their cell, and its standard error; None without
-        a target.
+        Share of held-out records with the most common label of their cell, and its standard error.
     kept : bool
-        Whether all rules are kept: with ``blind=True`` l and t may not be.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> people = dc.datasets.people(500)
-    >>> point = suggest_k(dc.anonymity.Mondrian(domain=people.domain), people.table, [10]).points[0]
-    >>> point.cells, point.smallest, point.risk
-    (35, 10, 0.1)
+        All rules are kept; with ``blind=True`` l and t may not be.
     """
 
     k: int
@@ -88,29 +71,26 @@ class KPoint:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KCurve(Frames):
-    """Utility and risk over k, and the k that a rule reads off it. For whoever holds the records; not to be published.
+    """Utility and risk over k, and the k that a rule chooses. For internal use; do not publish it.
 
     Attributes
     ----------
     k : int or None
-        The k; None where no rule was given, or none of those tried keeps to it.
+        The chosen k; None without a rule, or if no candidate keeps it.
     reason : str
-        By which rule, or why there is none.
+        The rule, or why there is no k.
     points : tuple of KPoint
         The curve, k rising.
     n : int
-        Records; persons, where k counts these.
+        Records, or persons if k counts them.
 
     Examples
     --------
     >>> import discreet as dc
     >>> people = dc.datasets.people(500)
-    >>> curve = suggest_k(dc.anonymity.DensityTree(domain=people.domain), people.table, [10], bins=25)
-    >>> curve.to_arrow()["k"].to_pylist()
-    [10, 20]
-    >>> curve
-    <KCurve of 2 k: k = 20, the largest that can give 25 cells of 500; it gave 20; it was chosen by looking at the \
-records, so which k it is tells something of them>
+    >>> curve = k_curve(dc.anonymity.DensityTree(domain=people.domain), people.table, [10], bins=25)
+    >>> curve.k, curve.to_arrow()["cells"].to_pylist()
+    (20, [37, 20])
     """
 
     k: int | None
@@ -140,7 +120,7 @@ records, so which k it is tells something of them>
         return f"<KCurve of {len(self.points)} k: {self.text}>"
 
 
-def suggest_k(
+def k_curve(
     method: DensityTree | Mondrian,
     data: Any,
     candidates: Sequence[int] | None = None,
@@ -149,47 +129,37 @@ def suggest_k(
     width: float | None = None,
     loss: float | None = None,
 ) -> KCurve:
-    """Measure what is left of a table, and who could be found in it, for several k; suggest one by a rule.
+    """Measure utility and risk of a table for several k; choose one by a rule.
 
     Parameters
     ----------
     method : DensityTree or Mondrian
-        With all settings but k; strict. It is not changed.
+        With all options but k. It is not changed.
     data : array, data frame, table or path
         The records.
     candidates : sequence of int, optional
         The k to try; by default 5, 10, 20, 50, … up to half the records, at most 1,000.
     bins : int, optional
-        How many cells there are to be: k is n/h rounded down, the largest that can give so many. Fewer come of it where
-        records cannot be parted evenly; the curve says how many.
+        Choose k = n/bins rounded down, the largest that can give so many cells.
     width : float, optional
-        The largest of those tried whose cells leave open at most this share of the columns' ranges.
+        Choose the largest k whose cells cover at most this share of the columns' ranges.
     loss : float, optional
-        The largest of those tried whose cells foretell held-out labels at most so much worse than the best. Needs a
-        target.
-
-    Returns
-    -------
-    KCurve
-        The curve, and the k if one of the three rules was given.
+        Choose the largest k that predicts held-out labels at most this much worse than the best. Needs a target.
 
     Privacy
     -------
-    k is part of what is published. One that was chosen by the records says something of them: that the next larger k
-    was too coarse, or how many records there are. Where l or t decide as well it adds to what cells tell by
-    themselves (docs/density-tree.md). The promise of k holds all the same: it is about the table, however k was found.
-    Fix k by policy, or choose it on public records or on those of last year; the curve itself is for internal use.
+    k is published. A k that was chosen on the records reveals something about them: that the next larger k was too
+    coarse, or how many records there are. The promise of k-anonymity still holds. Fix k by policy, or choose it
+    on public records or those of last year.
 
     Examples
     --------
     >>> import discreet as dc
     >>> people = dc.datasets.people(2000)
     >>> tree = dc.anonymity.DensityTree(l_diversity=2, domain=people.domain)
-    >>> curve = suggest_k(tree, people.table, [5, 10, 20, 50], width=0.3)
+    >>> curve = k_curve(tree, people.table, [5, 10, 20, 50], width=0.3)
     >>> curve.k, [point.cells for point in curve.points]
     (10, [306, 154, 75, 31])
-    >>> suggest_k(tree, people.table, [10], bins=30).k  # 2,000 people in 30 cells
-    66
     """
     asked = {name: given for name, given in (("bins", bins), ("width", width), ("loss", loss)) if given is not None}
     if len(asked) > 1:
@@ -330,12 +300,12 @@ def _chosen(
         narrow = [p for p in kept if p.width <= width]
         why = f"the largest of {len(points)} tried whose cells leave open at most {width:g} of the columns' ranges"
         least = min((p.width for p in kept), default=1.0)
-        return (narrow[-1].k, why) if narrow else (None, f"no k: the least width of those tried is {least:.3g}")
+        return (narrow[-1].k, why) if narrow else (None, f"no k: the smallest width tried is {least:.3g}")
     if loss is not None:
         best = max((p.accuracy or 0.0 for p in kept), default=0.0)
         near = [p for p in kept if (p.accuracy or 0.0) >= best - loss - 1e-12]
         why = f"the largest of {len(points)} tried that foretells at most {loss:g} worse than the best ({best:.3g})"
-        return (near[-1].k, why) if near else (None, "no k: none of those tried keeps l and t")
+        return (near[-1].k, why) if near else (None, "no k: no candidate keeps l and t")
     return None, "no rule was given: bins, width or loss"
 
 

@@ -1,6 +1,6 @@
-"""How much a changed table gives away: whose row is nearest, and how near the published values are to the true ones.
+"""Disclosure of a changed table: linked rows, and published values near the true ones.
 
-Both measures compare with the original (spec density-trees, 9.11.3). They judge a release; they are no part of it.
+Both measures compare with the original. They judge a release and are not part of it.
 """
 
 from collections.abc import Sequence
@@ -26,14 +26,8 @@ _EQUAL = 1e-9
 class RecordLinkage:
     """The outcome of `record_linkage`.
 
-    Attributes
-    ----------
-    share : float
-        Share of the released rows whose nearest original is their own; m originals equally near count 1/m.
-    guessing : float
-        What blind guessing would reach: one over the number of originals.
-    rows : int
-        Released rows that were looked at.
+    ``share`` of the ``rows`` have their own original as the nearest one; m equally near originals count 1/m.
+    ``guessing`` is the share that blind guessing would reach.
     """
 
     share: float
@@ -47,19 +41,7 @@ class RecordLinkage:
 
 @dataclass(frozen=True)
 class IntervalDisclosure:
-    """The outcome of `interval_disclosure`.
-
-    Attributes
-    ----------
-    share : float
-        Share of all values that lie near the published ones.
-    columns : dict
-        The same, column by column.
-    width : float
-        What counts as near: this share of the ranks or of the range, to either side.
-    by : {"rank", "range"}
-        Which of the two.
-    """
+    """The outcome of `interval_disclosure`: the share of values near the published ones, in total and by column."""
 
     share: float
     columns: dict[str, float]
@@ -79,25 +61,25 @@ def record_linkage(
     sample: int = 10_000,
     random_state: Any = None,
 ) -> RecordLinkage:
-    """Count the released rows whose nearest original is their own.
+    """Return the share of released rows whose nearest original is their own.
 
     Parameters
     ----------
     original : array, data frame, table or path
         The records.
     released : Release, or a table with the same rows in the same order
-        What was handed out. An interval counts as its middle, a set of categories as the mean of its members.
+        An interval counts as its middle, a set of categories as the mean of its members.
     columns : list of str, optional
-        The columns that the intruder knows; by default the quasi-identifiers of a `Release`, or all that both have.
+        The columns that the intruder knows; by default the quasi-identifiers of a `Release`, or all common columns.
     sample : int, default 10,000
-        At most this many released rows are looked at, drawn at random.
+        Most released rows to look at, drawn at random.
     random_state : None, int or Generator
         For the drawing.
 
     Notes
     -----
-    Euclidean distance, numbers in standard deviations of the original, two different categories 1 apart. Originals
-    that are equally near count in parts, so a table of k-anonymous cells does not reach more than 1/k by luck.
+    Euclidean distance; numbers in standard deviations of the original, two different categories 1 apart. Equally near
+    originals share the hit, so k-anonymous cells reach at most 1/k by luck.
 
     Examples
     --------
@@ -142,24 +124,22 @@ def interval_disclosure(
     width: float = 0.05,
     by: str = "rank",
 ) -> IntervalDisclosure:
-    """Count the true values that lie near the published ones.
+    """Return the share of true values near the published ones.
 
     Parameters
     ----------
     original, released, columns
-        See `record_linkage`; columns of numbers only.
+        See `record_linkage`; numeric columns only.
     width : float, default 0.05
-        What is near: this share of the ranks, or of the range, to either side of the published value.
+        Near is this share of the ranks, or of the range, to either side of the published value.
     by : {"rank", "range"}
-        Ranks among the original values (equal values share the middle rank), or the range of the original values.
+        Ranks among the original values (equal values share the middle rank), or their range.
 
     Examples
     --------
     >>> people = pa.table({"age": [20, 30, 40, 50]})
     >>> interval_disclosure(people, pa.table({"age": [21, 30, 31, 50]}), width=0.1, by="range").share
     0.75
-    >>> interval_disclosure(people, pa.table({"age": [30, 20, 50, 40]}), width=0.2).share
-    0.0
     """
     by = checks.choice("by", by, ("rank", "range"))
     share = float(checks.probability("width", width, closed=True))
