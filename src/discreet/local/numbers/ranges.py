@@ -1,23 +1,22 @@
-"""Numbers of a public range: how the range is declared and how rows are read."""
+"""Numbers of a public range: its bounds, and how rows are read."""
 
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import FloatArray, Numeric, checks
+from discreet.core import FloatArray, Numeric, checks, option
 from discreet.engines.tables import Encoder, arrow_kind
 from discreet.errors import InvalidArgument, InvalidType
 
+LOW: Any = option(
+    takes="number", example=0.0, help="Lower bound. Values outside the bounds count as the nearest bound."
+)
+HIGH: Any = option(takes="number", example=1.0, help="Upper bound.")
+
 
 def public_range(low: object, high: object) -> tuple[float, float]:
-    """Check the declared bounds of a number: finite, the lower one first.
-
-    Examples
-    --------
-    >>> public_range(0, 120)
-    (0.0, 120.0)
-    """
+    """Check the declared bounds of a number: finite, the lower one first."""
     lower = checks.finite("low", low, fix="low=0.0")
     upper = checks.finite("high", high, fix="high=1.0")
     if not lower < upper or not np.isfinite(upper - lower):
@@ -26,13 +25,7 @@ def public_range(low: object, high: object) -> tuple[float, float]:
 
 
 def numbers(values: Any) -> FloatArray:
-    """Read one number per row; what is not a number is NaN. Types may be refused, rows may not.
-
-    Examples
-    --------
-    >>> numbers([1, 2.5, None, "x"]).tolist(), numbers(pa.array([1, None])).tolist()
-    ([1.0, 2.5, nan, nan], [1.0, nan])
-    """
+    """Read one number per row; anything else is NaN. Types may be refused, rows may not."""
     if hasattr(values, "__arrow_c_stream__") and getattr(values, "dtype", None) != np.dtype(object):
         values = pa.chunked_array(values)
     if isinstance(values, pa.ChunkedArray):
