@@ -45,7 +45,6 @@ AFTERWARDS = {
     "clustering.leaves.columns": "post-processing, and what is declared",
     "clustering.noisy.mixture": "post-processing",
     "clustering.noisy.kmeans": "post-processing of perturbed points",
-    "clustering.noisy.clusters": "post-processing of perturbed points",
     "metric.plots": "a picture",
     "metric.remap.maps": "post-processing of perturbed points: it is given no others",
     "metric.remap.prior": "reads a prior, which the guarantee assumes to be public or released with its own budget",

@@ -17,7 +17,7 @@ from discreet.reporting import report_facts, views, write_report
 from discreet.reporting.pages import plane
 from discreet.reporting.pages.counted import prepared
 from discreet.reporting.pages.report import report_page
-from discreet.synopses import BoxSynopsis, Synopsis
+from discreet.synopses import BoxSynopsis, ModelSynopsis, Synopsis
 from discreet.synopses.marginals.measured import Marginals, MeasuredMarginal
 
 
@@ -166,7 +166,7 @@ def wide_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for j in range(350):
         ledger.spend(f"marginal {j}", Fraction(1, 350))
     promise = dc.Guarantee.from_ledger(ledger, model="central", parameters={"target": "ill"})
-    made = BoxSynopsis(domain, lower=low, upper=low + 1.0, weights=np.ones(1500), variances=np.zeros(1500),
+    made = ModelSynopsis(domain, lower=low, upper=low + 1.0, weights=np.ones(1500), variances=np.zeros(1500),
                     guarantee=promise, measured=Marginals(bins, (*single, *pairs)), total_variance=90.0)  # fmt: skip
     place = tmp_path_factory.mktemp("wide") / "wide.parquet"
     made.save(place)

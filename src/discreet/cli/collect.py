@@ -115,7 +115,7 @@ def serve(
         if host not in ("127.0.0.1", "::1", "localhost"):
             warn(["others can reach this address: put a proxy with TLS in front of it (docs/collector.md)"])
 
-    serve(settings, told=told)
+    serve(settings, ready=told)
 
 
 @verb(
@@ -146,7 +146,7 @@ def demo(*, data: Path, epsilon: float, port: int, as_json: bool) -> None:
         console.print(f"  {page}", soft_wrap=True, highlight=False)
         console.print(f"The dashboard is at [cyan]{address}[/]; its password is the part after the #. Ctrl-C stops it.")
 
-    serve(settings, told=told)
+    serve(settings, ready=told)
 
 
 _SKETCH = {name: KINDS["sketch"].option(name) for name in ("mechanism", "domain", "domain_size", "set")}

@@ -119,6 +119,14 @@ class CenterSynopsis(Synopsis):
         See `Synopsis`.
     lifted : Lifted
         The projection, the leaves on its axes and the centres.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> data = dc.datasets.mixture(2000, 20, 3, random_state=0)
+    >>> made = dc.PrivateKMeans(3, 2.0, data.domain, "lift", random_state=0).fit(data.X).synopsis_
+    >>> made.lifted.centers.shape
+    (3, 20)
     """
 
     parts = (*Synopsis.parts, "lifted")

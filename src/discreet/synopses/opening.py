@@ -72,7 +72,7 @@ class OpenRelease:
 
     @property
     def apart(self) -> bool:
-        """Whether no cell of a grid holds rows of two of a person's groups: axes of categories are cut into all."""
+        """True if no cell of a grid holds rows of two of a person's groups: grouping columns are categories."""
         person = self.gate.person
         if person is None or not person.group:
             return False
@@ -133,12 +133,6 @@ def open_release(
     public number. Counts that are handed on are raw; the method that releases them pays for them. Where
     the unit is a person, all of this is said of the bounded table at ε/rows, and holds for persons at ε (see above); or
     at ρ/rows², and holds at ρ (Bun and Steinke 2016, proposition 1.9).
-
-    Examples
-    --------
-    >>> opening = open_release([[0.5], [0.7]], (0, 1), math.inf, None)
-    >>> opening.n_rows, opening.domain
-    (2.0, Domain({'x0': (0.0, 1.0)}))
     """
     wanted = Wanted.read(epsilon, rho, delta, n_rows)
     share, public, stream = _shared(wanted, random_state, n_rows, size_share)
@@ -304,7 +298,7 @@ def table(X: Any, width: int | None = None, names: Sequence[str] = ()) -> Any:
     """Return what `engines.open` can read: lists become arrays, and what is not a table is refused by its form.
 
     ``width`` is the number of declared columns, if it is known, and ``names`` what they are called. Without a width the
-    first row of a list that is a sequence tells it.
+    first row of a list that is a sequence shows it.
     """
     # Of the type: a frame of Spark Connect takes any name for a column.
     if hasattr(type(X), "toarray") and hasattr(type(X), "nnz"):
@@ -382,7 +376,7 @@ def note_columns(estimator: Any, X: Any) -> None:
     domain = getattr(estimator, "domain", None)
     source = engines.open(table(X, _declared_width(domain), _declared_names(domain)), dialect=dialect_of(domain))
     estimator.n_features_in_ = len(source.names)
-    # Polars has names that are texts, and of a lazy frame it warns whoever asks for them.
+    # Polars has names that are texts, and a lazy frame warns about asking for them.
     names = () if hasattr(type(X), "collect_schema") else getattr(X, "columns", ())
     if source.named and all(isinstance(name, str) for name in names):
         estimator.feature_names_in_ = np.array(source.names, dtype=object)

@@ -177,7 +177,7 @@ class OrderedMicroaggregation(Declared, EstimatorHtml, BaseEstimator):  # type: 
         check_release(self, self._read, self._select)
 
     def save(self, path: str | Path) -> None:
-        """Write the rows as CSV or Parquet, and the promise beside them."""
+        """Write the rows as CSV or Parquet, with the promise next to them."""
         write_table(path, self.table_, self.guarantee_)
 
     def _public(self) -> tuple[int, int]:

@@ -53,6 +53,14 @@ class Synopsis(Questions, Frames):
         Best noisy estimate of the number of rows, and its variance; by default those of the sum of the weights.
     uncut : iterable of str
         Names of the columns that were never split: nothing is known about their distribution.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> data = dc.datasets.mixture(2000, 2, 3, random_state=0)
+    >>> made = dc.GridSynopsis(1.0, data.domain, 8, random_state=0).fit(data.X).synopsis_
+    >>> isinstance(made, Synopsis), made.guarantee.epsilon, made.sample(5, rng=0).num_rows
+    (True, 1.0, 5)
     """
 
     #: Arguments of the constructor, without the domain and the guarantee.

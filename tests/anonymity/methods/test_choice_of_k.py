@@ -61,9 +61,9 @@ def test_each_rule_takes_the_largest_good_k() -> None:
         assert k_curve(model, PEOPLE.table, KS[::-1], width=widths[k]).k == k
     none = k_curve(model, PEOPLE.table, KS, width=0.01)
     assert none.k is None
-    assert "the least width of those tried" in none.text
+    assert "the smallest width tried" in none.text
     chosen = k_curve(model, PEOPLE.table, KS, width=0.4)
-    assert "tells something of them" in chosen.text
+    assert "reveals something about them" in chosen.text
     assert chosen.to_dict()["k"] == chosen.k
 
 

@@ -37,40 +37,39 @@ from discreet.synopses import TYPICAL_OFFSET, Synopsis, rate_of
 from discreet.synopses.boxes.grid import least_parts, rugnik_root
 from discreet.synopses.boxes.tree import tie_order
 
-#: Up to this many axes a grid resolves the clusters.
+#: Most axes on which a grid resolves the clusters.
 FEW_AXES = 3
 #: Below this x noise outweighs the clusters: no model to fit.
 FAINT = 20.0
-#: From this x on counts speak for themselves, and what a model assumes does more harm than noise.
+#: From this x on counts are clear, and the assumptions of a model do more harm than noise.
 CLEAR = 1000.0
-#: With fewer parts to an axis a component's shape is not to be seen, and a mixture does worse than the cells themselves
+#: With fewer parts per axis the shape of a component is not visible, and a mixture does worse than the cells themselves
 #: (study optimal-grid: two to five times with two or three parts; generated tables: up to 1.2 times).
 COARSE = 5
-#: From this x on, a share of the budget pays for a histogram, with this many cells or, if this many rows (times what it
-#: cost) are left to a cell, up to this many for each cluster.
+#: From the first x on, this share of the budget pays for a histogram.
 PROBE_FROM, PROBE_SHARE = 90.0, Fraction(1, 10)
+#: Its cells; with enough rows per cell (times its price), more for each cluster.
 PROBE_CELLS, PROBE_ROWS, PROBE_CELLS_PER_CLUSTER = 144, 1.0, 16
 #: Clusters are tight if cells above the noise hold at least this share of the rows on at most this share of the domain.
 TIGHT_ROWS, TIGHT_DOMAIN = 0.95, 0.15
-#: For tight clusters: the parts per axis times this many. The argument for an occupied share ρ asks
-#: for ρ^(-2/(4+d)) as many parts: 1.7 or more for ρ up to `TIGHT_DOMAIN` and three axes.
+#: Factor on the parts per axis for tight clusters. The argument for an occupied share ρ asks for ρ^(-2/(4+d)) as many
+#: parts: 1.7 or more for ρ up to `TIGHT_DOMAIN` and three axes.
 TIGHT_FACTOR = 1.6
-#: Many axes: up to this z a coarse grid with means, of this many cells for each cluster; a tree from there on
-#: (``benchmarks/tuning/rich.py``). On the axes of a projection either will do (``lift.py`` there).
+#: With more axes: a coarse grid with means up to this z, with so many cells per cluster, and a tree from there on
+#: (``benchmarks/tuning/rich.py``). On the axes of a projection both do equally well.
 RICH, RICH_ON_AXES, CELLS_PER_CLUSTER = 6.0, 12.0, 8
-#: Share of a tree's budget for its structure: with more axes means are dearer, and leaves should be fewer.
+#: Share of a tree's budget for its structure: with more axes means cost more, and leaves should be fewer.
 SOME_AXES, SOME_AXES_SHARE, TREE_SHARE = 5, 0.12, 0.06
 DEEPEST = 40
-#: From this many rows on a tree takes too long, as it reads them for every few levels. A grid with means, read once for
-#: counts and once for sums, is as good if each axis has this many parts or more, each cell having (if evenly filled)
-#: this many times the rows that a mean needs. If not, a tree of fewer levels, and of no more leaves than so many rows
-#: have: the share for its structure falls as their number grows.
+#: From `MANY_ROWS` on a tree takes too long, because it reads the rows for every few levels. A grid with means, read
+#: twice, is as good with at least `BROAD` parts per axis and `ROWS_PER_CELL` times the rows that a mean needs in each
+#: cell. Otherwise the tree has fewer levels, and the share for its structure falls as the number of rows grows.
 MANY_ROWS, BROAD, ROWS_PER_CELL, BROAD_CELLS = 4e6, 5, 3.0, 2**16
 SHALLOW = 24
-#: From this many axes on, a projection (`lift.py`), where z is this large; with few axes, this over their number; and
-#: with Gaussian noise this (of z by `like_pure`).
+#: A projection (`lift.py`) from `MANY_AXES` on, if z is at least `LIFT_FROM`, or `LIFT_AXES` over the number of axes if
+#: that is more; with Gaussian noise a smaller z is enough (by `like_pure`).
 MANY_AXES, LIFT_FROM, LIFT_AXES, LIFT_FROM_GAUSSIAN = 12, 2.0, 64, 0.1
-#: With smaller z too, where rows are within this part of half the domain's diagonal, of its middle or of 0.
+#: A smaller z is enough if rows are within this part of half the domain's diagonal from its middle or from 0.
 NARROW = 0.45
 
 
@@ -191,7 +190,7 @@ def has_rows_to_lift(n_rows: float, domain: Domain, n_clusters: int, price: Pric
 
 
 def on_axes(n_rows: float, domain: Domain, n_groups: int, price: Price) -> tuple[Choice, bool]:
-    """Choose a synopsis for the axes of a projection, and tell whether its noise is Gaussian.
+    """Choose a synopsis for the axes of a projection, and return whether its noise is Gaussian.
 
     In ρ a grid has Gaussian noise, and is weighed at the ε whose noise on a mean would be as strong; a
     tree's rule is written for Laplace noise, at √(2ρ).
@@ -204,7 +203,7 @@ def on_axes(n_rows: float, domain: Domain, n_groups: int, price: Price) -> tuple
 
 
 def like_pure(price: Price, n_axes: int) -> float:
-    """Return the ε at which the noise of a mean is that of a price, at least what the price buys of pure ε.
+    """Return the ε at which the noise of a mean is that of a price, at least the pure ε of the price.
 
     (d + 2)(d + 3)/(3 ε²) for max-norm noise, (d + 1)/(2ρ) for Gaussian noise.
     """
@@ -260,7 +259,7 @@ def rows_for_a_mean(n_axes: int) -> float:
 
 
 def coarse_parts(domain: Domain, n_cells: int) -> list[int]:
-    """Return parts per axis of a grid of about that many cells: axes are cut in two, then in three, the widest first.
+    """Return parts per axis of a grid of about ``n_cells``: axes are cut in two, then in three, the widest first.
 
     Equally wide ones come in the order of a public hash of their names. A last cut is made if it brings the number of
     cells nearer, in proportion.

@@ -1,4 +1,4 @@
-"""What the private clusterers share: centres in, labels and distances of the user's own rows out."""
+"""Base of the private clusterers: from centres to labels and distances of the user's own rows."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ class Centers(EstimatorHtml, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     What these return is exact, a fact about every row: it is for the holder of the rows, not for publication. For the
     same reason nothing of it is kept: there is no ``labels_`` and no ``inertia_``. Nor is there a ``score``: a search
-    over settings that scores raw rows chooses by them, and no guarantee would say so. `discreet.evaluation.nicv`
+    over settings that scores raw rows chooses by them, which no guarantee would state. `discreet.evaluation.nicv`
     measures for the holder of the rows.
     """
 

@@ -40,7 +40,7 @@ from discreet.synopses import CenterSynopsis, GridSynopsis, Lifted, OpenRelease,
 from discreet.synopses.boxes.grid import estimator as grid
 from discreet.synopses.boxes.tree import estimator as tree
 
-#: Axes of the projection: as many as leave a group this many times the rows that its mean on them needs, within bounds.
+#: Axes of the projection, within bounds, so that a group has `AXIS_ROWS` times the rows that its mean on them needs.
 AXIS_ROWS, FEWEST_AXES, MOST_AXES = 12.0, 8, 16
 #: Groups for each cluster.
 OVER = 2.5
@@ -56,13 +56,13 @@ RADIUS_CELLS, OCTAVES, LATER_OCTAVES, ROOM, SURE, RADIUS_ROWS, RADIUS_MORE = 2**
 #: Above this noise (`added_noise`) a lift of more groups than clusters says nothing. Then there are k groups, for this
 #: share, clipped at this quantile, and their means get all that is left.
 LIFT_NOISE, DIRECT_SHARE, DIRECT_CENTRE, DIRECT_QUANTILE = 0.35, 0.2, 0.12, 0.6
-#: The box on the axes of the projection reaches this many radii over the root of the number of columns.
+#: Reach of the box on the axes of the projection, in radii over the root of the number of columns.
 WIDE = 2.2
 #: A count takes this part of the ball's radius in the joint draw with the sums.
 COUNT_WEIGHT = Fraction(1, 4)
 #: The radius, at most, of a ball on the finer lattice of Gaussian noise.
 BALL = 2**30
-#: With balls of at most this many steps, σ for ρ = 1/2 can be drawn.
+#: Largest ball, in steps, for which σ for ρ = 1/2 can be drawn.
 _WIDEST = LARGEST_SCALE * 9 // 10
 #: Last steps are as many as add no more than this noise each; the very last one has so many times the share of others.
 STEP_NOISE, MOST_STEPS, LAST_WEIGHT = 0.004, 3, 2
@@ -288,9 +288,9 @@ def _ball(
     return place[0], radius
 
 
-def _centre(rows: OnLattice, share: float, first: tuple[int, ...]) -> tuple[FloatArray, float]:
+def _centre(rows: OnLattice, share: float, known: tuple[int, ...]) -> tuple[FloatArray, float]:
     """Find a place amid the rows, from a public one that is not far from them; and what they are within of."""
-    lattice, n, radii = rows.lattice, rows.n, first or _radii(rows)
+    lattice, n, radii = rows.lattice, rows.n, known or _radii(rows)
     places = [place for _, place, _ in _public_places(lattice)]
     first = int(np.argmin(radii))
     start, radius = places[first], radii[first]
@@ -349,7 +349,7 @@ def _polish(rows: OnLattice, centers: FloatArray, n: float, most: int) -> tuple[
 
 
 def surest(quantile: float, x: float) -> float:
-    """Return a quantile that is not missed for want of rows: x of them, times ε.
+    """Return a quantile that is found even with few rows: x of them, times ε.
 
     Beyond all rows the exponent of the draw is x (1 - q)/(2q) lower than at the quantile.
     """

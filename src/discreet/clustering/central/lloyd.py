@@ -74,14 +74,14 @@ class DPLloyd(Declared, Centers):
     guarantee_ : Guarantee
         Its promise, sealed over the centres.
     note_ : str
-        What to know about the centres: that the number of rows cannot be told from zero. Mostly empty.
+        A warning if the number of rows may be zero; usually empty.
 
     Privacy
     -------
     Neighbours: add or remove one row. Given the centres, which are public by then, a row adds (1, q) to the count and
     the fixed-point sums of one cluster, |q_j| <= S. One draw of max-norm noise of scale S/ε on (S n, Σq) costs ε;
-    separate draws cost ε_0 for the count (scale 1/ε_0) and ε_i for each sum (scale S/ε_i), ε_0 + d ε_i in all. In ρ the
-    vector, which moves by at most S √(d + 1) in Euclidean norm, gets Gaussian noise with σ² >= S² (d + 1)/(2ρ).
+    separate draws cost ε_0 for the count (scale 1/ε_0) and ε_i for each sum (scale S/ε_i), ε_0 + d ε_i in total. In ρ
+    the vector, which moves by at most S √(d + 1) in Euclidean norm, gets Gaussian noise with σ² >= S² (d + 1)/(2ρ).
     Clusters are disjoint, iterations add up. A cluster keeps its centre if its *noisy* count is below a public
     constant.
 
@@ -188,7 +188,7 @@ def _for_iterations(left: Price, needed: float) -> float:
 
 
 def _gaussian(steps: int) -> Callable[[Domain, Epsilon, Rho], bool]:
-    """Return what tells by public values whether Gaussian noise is better for that many iterations."""
+    """Return a rule that decides by public values whether Gaussian noise is better."""
 
     def better(domain: Domain, pure: Epsilon, rho: Rho) -> bool:
         d = len(domain)

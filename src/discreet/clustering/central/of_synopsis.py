@@ -61,7 +61,7 @@ class ClusterResult(Frames):
         The columns of the centres.
     categories : mapping
         For every category column that took no part, an array of shape (clusters, categories): the share of each
-        category in each cluster's weight, by the synopsis. Less than 1 in all where the rest is not known; None where
+        category in each cluster's weight, by the synopsis. The sum is less than 1 if the rest is not known; None where
         the column was never cut.
     std_errors : array of shape (clusters,) or None
         Standard errors of the weights, from the noise of the counts as they were released.
@@ -90,7 +90,7 @@ class ClusterResult(Frames):
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Return the ends of intervals for the weights: noise alone, not where the centres are."""
         if self.std_errors is None:
-            raise InvalidArgument("std_errors", None, "known: the errors of these weights were not worked out")
+            raise InvalidArgument("std_errors", None, "known: no errors were computed for the weights")
         reach = wide(level) * self.std_errors
         return np.maximum(self.weights - reach, 0.0), np.maximum(self.weights + reach, 0.0)
 
@@ -133,8 +133,8 @@ def cluster_synopsis(
     synopsis : Synopsis
         A release with weights as drawn.
     n_clusters : int or "auto"
-        Number of centres. If fewer leaves have positive weight, those leaves are the centres, and the note says so.
-        "auto" asks `suggest_k`; where that cannot tell, there is one centre.
+        Number of centres. If fewer leaves have positive weight, those leaves are the centres, with a note.
+        "auto" asks `suggest_k`; without an answer there is one centre.
     refine : str, callable, sequence of them, or None
         Steps to take before, in order: "consistent", "means", "project", "threshold", "mixture", or functions from
         synopsis to synopsis. "auto" takes the steps that suit the synopsis, by the rule that `PrivateKMeans` follows

@@ -48,7 +48,7 @@ class PrivateKMeans(Declared, Centers):
     ----------
     cluster_centers_ : array of shape (clusters, columns)
         The private centres, on the columns of ``domain_``. May be fewer than asked for, if the synopsis has fewer
-        leaves; `note_` says so. On a projection they are those of the last noisy step.
+        leaves, with a `note_`. On a projection they are those of the last noisy step.
     cluster_weights_ : array of shape (clusters,)
         Estimated number of rows nearest to each.
     cluster_std_errors_ : array of shape (clusters,)
@@ -60,7 +60,7 @@ class PrivateKMeans(Declared, Centers):
     guarantee_ : Guarantee
         Its promise.
     note_ : str
-        What to know about the centres; mostly empty.
+        Warnings about the centres; usually empty.
     suggestion_ : KSuggestion or None
         What "auto" rests on; None for a number that was given.
 
@@ -89,7 +89,7 @@ class PrivateKMeans(Declared, Centers):
         choices=("auto",),
         low=1,
         help='Number of clusters; "auto" estimates it from the released synopsis, at no further price.',
-        details="If it cannot be told, there is one centre, and `note_` says so.",
+        details="Without an answer there is one centre, and a `note_`.",
     )
     epsilon: float = EPSILON
     domain: Any = DOMAIN
@@ -302,7 +302,7 @@ def _known_grid(domain: Domain, choice: auto.Choice | None) -> GridMap | None:
 
 
 def _gaussian(choice: auto.Choice | None) -> Any:
-    """Return what tells whether Gaussian noise is better for the synopsis that is named.
+    """Return a rule that decides whether Gaussian noise is better for the chosen synopsis.
 
     "auto" weighs pure budgets, but where there are so many axes that rows are projected.
     """

@@ -2,8 +2,8 @@
 
 A noisy mean is shrunk towards that of all rows by as much as noise outweighs what sets means apart (empirical Bayes, in
 the manner of James and Stein). Where noise outweighs everything, what is left is the mean of all rows, or the place
-from which offsets are taken: no centre is thrown far out by noise. Means of what lies in a ball lie in it, too, and are
-moved there.
+from which offsets are taken: no centre is thrown far out by noise. Means of rows in a ball are
+moved into it.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def signal_of(apart: FloatArray, mass: FloatArray, blur: FloatArray, most: float
     """Return by column how far true means lie apart, squared: what noisy ones do, without the noise.
 
     A column has few means, so its own figure is averaged with that of all columns, which counts as `PRIOR` more. The
-    sum over columns is at most ``most``: means of what lies in a ball are no further apart.
+    sum over columns is at most ``most``: means of rows in a ball are no further apart.
     """
     d, share = apart.shape[1], mass / mass.sum()
     own = share @ (apart * apart - blur[:, np.newaxis])
@@ -115,6 +115,6 @@ def shrunk(apart: FloatArray, signal: FloatArray, blur: FloatArray) -> FloatArra
 
 
 def in_ball(offsets: FloatArray, radius: float) -> FloatArray:
-    """Means of what lies in a ball do so, too."""
+    """Move means into the ball of their rows."""
     lengths = np.sqrt((offsets * offsets).sum(axis=1, keepdims=True))
     return np.asarray(offsets * np.minimum(1.0, radius / np.maximum(lengths, 1.0)), np.float64)

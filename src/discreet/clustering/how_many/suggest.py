@@ -1,4 +1,4 @@
-"""How many clusters a synopsis shows: four criteria, all on what was released, so at no price.
+"""The number of clusters that a synopsis shows, by four criteria. Post-processing of a release, without a price.
 
 Noise makes every table look as if it had more clusters, so its share is taken out of each criterion:
 
@@ -14,7 +14,7 @@ Noise makes every table look as if it had more clusters, so its share is taken o
 - **BIC** of a mixture of Gaussians fitted to the signed counts, where noise cancels, against one cluster of any
   elliptical shape (`discreet.clustering.how_many.bic`).
 
-Each votes for a number, a vote counts half for the numbers beside it, and the weights say how often each criterion was
+Each votes for a number, a vote counts half for the next numbers, and the weights reflect how often each criterion was
 right. Where too few agree, or the noise covers what could be there, the answer is that it cannot be told. The first
 three look for round clusters that stand apart, and see one where clusters overlap or wind around each other. So no
 answer is given, either, where the density has **hills** (`discreet.clustering.leaves.hills`) that the answer does not
@@ -67,7 +67,7 @@ _REFERENCES, _STARTS, _MOST, _MOST_OF_MANY, _AXES = 6, 4, 1000, 400, 16
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KSuggestion(Frames):
-    """How many clusters a synopsis shows, and what speaks for it.
+    """A suggested number of clusters, and the evidence for it.
 
     Attributes
     ----------
@@ -259,7 +259,7 @@ def _loose(leaves: Leaves, measured: Marginals | None) -> str:
     together = max((len(m.columns) for m in measured.measured), default=0) if measured else len(leaves.seen.domain)
     if together >= len(leaves.seen.domain):
         return ""
-    return f"its model holds up to {together} columns together, and clusters of more may be lost in it"
+    return f"its model holds up to {together} columns together, and may lose clusters in more columns"
 
 
 def _wide(leaves: Leaves) -> bool:

@@ -1,4 +1,4 @@
-"""Which leaves touch (boxes that share a face, an edge or a corner), and the hills of their density."""
+"""Leaves that touch (boxes that share a face, an edge or a corner), and the hills of their density."""
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -20,7 +20,7 @@ def touching(leaves: Leaves) -> tuple[IntArray, IntArray]:
     """
     seen = leaves.seen
     if len(leaves.which) > 1 and set(seen.domain.names) <= set(seen.uncut):
-        expected = "one that divides the columns that are clustered: what touches is told by boxes"
+        expected = "one that divides the columns that are clustered: boxes show which leaves touch"
         fix = "WardClusters().fit(synopsis), which needs places alone"
         raise InvalidArgument("synopsis", "boxes that are all the whole domain", expected, fix)
     low, high = seen.lower[leaves.which], seen.upper[leaves.which]

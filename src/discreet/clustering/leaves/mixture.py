@@ -1,4 +1,4 @@
-"""A noise-aware refinement: fit Gaussians to the *signed* noisy counts, and read the counts off the fit.
+"""A refinement that uses the known noise: fit Gaussians to the *signed* noisy counts, and read the counts off the fit.
 
 Cells far from all rows hold pure noise. k-means has to cut that noise off somewhere; a model of the counts can use it:
 negative and positive noise cancel in a least-squares fit. K Gaussians are integrated over the leaves (products of
@@ -33,14 +33,14 @@ from discreet.clustering.leaves.kmeans import mass_by, nearest, weighted_kmeans
 from discreet.core import BoolArray, FloatArray, IntArray, checks
 from discreet.synopses import Synopsis, refine
 
-#: Above this many leaves times clusters a mixture takes too long to fit.
+#: Most leaves times clusters for which a mixture is fitted, because of time.
 MIXTURE_WORK = 400_000
 #: Shares of the rows that the thresholded starts keep at least.
 _START_SHARES: tuple[float, ...] = (0.5, 0.8, 1.0)
 #: Steps of the optimiser that each start gets, and that the best one gets on top.
 _TRIAL_STEPS, _FINAL_STEPS = 30, 150
 #: How strongly the spreads of the components are tied together, in units of the noise's own squared deviations. The
-#: signal grows with ε², so this fades where the spreads can be told apart.
+#: signal grows with ε², so this fades where the spreads differ clearly.
 _TIE = 10.0
 #: Bounds of a spread: a part of the narrowest leaf, and half of the domain.
 _NARROWEST, _WIDEST = 0.25, 0.5

@@ -1,4 +1,4 @@
-"""How well the weights of clusters are known: standard errors from the released counts, and what may be noise alone."""
+"""Standard errors of the weights of clusters, from the released counts, and clusters that may be noise alone."""
 
 import math
 from collections.abc import Sequence

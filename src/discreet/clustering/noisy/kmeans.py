@@ -1,14 +1,14 @@
 """k-means of records that carry a known noise: estimate where the true records lie, then cluster that.
 
 k-means of noisy records finds the clusters of records *plus noise*: centres are drawn apart, small clusters drown, and
-past some noise the centres follow the noise alone. Whoever adds the noise knows its law, and publishing the law costs
+past some noise the centres follow the noise alone. The law of the noise is known, and publishing it costs
 nothing. Two estimates of the true records' distribution use it:
 
-- places: EM over candidate places, a public grid in up to three columns (`_deconvolution`), for any law;
-- clusters: Gaussians behind isotropic Laplace noise (`_noisy_mixture`), in any dimension, followed by draws of each
+- places: EM over candidate places, a public grid in up to three columns (`deconvolution.py`), for any law;
+- clusters: Gaussians behind isotropic Laplace noise (`mixture.py`), in any dimension, followed by draws of each
   true record given its noisy one. With little noise the draws are the records, of any shape; with much, the fit.
 
-Where both can be had, both are used with equal weight: the first is better where noise drowns the clusters, the second
+If both are possible, both are used with equal weight: the first is better where noise hides the clusters, the second
 where it does not (``studies/measures/metric_clustering.py``). Weighted k-means of the estimate gives the centres.
 """
 

@@ -1,4 +1,4 @@
-"""What the clusterers of a synopsis share: leaves in, a label for each leaf out, and labels of the user's own rows.
+"""Base of the clusterers of a synopsis: a label for each leaf, and labels of the user's own rows.
 
 All of it is post-processing of a release: nothing is charged, whatever is tried. Leaves that hold no more than noise
 explains are left out first (`Leaves`), and the others keep their counts as weights.
@@ -70,7 +70,7 @@ class LeafClusters(Declared, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _bounded(self) -> bool:
-        """Whether rows beyond all boxes of a cluster belong to none."""
+        """True if rows beyond all boxes of a cluster belong to none."""
         return False
 
     @property
@@ -189,7 +189,7 @@ def _by_weight(labels: IntArray, weights: FloatArray) -> IntArray:
 
 
 def for_the_heaviest(leaves: Leaves, most: int, label: Callable[[IntArray], IntArray]) -> IntArray:
-    """Label at most that many leaves, the heaviest; the others get the label of the nearest of them."""
+    """Label the heaviest leaves, at most ``most``; the others get the label of the nearest of them."""
     if len(leaves.points) <= most:
         return label(np.arange(len(leaves.points)))
     kept = np.sort(np.argsort(-leaves.weights, kind="stable")[:most])

@@ -74,7 +74,7 @@ class DensityClusters(LeafClusters):
         default=None,
         above=0,
         example=2.0,
-        help="Use one density level instead: leaves at least this many times as dense as uniform rows.",
+        help="Use one density level instead: least density of a leaf, relative to uniform rows.",
         details="Those that touch are one cluster.",
     )
     min_rows: float | None = option(
@@ -119,7 +119,7 @@ def _least(leaves: Leaves, min_rows: Any) -> float:
 
 
 def _heavy(labels: IntArray, weights: FloatArray, least: float) -> IntArray:
-    """Take clusters of fewer rows away."""
+    """Drop clusters with fewer rows."""
     inside = labels >= 0
     mass = mass_by(labels[inside], weights[inside], int(labels.max(initial=-1)) + 1)
     out = labels.copy()

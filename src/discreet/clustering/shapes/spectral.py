@@ -30,7 +30,7 @@ from discreet.core import FloatArray, IntArray
 _MOST, _FAINT = 8000, 1e-3
 #: Leaves around a leaf among which one of another part is looked for first.
 _AROUND = 16
-#: Up to this many leaves eigenvectors are found by the dense method, which is exact.
+#: Most leaves for which eigenvectors are found by the dense method, which is exact.
 _DENSE = 600
 
 

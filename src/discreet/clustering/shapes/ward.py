@@ -76,7 +76,7 @@ class WardClusters(LeafClusters):
         return labels
 
     def plot_dendrogram(self, most: int = 40) -> Any:
-        """Draw the upper part of the hierarchy, with at most that many branches; needs Plotly (the extra ``plot``)."""
+        """Draw the upper part of the hierarchy, with at most ``most`` branches; needs Plotly (the extra ``plot``)."""
         from discreet.clustering.plots import draw_dendrogram
 
         return draw_dendrogram(self.linkage_, self.n_clusters_, checks.whole("most", most, low=2))

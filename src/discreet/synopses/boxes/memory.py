@@ -1,7 +1,7 @@
 """Memory of a release: bytes per cell or node, from public values only.
 
 The number of columns, the kind of release and the ceiling are arguments; the number of rows is declared or noisy. No
-raw count decides here. The bytes are upper bounds of measured peaks (``tests/synopses/test_bounded_memory.py``
+raw count decides here. The bytes are upper bounds of measured peaks (``tests/synopses/boxes/test_bounded_memory.py``
 measures them again). Rows come on top: a batch of them for a grid, up to `discreet.engines.passes.trees.MEMORY` bytes
 for a tree.
 """
@@ -38,7 +38,7 @@ def node_bytes(n_columns: int, partitioner: str, *, means: bool = False) -> int:
 
 
 def listed_of_large(n_cells: int, n_rows: float, epsilon: Exact, cutoff: int, expected_survivors: float) -> float:
-    """Return how many cells of a grid with a cutoff may be listed, expected for the worst table of that many rows.
+    """Return how many cells of a grid with a cutoff may be listed, in expectation, for the worst table with ``n_rows``.
 
     A cell of c <= τ rows is listed with a chance of at most α^(τ+1-c), one of more rows for certain. By the row that is
     most at c = 1 or at c = τ + 1, as the exponential is convex in c: N max(α^τ, 1/(τ + 1)). Empty cells come on top.

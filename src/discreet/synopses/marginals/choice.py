@@ -89,7 +89,7 @@ def distances(found: Sequence[IntArray], expected: Sequence[FloatArray]) -> IntA
 
 
 def chance_distance(expected: FloatArray) -> float:
-    """Return the distance that rows drawn from the model itself would have: what no measurement can mend cheldly."""
+    """Return the distance that rows drawn from the model itself would have: what no measurement can improve cheaply."""
     return float(np.sqrt(np.maximum(expected, 0.5) * (2 / math.pi)).sum())
 
 
@@ -165,7 +165,7 @@ def better_one_by_one(scores: int, choices: int, price: Price) -> bool:
     gumbel = 2 * 1.28
     if isinstance(price, Epsilon):
         return gumbel * choices < math.sqrt(2) * scores
-    return gumbel * math.sqrt(choices / 8) < math.sqrt(scores / 2) / 4  # scores tell more than a ranking
+    return gumbel * math.sqrt(choices / 8) < math.sqrt(scores / 2) / 4  # scores hold more than a ranking
 
 
 def _power(price: Price, sizes: FloatArray) -> FloatArray:

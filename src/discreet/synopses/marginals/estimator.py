@@ -141,7 +141,7 @@ class MarginalSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[
 
 
 def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsis:
-    """Make the synopsis: the population as leaves on the fine grids, and what was measured beside it.
+    """Make the synopsis: the population as leaves on the fine grids, and the measurements with it.
 
     ``domain`` has all columns, also those that follow from others: they are filled in.
     """

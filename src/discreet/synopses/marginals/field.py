@@ -86,7 +86,7 @@ class Factor:
 
 
 class _Side:
-    """What a kernel needs to draw one column, given the others."""
+    """Arrays with which a kernel draws one column, given the others."""
 
     def __init__(self, factors: Sequence[Factor], sizes: Sequence[int], column: int, starts: Sequence[int]) -> None:
         k, most = len(factors), max(sizes)
@@ -191,7 +191,7 @@ class Field:
     def fit(self, sweeps: int, first: float, last: float) -> list[FloatArray]:
         """Climb with steps that shrink from ``first`` to ``last``; return the model's marginals, averaged."""
         crowd = [sum(not f.fixed for f in at) for at in self._at]
-        # Factors that share columns would all mend the same gap at once.
+        # Factors that share columns would all close the same gap at once.
         shares = [3 / (2 + max(crowd[c] for c in f.columns)) for f in self.factors]
         sums = [np.zeros(len(f.counts)) for f in self.factors]
         averaged = min(_AVERAGED, math.ceil(0.8 * sweeps))

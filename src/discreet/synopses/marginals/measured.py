@@ -49,7 +49,7 @@ class MeasuredMarginal:
 
 @dataclass(frozen=True, repr=False)
 class Marginals:
-    """What was measured, and what the model was seen to miss.
+    """Measured marginals, and noisy scores of what the model missed.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class Marginals:
         return told
 
     def says(self, columns: str | Iterable[int | str]) -> str:
-        """Tell how some columns are known together: measured, modelled (from pairs or a chain of them), independent.
+        """Return how some columns are known together: measured, modelled (from pairs or a chain of them), independent.
 
         Columns are given by name, or by their places in the domain.
         """
@@ -146,7 +146,7 @@ class Marginals:
 
     @cached_property
     def told(self) -> tuple[frozenset[int], ...]:
-        """The columns that each marginal tells of: one whose bins are all in one group was not looked at."""
+        """The columns that each marginal measures; a column with all bins in one group is not measured."""
         pairs = (zip(m.columns, m.groups, strict=True) for m in self.measured)
         return tuple(frozenset(c for c, g in pair if max(g) > 0 or len(g) == 1) for pair in pairs)
 
@@ -182,7 +182,7 @@ class Marginals:
     def _usual(self) -> float:
         """Mean distance from independence of the pairs that were measured, in rows and without their noise.
 
-        Half of all rows where no pair was: nobody looked.
+        Half of all rows if no pair was measured.
         """
         found = []
         for m, told in zip(self.measured, self.told, strict=True):

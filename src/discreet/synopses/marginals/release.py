@@ -1,8 +1,8 @@
 """From rows to noisy marginals and a model: the whole of what a marginal synopsis does with a table.
 
 One pass counts every column on a fine public grid; noisy, that gives bins and the number of rows. Then come rounds.
-In each, one pass counts all candidates (pairs, later perhaps triples), coarsened by what is known; noisy scores tell
-how far the model is from each; the best are measured; the model is fitted to everything measured so far.
+In each, one pass counts all candidates (pairs, later perhaps triples), coarsened by what is known; noisy scores
+estimate how far the model is from each; the best are measured; the model is fitted to everything measured so far.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ TARGET_WEIGHT = 2.0
 #: as ε does), and its cells. With 0.01 only two pairs of a small table were measured; of 0.01 to 0.3 none did better
 #: than 0.1 on generated tables of 3,000 rows (``benchmarks/results/marginals_tolerated.json``).
 TOLERATED, PURE_TOLERATED, USUAL_CELLS = 0.1, 0.01, 20
-#: How much of the distance that chance alone makes is not worth mending, unless noise is small.
+#: How much of the distance that chance alone makes is not worth correcting, unless noise is small.
 CHANCE = 0.6
 #: Triples that are counted and scored at most; all of them up to 30 columns.
 MOST_TRIPLES = 4096
@@ -68,7 +68,7 @@ FINE = 0.02
 
 @dataclass(frozen=True)
 class MarginalSettings:
-    """What is asked for."""
+    """The workload, the place of the target column, and the most counts held at a time."""
 
     workload: str = "pairs"
     target: int | None = None
@@ -86,7 +86,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Score:
-    """How far a marginal of some cells was from the model when it was looked at: a noisy number of rows."""
+    """A noisy distance, in rows, between a marginal and the model of that round."""
 
     columns: tuple[int, ...]
     distance: float
@@ -96,7 +96,7 @@ class Score:
 
 @dataclass
 class Findings:
-    """All that was bought, and the model made of it. Nothing in it is raw."""
+    """All noisy measurements, and the model fitted to them. Nothing in it is raw."""
 
     grid: AxisGrids
     bins: list[Bins]
@@ -174,7 +174,7 @@ def refined(found: Findings) -> AnyArray:
 
 
 def _single(opening: OpenRelease, grid: AxisGrids, price: Price) -> Findings:
-    """Buy the counts of every column by itself: bins, and the number of rows unless it is public."""
+    """Measure every column by itself: bins, and the number of rows unless it is public."""
     sizes = grid.sizes
     names = opening.domain.names
     asked = tuple(GroupedMarginal([j], [np.arange(size)]) for j, size in enumerate(sizes))
@@ -233,8 +233,8 @@ def _round(
     most = min((FINE_PER_COLUMN if _is_fine(found) else MOST_PER_COLUMN) * width, len(candidates))
     few = max(1, round(min(most, affordable(paying, rows))))
     if better_one_by_one(len(candidates), few, looking):
-        dear = np.array([c.marginal.n_cells * mean_size(paying / few) for c in candidates])
-        worth = far - np.rint(by_chance + LEFT_OF_NOISE * dear).astype(np.int64)
+        cost = np.array([c.marginal.n_cells * mean_size(paying / few) for c in candidates])
+        worth = far - np.rint(by_chance + LEFT_OF_NOISE * cost).astype(np.int64)
         chosen, prices = pick_one_by_one(gate, candidates, worth, looking, paying, few)
     else:
         # A row moves each of P distances by at most 1: together by P in l1, and by √P in l2.
@@ -254,7 +254,7 @@ def _round(
 
 
 def _told(marginal: GroupedMarginal) -> tuple[int, ...]:
-    """Return the columns that a marginal tells of: of one whose bins are all in one group nothing was seen."""
+    """Return the columns that a marginal measures; a column with all bins in one group is not measured."""
     every = zip(marginal.columns, marginal.shape, marginal.groups, strict=True)
     return tuple(c for c, size, of in every if size > 1 or len(of) == 1)
 

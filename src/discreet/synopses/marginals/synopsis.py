@@ -33,6 +33,14 @@ class ModelSynopsis(Synopsis):
         See `Synopsis`.
     measured : Marginals
         The noisy marginals that the model was fitted to.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> domain = dc.Domain({"smokes": [False, True], "coughs": [False, True]})
+    >>> made = dc.MarginalSynopsis(1.0, domain, random_state=0).fit([[0.0, 1.0], [1.0, 1.0]] * 500).synopsis_
+    >>> made.measured.says(["smokes", "coughs"]), made.n_leaves
+    ('measured', 2000)
     """
 
     parts = (*Synopsis.parts, "measured")

@@ -1,4 +1,4 @@
-"""What a synopsis answers: counts, shares and figures, with the two parts of their errors told apart.
+"""Answers of a synopsis: counts, shares and figures, with the two parts of their errors.
 
 The noise was drawn on purpose and its size is known. The assumption that rows lie evenly inside a leaf is not exact,
 and what it may err by is estimated from neighbouring leaves (`discreet.synopses.queries.evenness`). Where leaves are
@@ -96,7 +96,7 @@ class Figure:
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the ends of an interval that covers the truth with about this probability.
 
-        The noise is covered exactly; the rest as well as neighbouring leaves tell (``docs/queries.md`` has measured
+        The noise is covered exactly; the rest is estimated from neighbouring leaves (``docs/queries.md`` has measured
         coverage). Of `noise_alone` it covers the noise and nothing else.
         """
         reach, (least, most) = wide(level) * self.std_error, self.limits
@@ -105,7 +105,7 @@ class Figure:
 
     @property
     def note(self) -> str:
-        """What the error does not say by itself; empty where it is noise for the most part.
+        """A caveat about the error; empty if it is mostly noise.
 
         Examples
         --------
@@ -126,7 +126,7 @@ class Figure:
         return f"most of the error is a guess at how rows lie inside leaves{more}"
 
     def noise_alone(self) -> Any:
-        """Return the same answer without the error of evenness; it says so wherever it is shown."""
+        """Return the same answer with the error of the noise alone; its text states that."""
         return replace(self, evenness_error=None)
 
     def __float__(self) -> float:
@@ -177,8 +177,8 @@ class Count(Figure):
     value, noise_error, evenness_error
         As in `Figure`.
     unlisted : float, default 0
-        Estimated number of rows in cells that the synopsis does not list. Any of them may lie in the box that was asked
-        about: they are not in the value, because nothing tells where they are. The upper end of `interval` has them.
+        Estimated number of rows in cells that the synopsis does not list. Any of them may be in the box: they are not
+        in the value, because their places are unknown. The upper end of `interval` includes them.
 
     Examples
     --------
@@ -188,13 +188,13 @@ class Count(Figure):
     """
 
     unlisted: float = 0.0
-    #: What was asked of whom; tells what two counts share.
+    #: The questions, by synopsis; they show what two counts share.
     asked: tuple[tuple[Synopsis, Terms], ...] = field(default=(), compare=False)
     #: What a reader should know of it; mostly nothing.
     note: str = field(default="", compare=False)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the ends of an interval; rows that are in cells nobody listed may be on its upper side.
+        """Return the ends of an interval; rows in unlisted cells widen it upwards.
 
         Neither end of a count, or of a sum of counts, is below zero; those of a difference may be.
         """

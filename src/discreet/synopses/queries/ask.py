@@ -90,7 +90,7 @@ def read(domain: Domain, question: object) -> tuple[list[Query], str]:
 
 
 class _Wrong(Exception):
-    """What a question must be instead, and perhaps the question that was meant."""
+    """A wrong question: what it must be, and perhaps the question that was meant."""
 
     def __init__(self, expected: str, fix: str | None = None) -> None:
         super().__init__(expected)
@@ -284,7 +284,8 @@ class _Reader:
                 if kind == "name" and text[0] == '"':
                     return name, True
                 raise self.wrong(
-                    f"written with texts in quotation marks; {name!r} is no column", self.instead(text, _literal(name))
+                    f"written with texts in quotation marks; {name!r} is not a column",
+                    self.instead(text, _literal(name)),
                 )
             near = [n for n in self.domain.names if n.lower() == name.lower()]
             near = near or get_close_matches(name, self.domain.names, 1, 0.5)

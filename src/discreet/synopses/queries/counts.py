@@ -1,4 +1,4 @@
-"""Questions to a synopsis: counts in boxes, and invented records. All post-processing.
+"""Questions to a synopsis: counts in boxes, and synthetic rows. All post-processing.
 
 A query is a list of intervals for each axis (several, for a choice of categories), or None for an axis that is not
 restricted. The share of a leaf inside is the product over the axes, as if its rows lay evenly in it.
@@ -40,7 +40,7 @@ from discreet.synopses.queries.evenness import Query, Terms, shares
 if TYPE_CHECKING:
     from discreet.synopses.synopsis import Synopsis
 
-#: Invented coordinates are multiples of 2**-53 of the leaf's width: all that a float can tell apart.
+#: Synthetic coordinates are multiples of 2**-53 of the leaf's width, the resolution of a float.
 STEPS = 2**53
 
 
@@ -66,7 +66,7 @@ def read_query(domain: Domain, box: object, columns: Mapping[str, Any]) -> Query
 
 
 def answered(synopsis: Synopsis, queries: list[Query], note: str = "") -> Count:
-    """Answer a question of a user: beyond what was declared the answer says so, and nothing there is certain."""
+    """Answer a question of a user; a note marks values outside the declared bounds, where nothing is certain."""
     found = added(synopsis, tuple((1.0, query) for query in queries))
     domain = synopsis.domain
     asked = [(axis, pairs) for query in queries for axis, pairs in _restricting(domain, query).items()]
@@ -83,7 +83,7 @@ def answered(synopsis: Synopsis, queries: list[Query], note: str = "") -> Count:
     said = [found.note, empty, _used(synopsis)]
     if not notes:
         return replace(found, note="; ".join(filter(None, said))) if any(said[1:]) else found
-    # A zero without an error would be a claim about rows that nobody counted there.
+    # A zero without an error would be a claim about rows that were not counted there.
     noisy = math.inf if found.value == found.std_error == 0 else found.noise_error
     return replace(found, noise_error=noisy, note="; ".join(filter(None, [*notes, *said])))
 
@@ -121,7 +121,7 @@ def added(synopsis: Synopsis, terms: Terms) -> Count:
         if math.isclose(listed, synopsis.total, rel_tol=1e-9, abs_tol=1e-9):
             within = everything  # the total is the sum of the leaves, and shares their noise
         else:
-            apart = everything**2 * synopsis.total_variance  # bought by itself
+            apart = everything**2 * synopsis.total_variance  # a noisy count of its own
     drawn, assumed = synopsis._answer_variances(parts, covered, whole + within, everything=within)
     noisy, uneven = math.sqrt(drawn + apart), math.sqrt(assumed)
     elsewhere = synopsis.unlisted

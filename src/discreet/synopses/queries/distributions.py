@@ -89,7 +89,7 @@ class Quantile(Figure):
 
 @dataclass(frozen=True)
 class Mode:
-    """Where rows lie most densely.
+    """The densest place of a column.
 
     Attributes
     ----------
@@ -316,8 +316,8 @@ def _below(synopsis: Synopsis, axis: int, place: float, where: Sequence[Query], 
     apart = (error / abs(base.value) for error in (rest.noise_error, rest.evenness_error or 0.0))
     share = Figure(ratio, *apart, remark=rest.note, modelled=rest.modelled)
     # Rows that stand exactly there belong to it, though leaves that begin there hold them.
-    heap = evenness.at_edge(synopsis, axis, place, where) / max(base.value, 1.0)
-    return replace(share, evenness_error=math.hypot(share.evenness_error or 0.0, heap), limits=(0.0, 1.0))
+    peak = evenness.at_edge(synopsis, axis, place, where) / max(base.value, 1.0)
+    return replace(share, evenness_error=math.hypot(share.evenness_error or 0.0, peak), limits=(0.0, 1.0))
 
 
 def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]) -> Quantile:
@@ -328,9 +328,9 @@ def quantile(synopsis: Synopsis, name: str, share: float, where: Sequence[Query]
     edges = _edges(synopsis, axis, column, None) if whole is None else whole
     if whole is None and len(edges) < _FINE:
         edges = np.union1d(edges, even_edges(column, _FINE))
-    heap = _values(synopsis, axis, edges, where)
+    held = _values(synopsis, axis, edges, where)
     # Noise may make the curve fall: its upper and lower hull, halfway, is the nearest that does not.
-    raw = np.concatenate([[0.0], np.cumsum(heap)])
+    raw = np.concatenate([[0.0], np.cumsum(held)])
     risen = (np.maximum.accumulate(raw) + np.minimum.accumulate(raw[::-1])[::-1]) / 2
     span = risen[-1] - risen[0]
     if span <= 0:

@@ -1,7 +1,7 @@
 """A release of nothing is said to be one: when a noisy number of rows is within its noise of zero.
 
 If no row can be read as the schema declares it (a decimal comma, another format of dates), all are missing, and a
-release of an empty table is drawn with the whole budget. No raw count may tell of it; the noisy one may.
+release of an empty table is drawn with the whole budget. No raw count may reveal it; the noisy one may.
 """
 
 import math

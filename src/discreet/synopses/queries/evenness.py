@@ -1,25 +1,23 @@
-"""How far rows may be from lying evenly in the leaves that a question cuts: a model read off neighbouring leaves.
+"""The error of assuming that rows are uniform inside the leaves that a question cuts, estimated from neighbours.
 
-A question that covers the share f of a leaf with w rows is answered by f·w. The truth differs for two reasons beside
-the noise. Rows are few: of w rows that fall evenly, a share varies by w·f(1 - f). And the density inside is not even.
-Of that the leaf itself says nothing, but its neighbours do:
+A question that covers the share f of a leaf with w rows is answered by f·w. Besides the noise, the truth differs for
+two reasons. Rows are few: a share of w uniform rows varies by w·f(1 - f). And the density inside is not uniform. The
+leaf itself does not show that, but its neighbours do:
 
-- a straight line through the densities on both sides of an axis gives a slope; by it the share errs in a known
-  direction, and along all cut leaves together (their slopes mostly agree);
-- what a leaf has more than the mean of its neighbours is its lumpiness: κ w² f(1 - f) with κ between 0 (even) and 1
-  (all rows in one place), the variance of a share under a Dirichlet process. What noise adds to such differences is
-  known and taken off, for all leaves at a cut together. Where rows end, at the end of the axis or beside leaves that
-  hold hardly any, a leaf has one neighbour to be compared with: it is compared with the line through the two leaves on
-  that side, too, because its rows may begin anywhere inside it;
-- leaves at one cut err alike, because people round alike everywhere: by what they differ together from both sides, by
-  the roughness of the whole axis, and by the numbers that rows may be rounded to
-  (`discreet.synopses.queries.roughness`);
-- a leaf that was never cut on an axis says nothing: all its rows may be on one side.
+- A straight line through the densities on both sides of an axis gives a slope. The share errs by it in a known
+  direction, and mostly alike along all cut leaves.
+- The excess of a leaf over the mean of its neighbours is its lumpiness: κ w² f(1 - f) with κ between 0 (uniform) and 1
+  (all rows in one place), the variance of a share under a Dirichlet process. The part of such differences that noise
+  explains is known and subtracted, for all leaves at a cut together. At the end of the rows a leaf has one neighbour;
+  it is also compared with the line through the two leaves on that side, because its rows may begin anywhere inside it.
+- Leaves at one cut err alike, because people round alike everywhere: by their common difference from both sides, by the
+  roughness of the whole axis, and by the numbers that rows may be rounded to (`roughness.py`).
+- A leaf that was never split on an axis shows nothing: all its rows may be on one side.
 
-Everything is put together from the places where a question cuts leaves, and is linear there: sums and differences of
-counts have the errors of what they cover, and two halves of a leaf make a whole, which errs by nothing. Cuts at
-different places err apart, unless they go through the same leaf. The constants were chosen on generated tables
-(``benchmarks/tuning/evenness.py``). All of it is post-processing of published values.
+The model is linear in the places where a question cuts leaves: sums and differences of counts have the errors of what
+they cover, and two halves of a leaf make a whole without error. Cuts at different places err independently, unless they
+go through the same leaf. The constants were chosen on generated tables (``benchmarks/tuning/evenness.py``). All of it
+is post-processing of published values.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ Terms: TypeAlias = tuple[tuple[float, Query], ...]
 
 #: Weights of what one leaf differs by from its neighbours, of what all leaves at a cut do, and of a whole axis.
 ALONE, CUT, AXIS = 0.5, 0.25, 0.25
-#: Leaves among which the one beside a leaf is looked for: those with the nearest middles.
+#: Candidates for a neighbour: this number of leaves with the nearest middles.
 _NEAREST = 8
 #: A neighbour with less than this part of a leaf's density ends the rows.
 _ENDED = 0.125
@@ -56,8 +54,8 @@ _ENDED = 0.125
 _EDGE = 1e-12
 
 
-class Beside(NamedTuple):
-    """What the neighbours of leaves say on one axis, in rows of the leaf itself."""
+class Around(NamedTuple):
+    """The neighbours of leaves on one axis, in rows of the leaf itself."""
 
     #: Rows by which half of the leaf differs, doubled.
     slope: FloatArray
@@ -65,16 +63,16 @@ class Beside(NamedTuple):
     bend: FloatArray
     bend_noise: FloatArray
     slope_noise: FloatArray
-    #: Whether there is nothing beside it: it was not cut on this axis, and nothing is known.
+    #: True without neighbours: the leaf was not split on this axis.
     alone: NDArray[np.bool_]
 
-    def at(self, places: IntArray) -> Beside:
+    def at(self, places: IntArray) -> Around:
         """Return some of them."""
-        return Beside._make(part[places] for part in self)
+        return Around._make(part[places] for part in self)
 
 
 class Neighbours:
-    """What lies on both sides of leaves; looked up when a question first needs it, then kept."""
+    """The leaves on both sides of each leaf, found when a question first needs them."""
 
     def __init__(self, synopsis: Synopsis) -> None:
         self._synopsis = synopsis
@@ -84,25 +82,25 @@ class Neighbours:
         scaled = np.nan_to_num(synopsis.lower + self._widths / 2, nan=-1e12)
         self._scaled, self._spans = scaled / spans, spans
         self._tree: cKDTree | None = None
-        self._known: dict[int, tuple[IntArray, Beside]] = {}
+        self._known: dict[int, tuple[IntArray, Around]] = {}
         self._axes: dict[int, roughness.Axis] = {}
 
-    def along(self, axis: int, leaves: IntArray) -> Beside:
-        """Return what is beside some leaves on an axis."""
+    def along(self, axis: int, leaves: IntArray) -> Around:
+        """Return the neighbours of some leaves on an axis."""
         n = self._synopsis.n_leaves
         if axis not in self._known:
             empty = np.zeros(0)
-            self._known[axis] = np.full(n, -1), Beside(empty, empty, empty, empty, empty.astype(bool))
+            self._known[axis] = np.full(n, -1), Around(empty, empty, empty, empty, empty.astype(bool))
         where, held = self._known[axis]
         new = leaves[where[leaves] < 0]
         if len(new):
             where[new] = len(held.slope) + np.arange(len(new))
             found = self._look(axis, new)
-            held = Beside(*(np.concatenate(parts) for parts in zip(held, found, strict=True)))
+            held = Around(*(np.concatenate(parts) for parts in zip(held, found, strict=True)))
             self._known[axis] = where, held
         return held.at(where[leaves])
 
-    def _look(self, axis: int, leaves: IntArray) -> Beside:
+    def _look(self, axis: int, leaves: IntArray) -> Around:
         own = np.asarray(self._synopsis.weights, dtype=np.float64)[leaves]
         spread = self._synopsis.variances[leaves]
         sides = [self._beside(axis, leaves, side) for side in (-1, 1)]
@@ -126,12 +124,12 @@ class Neighbours:
             off = own[ends] - line
             wider = np.abs(off) > np.abs(bend[ends])
             bend[ends[wider]], bend_noise[ends[wider]] = off[wider], (spread[ends] + noise)[wider]
-        return Beside(slope, bend, bend_noise, both / (2 * reach) ** 2, met == 0)
+        return Around(slope, bend, bend_noise, both / (2 * reach) ** 2, met == 0)
 
-    def _line(self, axis: int, side: int, beside: _Side, ends: IntArray) -> tuple[FloatArray, FloatArray]:
+    def _line(self, axis: int, side: int, around: _Side, ends: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the rows that leaves would hold by the line through two leaves on one side, and their variance."""
-        near, noise, place = (part[ends] for part in beside[:3])
-        chosen = beside[3][ends]
+        near, noise, place = (part[ends] for part in around[:3])
+        chosen = around[3][ends]
         far, far_noise, apart, _ = self._beside(axis, chosen, side)
         # In rows and widths of the leaf itself, not of its neighbour.
         rows = np.asarray(self._synopsis.weights, dtype=np.float64)[chosen]
@@ -332,7 +330,7 @@ def _of_cuts(synopsis: Synopsis, axis: int, cut: IntArray, places: dict[float, F
     """Return the variance that comes of cuts across one axis."""
     some = np.flatnonzero(reduce(np.logical_or, [g != 0 for g in places.values()]))
     leaves = cut[some]
-    beside = synopsis.neighbours.along(axis, leaves)
+    around = synopsis.neighbours.along(axis, leaves)
     lower, upper = synopsis.lower[leaves, axis], synopsis.upper[leaves, axis]
     gs = [g[some] for g in places.values()]
     us = [np.clip((place - lower) / (upper - lower), 0.0, 1.0) for place in places]
@@ -342,12 +340,12 @@ def _of_cuts(synopsis: Synopsis, axis: int, cut: IntArray, places: dict[float, F
     whole = synopsis.neighbours.axis(axis)
     for place, g, u in zip(places, gs, us, strict=True):
         tilt = g * (u * u - u)
-        lean += float(tilt @ beside.slope)
-        lean_noise += float(tilt**2 @ beside.slope_noise)
+        lean += float(tilt @ around.slope)
+        lean_noise += float(tilt**2 @ around.slope_noise)
         h = g * np.sqrt(u * (1 - u))
         single += h * h
-        # At a round number a heap may stand, also where it lies at the edge of a leaf.
-        sizes.append(_alike(synopsis, axis, leaves, beside, g / 2 if whole.round(place) else h))
+        # Many rows may share a round number, also at the edge of a leaf.
+        sizes.append(_alike(synopsis, axis, leaves, around, g / 2 if whole.round(place) else h))
     common = sum(size * size for size in sizes)
     for i, j in combinations(range(len(sizes)), 2):
         shared = np.flatnonzero((gs[i] != 0) & (gs[j] != 0))
@@ -359,35 +357,35 @@ def _of_cuts(synopsis: Synopsis, axis: int, cut: IntArray, places: dict[float, F
             common += 2 * sizes[i] * sizes[j] * bridge * part
             single[shared] += 2 * (gs[i] * gs[j])[shared] * a * (1 - b)
     made = max(lean**2 - lean_noise, 0.0) + max(common, 0.0)
-    return made + _apart(synopsis, leaves, beside, np.maximum(single, 0.0))
+    return made + _apart(synopsis, leaves, around, np.maximum(single, 0.0))
 
 
-def _alike(synopsis: Synopsis, axis: int, leaves: IntArray, beside: Beside, h: FloatArray) -> float:
+def _alike(synopsis: Synopsis, axis: int, leaves: IntArray, around: Around, h: FloatArray) -> float:
     """Return by how much leaves err that err alike, as a standard deviation with a sign; ``h`` is what each counts."""
     w = np.asarray(synopsis.weights, dtype=np.float64)[leaves]
     whole = synopsis.neighbours.axis(axis)
-    known = np.where(beside.alone, 0.0, h)
+    known = np.where(around.alone, 0.0, h)
     # Leaves that count against each other may err alike, and then it cancels, or not.
     rows2 = (float(known @ w) ** 2 + float(np.abs(known) @ w) ** 2) / 2
-    bend2 = float(known @ beside.bend) ** 2 - float(known**2 @ beside.bend_noise)
+    bend2 = float(known @ around.bend) ** 2 - float(known**2 @ around.bend_noise)
     spaced2 = float(
         (np.abs(known) * np.sqrt(whole.lumps(synopsis.upper[leaves, axis] - synopsis.lower[leaves, axis]))) @ w
     )
     lumps = max(min(CUT * max(bend2, 0.0) + AXIS * whole.rough * rows2, rows2), spaced2**2)
-    return math.copysign(math.sqrt(lumps) + abs(float((np.abs(h) * beside.alone) @ w)), float(h @ w))
+    return math.copysign(math.sqrt(lumps) + abs(float((np.abs(h) * around.alone) @ w)), float(h @ w))
 
 
-def _apart(synopsis: Synopsis, leaves: IntArray, beside: Beside, single: FloatArray) -> float:
+def _apart(synopsis: Synopsis, leaves: IntArray, around: Around, single: FloatArray) -> float:
     """Return the variance of what leaves err by apart from each other."""
     most = np.maximum(np.asarray(synopsis.weights, dtype=np.float64)[leaves], 0.0) ** 2
-    lumps = np.minimum(beside.bend**2, most) - np.minimum(beside.bend_noise, most)
-    return ALONE * max(float(np.where(beside.alone, 0.0, single) @ lumps), 0.0)
+    lumps = np.minimum(around.bend**2, most) - np.minimum(around.bend_noise, most)
+    return ALONE * max(float(np.where(around.alone, 0.0, single) @ lumps), 0.0)
 
 
 def at_edge(synopsis: Synopsis, axis: int, place: float, where: Sequence[Query]) -> float:
     """Return the standard deviation of rows that stand exactly at a place where leaves begin: they lie above it.
 
-    If there is a heap, all of it is there: what the leaves have more than their neighbours, or may have by the
+    If many rows share that place, they are the excess of the leaves over their neighbours, or what they may have by the
     roughness of the axis, or by rounding. Half of that either way.
     """
     if isinstance(synopsis.domain.columns[axis], (Integer, Date, Categorical)):
@@ -396,16 +394,16 @@ def at_edge(synopsis: Synopsis, axis: int, place: float, where: Sequence[Query])
     leaves = np.flatnonzero((np.abs(lower - place) <= _EDGE * width) & (width > 0))
     if not len(leaves):
         return 0.0
-    beside, whole = synopsis.neighbours.along(axis, leaves), synopsis.neighbours.axis(axis)
+    around, whole = synopsis.neighbours.along(axis, leaves), synopsis.neighbours.axis(axis)
     w = np.asarray(synopsis.weights, dtype=np.float64)[leaves]
     h = sum((shares(synopsis, {a: i for a, i in q.items() if a != axis}, leaves) for q in where), np.zeros(len(leaves)))
-    rows, bend = float(h @ w), float(h @ np.where(beside.alone, w, beside.bend))
-    heap = math.sqrt(max(bend**2 - float(h**2 @ beside.bend_noise), 0.0)) if bend > 0 else 0.0
-    return max(heap, math.sqrt(whole.rough) * rows, float((h * np.sqrt(whole.lumps(width[leaves]))) @ w)) / 2
+    rows, bend = float(h @ w), float(h @ np.where(around.alone, w, around.bend))
+    peak = math.sqrt(max(bend**2 - float(h**2 @ around.bend_noise), 0.0)) if bend > 0 else 0.0
+    return max(peak, math.sqrt(whole.rough) * rows, float((h * np.sqrt(whole.lumps(width[leaves]))) @ w)) / 2
 
 
 def of_values(synopsis: Synopsis, axis: int, inside: FloatArray, share: FloatArray) -> float:
-    """Return the variance that unevenness gives to the sum of values of rows, beside what cuts do.
+    """Return the variance that unevenness gives to the sum of values of rows, besides the cuts.
 
     Of rows between two places of a leaf the sum of values varies with where they stand: by parts, it is the integral of
     how many are below. A slope moves it by the same way in all leaves, rounding does, and slabs err apart.
@@ -418,20 +416,20 @@ def of_values(synopsis: Synopsis, axis: int, inside: FloatArray, share: FloatArr
     leaves, width = leaves[width > 0], width[width > 0]
     if not len(leaves):
         return 0.0
-    beside = synopsis.neighbours.along(axis, leaves)
+    around = synopsis.neighbours.along(axis, leaves)
     whole = synopsis.neighbours.axis(axis)
     w = np.asarray(synopsis.weights, dtype=np.float64)[leaves]
     reach = width * share[leaves]
     h = reach * np.sqrt(inside[leaves] ** 3 / 12)  # a bridge over the part that is covered
     tilt = reach * inside[leaves] ** 3 / 6
-    lean2 = float(tilt @ beside.slope) ** 2 - float(tilt**2 @ beside.slope_noise)
-    spaced = float((np.where(beside.alone, 0.0, h) * np.sqrt(whole.lumps(width))) @ w)
-    unknown = float((h * beside.alone) @ w)
-    made = max(lean2, 0.0) + (abs(spaced) + abs(unknown)) ** 2 + _apart(synopsis, leaves, beside, h * h)
+    lean2 = float(tilt @ around.slope) ** 2 - float(tilt**2 @ around.slope_noise)
+    spaced = float((np.where(around.alone, 0.0, h) * np.sqrt(whole.lumps(width))) @ w)
+    unknown = float((h * around.alone) @ w)
+    made = max(lean2, 0.0) + (abs(spaced) + abs(unknown)) ** 2 + _apart(synopsis, leaves, around, h * h)
     _, slab = np.unique(synopsis.lower[leaves, axis], return_inverse=True)
-    known = np.where(beside.alone, 0.0, h)
+    known = np.where(around.alone, 0.0, h)
     rows = np.bincount(slab, known * w)
-    bend = np.bincount(slab, known * beside.bend) ** 2 - np.bincount(slab, known**2 * beside.bend_noise)
+    bend = np.bincount(slab, known * around.bend) ** 2 - np.bincount(slab, known**2 * around.bend_noise)
     lumps = CUT * max(float(bend.sum()), 0.0) + AXIS * whole.rough * float((rows**2).sum())
     return made + min(lumps, float((rows**2).sum()))
 

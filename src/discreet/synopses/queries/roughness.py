@@ -1,13 +1,12 @@
-"""How rough a column is, read off the counts of whole slabs of a grid. All post-processing of published values.
+"""The roughness of a column, from the counts of whole slabs of a grid. Post-processing of published values.
 
-Of the rows inside one leaf nothing is known, but slabs say how such columns go on. Two slabs side by side are a leaf
-twice as wide whose middle is known: what lies on one side of it, beyond what the slabs further out let expect, is what
-a cut through such a leaf errs by. It is next to nothing where counts go on smoothly, and all rows at a spike.
+Nothing is known about the rows inside one leaf, but slabs show how such columns vary. Two adjacent slabs are a leaf
+twice as wide whose middle is known. The excess on one side of the middle, compared with the slabs further out, is the
+error of a cut through such a leaf. It is small where counts are smooth, and all rows at a spike.
 
-Numbers that stand on a lattice (ages in years that nobody declared as whole) can be invisible even so: with three of
-them in every slab, counts are smooth. Bounds are declared with some last digit, and values may be rounded to it.
-Whether they are is asked of the counts: if rows stand on those numbers, counts per number are smoother than counts per
-width. Where that is refuted, nothing is added; where nothing tells, they may be.
+Rounded numbers (ages in years that were not declared as whole) can be invisible: with three of them in every slab,
+counts are smooth. Bounds are declared with some last digit, and values may be rounded to it. If they are, counts per
+number are smoother than counts per width. If the counts refute that, nothing is added.
 """
 
 from __future__ import annotations
@@ -35,21 +34,21 @@ _STENCIL = np.array([-1, -1, 8, -8, 1, 1]) / 8
 
 
 class Axis(NamedTuple):
-    """What the slabs of an axis say of it."""
+    """Properties of an axis, from its slabs."""
 
-    #: Which part of a slab's rows may stand in one place, squared; 0 if counts go on smoothly, or nothing tells.
+    #: Squared share of a slab's rows that may have one value; 0 if counts are smooth or too few.
     rough: float
-    #: The distance of the numbers that rows may stand on; 0 if they do not.
+    #: Distance of the numbers that rows may be rounded to; 0 if they are not.
     unit: float
-    #: The last digit of the declared bounds: where a heap is looked for first.
+    #: The last digit of the declared bounds, to which values may be rounded.
     digit: float
 
     def round(self, place: float) -> bool:
-        """Return whether a place is a number that rows may be rounded to: a heap there is on one side of it, whole."""
+        """Return whether a place is a number that rows may be rounded to."""
         return self.digit > 0 and math.isclose(place, round(place / self.digit) * self.digit, abs_tol=1e-9 * self.digit)
 
     def lumps(self, width: FloatArray) -> FloatArray:
-        """Return the lumpiness of leaves, from 0 to 1, if their rows stand on evenly spaced numbers."""
+        """Return the lumpiness of leaves, from 0 to 1, if their rows have evenly spaced values."""
         if not self.unit:
             return np.zeros(len(width))
         held = np.maximum(width / self.unit, 1e-9)
@@ -98,7 +97,7 @@ def _bends(rows: FloatArray) -> FloatArray:
 
 
 def _between(held: FloatArray, rows: FloatArray, noise: FloatArray) -> bool:
-    """Return whether rows lie where there is no number to stand on."""
+    """Return whether rows are where there are no multiples of the unit."""
     off = held < 1
     return bool(rows[off].sum() > _REFUTED * math.sqrt(noise[off].sum()))
 
@@ -113,7 +112,7 @@ def _refuted(held: FloatArray, wide: FloatArray, rows: FloatArray, noise: FloatA
 
 
 def _numbers(lower: FloatArray, upper: FloatArray, unit: float, end: float) -> FloatArray:
-    """Return how many multiples of a unit lie in stretches; one on an edge lies above it, or at the end of the axis."""
+    """Return the number of multiples of a unit in stretches; one on an edge belongs to the upper stretch."""
     last = np.where(upper >= end, np.floor(upper / unit + 1e-9) + 1, np.ceil(upper / unit - 1e-9))
     held: FloatArray = np.nan_to_num(last - np.ceil(lower / unit - 1e-9), nan=1.0)
     return held

@@ -1,4 +1,4 @@
-"""Where a question is true: its truth table over the stretches of columns, put together into boxes.
+"""The boxes in which a question is true, from its truth table over stretches of columns.
 
 By the three-valued logic of SQL: what is said of a missing value is neither true nor false.
 """

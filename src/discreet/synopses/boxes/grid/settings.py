@@ -65,7 +65,7 @@ class GridSettings:
         rule = options["rule"]
         if isinstance(rule, (Sequence, np.ndarray)) and not isinstance(rule, str):
             rule = tuple(None if p is None else checks.whole(f"rule[{i}]", p, low=1) for i, p in enumerate(rule))
-        elif not isinstance(rule, (str, int)):
+        elif isinstance(rule, bool) or not isinstance(rule, (str, int)):
             raise InvalidType("rule", rule, f"one of {', '.join(RULES)}, a number of parts or several", 'rule="rugnik"')
         return cls(
             rule, options["n_clusters"], options["axes"], options["max_cells"], float(options["expected_survivors"]),
@@ -75,7 +75,7 @@ class GridSettings:
 
     @property
     def two_levels(self) -> bool:
-        """Whether cells are divided by their own noisy counts."""
+        """True if cells are divided by their own noisy counts."""
         return self.rule in ("adaptive", "dpkfm")
 
     def most_listed(self, n_columns: int) -> int:

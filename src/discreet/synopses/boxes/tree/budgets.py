@@ -151,7 +151,7 @@ def read_shares(shares: Sequence[Any]) -> tuple[Fraction, Fraction, Fraction]:
     exact = [checks.exact(f"shares[{i}]", s, "a number of at least 0", _SHARES) for i, s in enumerate(shares)]
     if len(exact) != 3 or min(exact) < 0 or not exact[2]:
         expected = "three numbers of at least 0 (tests, splits, publication), the last one positive"
-        raise InvalidArgument("shares", shares, expected, _SHARES)
+        raise InvalidArgument("shares", [float(s) for s in exact], expected, _SHARES)
     return exact[0], exact[1], exact[2]
 
 
@@ -165,5 +165,5 @@ def auto_threshold(price: Price, fan_out: int) -> int:
 
 
 def split_chance(count: int, threshold: float, price: Epsilon) -> float:
-    """Return the probability that a node with that many rows passes its test: Pr[count + Z > T]."""
+    """Return the probability that a node with ``count`` rows passes its test: Pr[count + Z > T]."""
     return float(law_for(price).one.sf(math.floor(threshold) + 1 - count))

@@ -142,7 +142,7 @@ def publish_leaves(
 
     Which leaves get means is decided by noisy values alone, before their noise is drawn: by the leaf's stop count, its
     parent's shared among the children, or the number of rows shared among one in `CROWDED` of the leaves. A mean pays
-    if that many rows are worth sqrt((d + 2)(d + 3)/3) / (β ε), and if its noise can be drawn.
+    if that number of rows is worth sqrt((d + 2)(d + 3)/3) / (β ε), and if its noise can be drawn.
     """
     tree = partitioner.tree
     order = tree.leaves()

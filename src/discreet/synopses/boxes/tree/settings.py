@@ -37,7 +37,7 @@ DEEPER = {"binary": 4, "median": 2, "quantile": 1, "density": 2, "privtree": 6}
 _MOST_DEPTH = 62
 #: Leaves that a tree may have if nothing but its depth bounds them.
 MOST_LEAVES = 2**22
-#: While the number of columns is not known, what is suggested should do for this many.
+#: Number of columns that suggestions should work for while the true one is not known.
 WIDE = 1000
 
 
@@ -124,7 +124,7 @@ class TreeSettings:
 
     @property
     def privtree(self) -> bool:
-        """Whether PrivTree's rule decides on anything."""
+        """True if PrivTree's rule decides on some nodes."""
         return "privtree" in (self.partitioner, *self.levels)
 
     @property
@@ -230,7 +230,7 @@ class TreeSettings:
         )
 
     def _check_leaves(self, most: int, expected: str, n_axes: int) -> None:
-        """Refuse levels that nothing but their number bounds; suggest what fits for that many axes."""
+        """Refuse levels that nothing but their number bounds; suggest what fits for ``n_axes``."""
         by_depth = self.threshold is not None or not self.shares[0]
         free = self.max_depth if by_depth else self.test_from or 0
         if self.roots_at is not None:

@@ -355,7 +355,7 @@ def test_a_privtree_of_no_levels_is_released_with_the_noise_its_rule_is_written_
 
 
 def test_shares_above_a_privtree_are_those_of_their_committed_tuning():
-    held = json.loads((Path(__file__).parents[3] / "benchmarks/results/tune_mixed_trees.json").read_text("utf-8"))
+    held = json.loads((Path(__file__).parents[4] / "benchmarks/results/tune_mixed_trees.json").read_text("utf-8"))
     X = np.random.default_rng(0).random((2000, 2))
     made = TreeSynopsis(1.0, (0, 1), ["median", "median", "privtree"], 5, random_state=0).fit(X)
     shares = made.guarantee_.parameters["shares"]
