@@ -86,7 +86,7 @@ def test_the_same_without_script(chromium: Any, tmp_path: Path) -> None:
         visit.wait("text=Saved.")
         visit.go(f"/p/{project}/goal/guide")
         visit.press("We may, and want to publish something.", role="link")
-        visit.press("Rows that are each about one (hidden) person.", role="link")
+        visit.press("Real rows, each about one (hidden) person.", role="link")
         visit.press("Against people who know some columns of a neighbour.", role="link")
         visit.press("Choose: An anonymous table")
         tab.locator("#k").fill("25")

@@ -234,7 +234,7 @@ def test_a_messy_file_to_an_anonymous_table_in_german(chromium, axe, pictures, t
         told = Guarantee.from_json(promise_place(repeated).read_text())
         assert told.parameters == promise.parameters
         evidence(visit, "messy")
-        assert "Prüfungen halten" in visit.tab.locator(".sentence").inner_text()
+        assert "Prüfungen bestanden" in visit.tab.locator(".sentence").inner_text()
         visit.close()
 
 

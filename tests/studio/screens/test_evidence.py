@@ -168,7 +168,7 @@ def test_a_table_of_one_group_names_the_releases_it_was_checked_with_until_they_
         fine, coarse = client.get(f"{here}/results/1").text, client.get(f"{here}/results/2").text
         evidence, plan = client.get(f"{here}/evidence?run=2").text, client.get(f"{here}/plan").text
         release = client.get(f"{here}/release").text
-    assert "came out as one group" not in fine
+    assert "form one group" not in fine
     assert "hecked together" not in fine
     for page in (coarse, evidence):
         assert "All 201 rows form one group" in page
@@ -309,7 +309,7 @@ def test_audits_risks_and_attacks_are_made_by_processes_of_their_own_and_stand_i
             if kind == "anonymize":
                 client.post(f"{here}/risk")
                 text = _ended(client, f"/p/{project.id}/evidence")
-                assert "Whoever is easiest to find" in text
+                assert "The person who is easiest to find" in text
             elif kind == "sketch":
                 assert f'{here}/attack"' not in text
                 continue

@@ -40,7 +40,7 @@ def test_the_risk_of_the_raw_table_is_measured_by_a_process_of_its_own(tmp_path:
         while "data-refresh" in (page := client.get(f"/p/{project.id}/plan/risk").text) and time.monotonic() < until:
             time.sleep(0.2)
         assert "<b>8</b><span>rows in the smallest group" in page
-        assert "belong in the record" in page
+        assert "Keep them confidential" in page
         project.looked = False
         project.save()
         assert "<b>8</b>" not in client.get(f"/p/{project.id}/plan/risk").text

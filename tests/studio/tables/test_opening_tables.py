@@ -70,7 +70,7 @@ def test_what_rows_show_of_marks_is_offered_and_taken_over(tmp_path: Path, germa
         page = client.post(f"/p/{project.id}/look", data={"look": "yes"})
         assert "%d.%m.%Y" in page.text
         page = client.post(f"/p/{project.id}/written", data={"act": "suggest"})
-        assert "written otherwise" not in page.text
+        assert "have another format" not in page.text
     dialect = heads.head_of(only(client)).dialect
     assert (dialect.delimiter, dialect.decimal, dialect.thousands, dialect.dates) == (";", ",", ".", ("%d.%m.%Y",))
 
