@@ -228,7 +228,7 @@ def _flag(name: str, flag: str, text: str) -> inspect.Parameter:
 def _panel(option: Option) -> str:
     if option.section == "outputs":
         return "Files to write"
-    return f"Only with method {' or '.join(option.methods)}" if option.methods else "Options"
+    return f"Only with method {option.owners}" if option.methods else "Options"
 
 
 def sentence(option: Option) -> str:
@@ -236,7 +236,8 @@ def sentence(option: Option) -> str:
     more = ["required"] if option.required else []
     if SHELL.metavar(option) == option.name.upper() and option.choices:
         more.append(f"one of {', '.join(option.choices)}")
-    more += [f"default: {option.default}"] if option.default not in (None, False) else []
+    shown = f"{option.default:g}" if isinstance(option.default, float) else option.default
+    more += [f"default: {shown}"] if option.default not in (None, False, "") else []
     return escape(f"{option.help.rstrip('.')} ({'; '.join(more)})." if more else option.help)
 
 

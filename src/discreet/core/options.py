@@ -156,11 +156,10 @@ class Option:
         return self.label or words[:1].upper() + words[1:]
 
     @property
-    def meaning(self) -> str:
-        """Return the help with the methods to which the option belongs."""
+    def owners(self) -> str:
+        """Return the methods to which it belongs, in words."""
         *others, last = self.methods or ("",)
-        owners = f"{', '.join(others)} or {last}" if others else last
-        return f"{self.help.rstrip('.')} (with method {owners})." if last else self.help
+        return f"{', '.join(others)} or {last}" if others else last
 
     @property
     def reads(self) -> bool:

@@ -162,6 +162,8 @@ class Kind:
 
     def _declared(self) -> list[Option]:
         """Return own options and those of the estimators: budgets first, then required ones, shared ones, others."""
+        if not self.estimators:
+            return list(self.own)
         own, methods = {each.name: each for each in self.own}, list(self.estimators)
         found: dict[str, Option] = {}
         owners: dict[str, list[str]] = {}
@@ -181,7 +183,7 @@ class Kind:
             made[name] = replace(each, methods=tuple(belongs)) if len(belongs) < len(methods) else each
         if {"epsilon", "rho"} <= set(made) and made["epsilon"].required:  # one of them will do
             made["epsilon"] = replace(made["epsilon"], required=False, shown=True)
-        if "method" in made and "" not in self.estimators and methods:
+        if "method" in made and "" not in self.estimators:
             fixed: dict[str, Any] = {"choices": tuple(methods), "default": methods[0], "example": methods[0]}
             made["method"] = replace(made["method"], takes=("text",), shown=True, arguments=(), methods=(), **fixed)
 
@@ -307,7 +309,7 @@ def _shared(first: Option, other: Option) -> Option:
 
 def _for_jobs(each: Option, name: str, own: Option | None) -> Option:
     """Return a declared option as a job offers it: with its name there, without a default budget, and with changes."""
-    made: dict[str, Any] = {"name": name, "arguments": (each.name,), "objects": False}
+    made: dict[str, Any] = {"name": name, "arguments": (each.name,), "help": each.help.replace("`", "")}
     if each.takes == ("budget",) and each.default is not None:
         made |= {"default": None, "example": each.default, "required": True}
     elif each.default is False or each.default == ():  # off, or empty, unless it is given

@@ -36,8 +36,12 @@ def example(kind: Kind) -> str:
         text += ["", f"[{title}]"] if options else []
         for each in options:
             shown = "" if each.required or each.shown else "# "
-            text.append(f"{shown}{each.name} = {toml_value(each.example)}  # {each.meaning}")
+            text.append(f"{shown}{each.name} = {toml_value(each.example)}  # {_meaning(each)}")
     return "\n".join(text) + "\n"
+
+
+def _meaning(option: Option) -> str:
+    return f"{option.help.rstrip('.')} (with method {option.owners})." if option.methods else option.help
 
 
 _JSON: dict[str, dict[str, Any]] = {
