@@ -436,7 +436,7 @@ JOBS = [
         'epsilon = 1\nmethod = "tree"\nmax_depth = 99',
         "max_depth must be 'auto' or a whole number",
     ),
-    ("synopsis", "epsilon = 1", "epsilon = 1\nn_clusters = 0", "a whole number of at least 1"),
+    ("synopsis", "epsilon = 1", "epsilon = 1\nn_clusters = 0", "n_clusters must be a whole number from 1"),
     ("synopsis", "epsilon = 1", "epsilon = 1\nrows = -3", "rows must be a public number"),
     ("synopsis", "epsilon = 1", "epsilon = 1\nseed = -3", "must be a whole number"),
     ("synopsis", "epsilon = 1", "epsilon = 1\nseed = 1.5", "[parameters] seed must be a whole number"),
