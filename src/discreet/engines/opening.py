@@ -91,8 +91,8 @@ def open(
     if isinstance(data, Source):
         if domain is None and saved is None:
             return data
-        parts: Sequence[Part] = data._parts
-        domain, saved = domain or data._domain, saved or data._checkpoint
+        parts: Sequence[Part] = data.parts
+        domain, saved = domain or data.domain, saved or data.checkpoint
         written = read_dialect(dialect) if dialect is not None else data.dialect
     elif is_address(data):
         parts = [database(read_address(data))]

@@ -19,6 +19,7 @@ from discreet.engines.passes.trees import MEMORY
 from discreet.engines.source import Source
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.part import Batch
+from discreet.engines.threads import in_order
 
 
 class ProjectedTable:
@@ -80,8 +81,9 @@ class ProjectedTable:
         self._kept = kept
 
     def _read(self) -> Iterator[list[FloatArray]]:
-        lattice = self._projection.lattice
-        return self._source._prepared(self._projection.columns, lattice.domain, batch_rows(len(lattice.domain)))
+        domain = self._projection.lattice.domain
+        batches = self._source.batches(domain, batch_rows(len(domain)), by_row=True)
+        return in_order(self._projection.columns, batches)
 
 
 class DistantProjection(ProjectedTable):
@@ -90,7 +92,7 @@ class DistantProjection(ProjectedTable):
     def gather(self, job: Pass, positions: Sequence[int], dialect: Dialect) -> KeyedNumbers:
         """Run a pass over all rows."""
         assert list(positions) == list(range(len(self.names)))
-        return self._source._gather(ProjectedPass(job, self._projection), batch_rows(len(self._projection.matrix)))
+        return self._source.run(ProjectedPass(job, self._projection), batch_rows(len(self._projection.matrix)))
 
     def counted(self, positions: Sequence[int]) -> Iterator[Batch]:
         """Refuse: nobody asks for the different rows of a projection."""
@@ -103,5 +105,5 @@ def _joined(rows: list[list[FloatArray]]) -> list[FloatArray]:
 
 def projected(source: Source, projection: Projection, domain: Domain) -> Source:
     """Return a source of the few columns of a projection, which ``domain`` declares."""
-    kind = DistantProjection if source._distant else ProjectedTable
+    kind = DistantProjection if source.distant else ProjectedTable
     return Source([kind(source, projection, domain)], domain)

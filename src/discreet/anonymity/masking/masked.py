@@ -127,7 +127,7 @@ def read_coordinates(data: Any, table: Table) -> FloatArray:
     source = engines.open(data, plan.domain)
     wanted = plan.domain.select(list(plan.quasi))
     pieces: list[list[FloatArray]] = [[np.empty(0)] for _ in plan.quasi]
-    for columns in source._batches(wanted):
+    for columns in source.batches(wanted):
         for grid, coordinates, piece in zip(plan.grids, columns, pieces, strict=True):
             piece.append(np.clip(coordinates, grid.column.low, grid.column.high))
     return np.stack([np.concatenate(piece) for piece in pieces])[:, table.kept]

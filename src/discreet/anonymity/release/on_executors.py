@@ -49,7 +49,7 @@ class ExecutorRows:
     def __init__(
         self, source: engines.Source, plan: TablePlan, partition: FrozenPartition, names: Sequence[str]
     ) -> None:
-        self.table = cast(SparkTable, source._parts[0])
+        self.table = cast(SparkTable, source.parts[0])
         self._source, self._plan, self._partition, self._names = source, plan, partition, list(names)
 
     def placed(self) -> Iterator[FoundRows]:
@@ -109,7 +109,7 @@ class ExecutorRows:
     def worker(self, names: Sequence[str]) -> RowsHere:
         domain, wanted = self._plan.domain, {*self._plan.quasi, *names}
         asked = [name for name in domain.names if name in wanted]
-        bound = self._source._match(domain)[0][0]
+        bound = self._source.match(domain)[0][0]
         positions = [bound[domain.position(name)] for name in asked]
         assert not names or places_of(self._source, self.table, list(names))
         return RowsHere(self._plan, domain.select(asked), self._source.dialect, tuple(names), positions)

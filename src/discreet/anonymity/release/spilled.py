@@ -63,7 +63,7 @@ def machine_memory() -> float:
 def known_rows(source: engines.Source) -> float:
     """Return how many rows there may be: none of those that are in memory already or on Spark, and any of a stream."""
     total = 0.0
-    for part in source._parts:
+    for part in source.parts:
         if is_remote(part):
             continue
         if is_divided(part):

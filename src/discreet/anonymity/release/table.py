@@ -278,7 +278,7 @@ def read_table(data: Any, plan: TablePlan) -> Table:
     wanted = plan.domain.select([*plan.quasi, *plan.passed])
     pieces, lost = [np.empty((d, 0), np.uint16)], 0
     found: list[list[pa.Array]] = [[] for _ in passed]
-    for columns in source._batches(wanted):
+    for columns in source.batches(wanted):
         pieces.append(np.empty((d, len(columns[0])), np.uint16))
         for grid, coordinates, piece in zip(plan.grids, columns[:d], pieces[-1], strict=True):
             lost += grid.write_bins(coordinates, piece)

@@ -69,7 +69,7 @@ class Centers(EstimatorHtml, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         check_target(target, promised=False, source=source)
         with RowWriter(target) as out:
             out.write(pa.table({column: pa.array([], pa.int64())}))
-            for columns in source._batches(cells.domain):
+            for columns in source.batches(cells.domain):
                 out.write(pa.table({column: cells.ids(columns)}))
             return out.finish()
 

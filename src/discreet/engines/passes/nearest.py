@@ -76,13 +76,13 @@ class NearestMap:
 
 def nearest_labels(source: Source, cells: NearestMap) -> IntArray:
     """Return the cell of every row, in order: a fact about each row, not for publication."""
-    parts = [cells.ids(columns) for columns in source._batches(cells.domain)]
+    parts = [cells.ids(columns) for columns in source.batches(cells.domain)]
     return np.concatenate([np.empty(0, np.int64), *parts])
 
 
 def nearest_distances(source: Source, cells: NearestMap) -> FloatArray:
     """Return the distance of every row to every centre, in order: not for publication."""
-    parts = [cells.distances(columns) for columns in source._batches(cells.domain)]
+    parts = [cells.distances(columns) for columns in source.batches(cells.domain)]
     return np.concatenate([np.empty((0, cells.n_cells)), *parts])
 
 

@@ -333,7 +333,7 @@ class RowCells:
         self._source, self._domain, self._bits, self._memory = source, domain, bits, memory
         self._kept: list[Block] | None = None
         # Rows that are known not to fit are not kept at first either. That is all their number decides.
-        self._distant = source._distant or source._known_rows * 4 * (len(domain) + 1) > memory
+        self._distant = source.distant or source._known_rows * 4 * (len(domain) + 1) > memory
 
     def count(self, tree_map: TreeMap, *, ahead: bool = False) -> CellCounts:
         """Count rows by cell of a map."""
@@ -357,7 +357,7 @@ class RowCells:
         """Count rows by slot, axis and part of the slot's box on that axis: shape (slots, axes, bins)."""
         job = HistogramPass(tree_map, bins)
         if self._distant:
-            return job.result(self._source._gather(job))
+            return job.result(self._source.run(job))
         adders = [job.start() for _ in range(WORKERS)]
         self._pass(lambda worker, block: adders[worker].add_block(block))
         return np.asarray(sum(adder.totals for adder in adders))
@@ -369,7 +369,7 @@ class RowCells:
         """
         job = SpreadPass(tree_map)
         if self._distant:
-            return job.result(self._source._gather(job))
+            return job.result(self._source.run(job))
         adders = [job.start() for _ in range(WORKERS)]
         self._pass(lambda worker, block: adders[worker].add_block(block))
         return np.asarray(sum(a.counts for a in adders)), np.asarray(sum(a.sums for a in adders))
@@ -380,7 +380,7 @@ class RowCells:
             return
         kept: list[Block] | None = []
         size = 0
-        for columns in self._source._batches(self._domain):
+        for columns in self._source.batches(self._domain):
             whole = blank(columns)
 
             def read(worker: int, start: int, columns: Sequence[FloatArray] = columns, whole: Block = whole) -> Block:

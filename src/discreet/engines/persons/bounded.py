@@ -235,7 +235,7 @@ class CoordinateTable(_Table):
 
 def check_person(source: Source, person: Person) -> None:
     """Refuse a table without a column of persons, by its form."""
-    for part in source._parts:
+    for part in source.parts:
         places_of(source, part, [person.column])
 
 
@@ -272,8 +272,8 @@ class PersonTable:
         self._axes, self._per_group = axes, person.per_group
         groups = tuple(wanted.position(name) for name in person.group)
         choice = Choice(wanted, PersonKeys(column, source.dialect, key), groups)
-        if is_remote(part := source._parts[0]):
-            positions = [*source._match(wanted)[0][0], *places_of(source, part, [person.column])]
+        if is_remote(part := source.parts[0]):
+            positions = [*source.match(wanted)[0][0], *places_of(source, part, [person.column])]
             self._found: Any = part.people(choice, positions, source.dialect)
             return
         self._found = RowsOfPersons(choice)

@@ -15,11 +15,9 @@ from .escapes import unescaped as unescaped
 from .escapes import with_escapes as with_escapes
 from .part import BATCH_SIZE as BATCH_SIZE
 from .part import Part as Part
-from .part import Remote as Remote
 from .part import StoredFile as StoredFile
 from .part import is_divided as is_divided
 from .part import is_remote as is_remote
-from .part import is_typed as is_typed
 from .same import key_codes as key_codes
 from .same import person_key as person_key
 from .same import same_key as same_key

@@ -68,13 +68,13 @@ def column_batches(
     >>> [(c[0].tolist(), b["job"].to_pylist()) for c, b in column_batches(source, ["job"], Domain({"age": (0, 120)}))]
     [([35.0, nan], ['cook', 'smith'])]
     """
-    placed = [(part, places_of(source, part, names)) for part in source._parts]
-    matched = source._match(domain) if domain is not None else [([], []) for _ in placed]
-    named = source._domain
+    placed = [(part, places_of(source, part, names)) for part in source.parts]
+    matched = source.match(domain) if domain is not None else [([], []) for _ in placed]
+    named = source.domain
     columns = [named.column(name) if named is not None and name in named.names else None for name in names]
     whose = persons or {}
     shared = _shared_kinds(placed, names, whose)
-    with Meter(sum(part.size() for part in source._parts), None) as meter:
+    with Meter(sum(part.size() for part in source.parts), None) as meter:
         for (part, places), (positions, encoders) in zip(placed, matched, strict=True):
             asked = list(dict.fromkeys([*positions, *places]))  # a file reads a column once
             for pieces, amount in part.read(asked, batch_size):
@@ -103,7 +103,7 @@ def counted_columns(
     Empty text is missing: a file of records has no other way to say that nothing is there. Rows that are elsewhere are
     counted there: only different ones are brought here, in any order.
     """
-    part = source._parts[0]
+    part = source.parts[0]
     if not isinstance(part, Remote):
         for _, columns in column_batches(source, names, batch_size=batch_size, persons=persons):
             yield {name: _not_empty(column) for name, column in columns.items()}, None
@@ -120,7 +120,7 @@ def _coordinates(part: Part, pieces: list[Any], encoders: list[Encoder]) -> list
 def places_of(source: Source, part: Part, names: Sequence[str]) -> list[int]:
     """Return where the named columns are in a part."""
     check_named(part)
-    known = part.names if not part.bare or source._domain is None else source._domain.names
+    known = part.names if not part.bare or source.domain is None else source.domain.names
     absent = [name for name in names if name not in known]
     if absent:
         near = near_names(part, absent[:1])

@@ -70,7 +70,7 @@ class Columns:
         source = engines.open(table)
         if self.domain is None:
             return self._numbered(label, _present(read_columns(source, self.names)))
-        batches = list(source._batches(self.domain))
+        batches = list(source.batches(self.domain))
         found = np.vstack([np.column_stack(columns) for columns in batches]) if batches else np.empty((0, 1))
         _refuse_empty(label, len(found))
         return np.where(self.numeric, np.clip(found, self.domain.low, self.domain.high), np.floor(found))

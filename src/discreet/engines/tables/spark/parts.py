@@ -85,7 +85,7 @@ def carried_type(declared: str) -> str:
 
 def added_up(table: SparkTable, positions: Sequence[int], work: Work, schema: str) -> Iterator[pa.RecordBatch]:
     """Run ``work`` on executors, add up the column ``rows`` of equal entries, and bring these."""
-    made = table._columns(positions).mapInArrow(work, schema)
+    made = table.frame_of(positions).mapInArrow(work, schema)
     names = [name for name in made.columns if name != ROWS]
     return brought(made.groupBy(*names).agg({ROWS: "sum"}))
 
@@ -116,7 +116,7 @@ def write_parts(
     key : ndarray of two words
         From `discreet.noise.order_key`.
     """
-    made = table._columns(positions).mapInArrow(work, schema)
+    made = table.frame_of(positions).mapInArrow(work, schema)
     names = [name for name in made.columns if name != ROWS]
     content = [name for name in names if name != PERSON]
     groups = made.groupBy(*names).agg({ROWS: "sum"}).toDF(*names, ROWS)

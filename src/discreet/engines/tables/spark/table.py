@@ -91,14 +91,14 @@ class SparkTable:
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
         """Bring rows to the driver, a partition at a time, in their order."""
-        for batch in brought(self._columns(positions)):
+        for batch in brought(self.frame_of(positions)):
             for start in range(0, batch.num_rows, batch_size):
                 piece = batch.slice(start, batch_size)
                 yield [piece.column(i) for i in range(len(positions))], 0
 
     def counted(self, positions: Sequence[int]) -> Iterator[Batch]:
         """Count equal rows where they are; bring the different ones here, with their counts as a further column."""
-        columns = self._columns(positions)
+        columns = self.frame_of(positions)
         for batch in brought(columns.groupBy(*columns.columns).count()):
             yield batch.columns, 0
 
@@ -107,7 +107,7 @@ class SparkTable:
 
     def gather(self, job: Pass, positions: Sequence[int], dialect: Dialect) -> KeyedNumbers:
         """Run a pass on the executors and collect its sums, once."""
-        columns = self._columns(positions)
+        columns = self.frame_of(positions)
         if isinstance(job, CountPass) and not dialect.missing:  # marks of missing values are for the kernels
             kinds = [self._kinds[p].typeName() for p in positions]
             tree = GridOfTree.of(job.cell_map, columns.columns, kinds)
@@ -128,15 +128,15 @@ class SparkTable:
 
         # A list of categories may tell whole numbers apart by their text.
         plain = self._kinds[positions[-1]].typeName() in ("byte", "short", "integer", "long") and not choice.listed
-        return SparkPersons(self._columns(positions), choice, dialect, wide=not plain)
+        return SparkPersons(self.frame_of(positions), choice, dialect, wide=not plain)
 
     def states(self, work: Callable[[Iterator[pa.RecordBatch]], bytes], positions: Sequence[int]) -> Iterator[bytes]:
         """Run ``work`` once on every partition that has rows, and yield what it returned."""
-        found = self._columns(positions).mapInArrow(lambda batches: _state(work, batches), "data binary")
+        found = self.frame_of(positions).mapInArrow(lambda batches: _state(work, batches), "data binary")
         for row in found.toLocalIterator(prefetchPartitions=True):
             yield bytes(row[0])
 
-    def _columns(self, positions: Sequence[int]) -> Any:
+    def frame_of(self, positions: Sequence[int]) -> Any:
         """Return the frame with the asked columns only; by place, as Spark does not tell capitals apart."""
         self._look()
         renamed = self._frame.toDF(*(f"c{i}" for i in range(len(self.names))))
