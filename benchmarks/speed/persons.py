@@ -99,7 +99,7 @@ def on_spark(rows: int, people: int) -> list[dict[str, Any]]:
 
     import discreet as dc
     from discreet.engines.persons.bounded import PersonTable
-    from discreet.engines.tables.spark import session
+    from discreet.engines.spark import session
 
     spark = session("local[2]", spark__sql__shuffle__partitions="8", spark__ui__showConsoleProgress="false")
     spark.sparkContext.setLogLevel("OFF")

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.core.dates import round_marks
+from discreet.core.columns.dates import round_marks
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument, SchemaError
 from discreet.synopses import Synopsis
 

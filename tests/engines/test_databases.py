@@ -16,7 +16,7 @@ import discreet as dc
 from discreet import engines
 from discreet.cli.app import app
 from discreet.core.schema.address import is_address, read_address
-from discreet.engines.tables.columns import read_columns
+from discreet.engines.readers import read_columns
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument, SchemaError
 from discreet.jobs import Job
 from postgres import binaries, server

@@ -17,8 +17,8 @@ import pytest
 
 import discreet as dc
 from discreet import engines
-from discreet.engines.passes.texts import texts
-from discreet.engines.tables.columns import read_columns
+from discreet.engines.readers import read_columns
+from discreet.engines.texts import texts
 from discreet.errors import DataSourceError, MissingExtra, SchemaError
 from written_tables import DOMAIN, WRITERS, arrow_table, columns, digest, write_xlsx
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.core.unit import Person
+from discreet.core.columns.unit import Person
 from discreet.engines.persons import bounded
 from discreet.engines.persons.bounded import PersonTable
 from discreet.synopses.opening import AUTO_ROWS, AUTO_SHARE, AUTO_SPAN, AUTO_WEIGHTS, bound_scores

@@ -17,8 +17,8 @@ import numpy as np
 
 from discreet.core import NAMING, Domain, FloatArray, Integer, Numeric
 from discreet.core.schema import Dialect, is_address, looks_like_a_record
-from discreet.engines import is_text_table
-from discreet.engines import open as open_table
+from discreet.engines.opening import is_text_table
+from discreet.engines.opening import open as open_table
 from discreet.engines.source import Source
 from discreet.engines.tables.csv_file import decoded_head
 from discreet.engines.tables.encode import Encoder

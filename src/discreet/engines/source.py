@@ -2,26 +2,27 @@
 
 A source consists of parts (one for a table in memory, one per file otherwise). A part knows its column names and
 types and yields its columns batch by batch; matching columns, counting and progress are the same for all. A frame of
-Spark is a part too: passes are sent to where its rows are (`discreet.engines.tables.spark`).
+Spark is a part too: passes are sent to where its rows are (`discreet.engines.spark`).
 """
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from discreet.core import Domain, FloatArray, IntArray, checks
+import pyarrow as pa
+
+from discreet.core import Domain, FloatArray, IntArray, Meter, checks, in_order
 from discreet.core.schema import Dialect
+from discreet.engines.checkpoint import Checkpoint
+from discreet.engines.gather import gather, units_of
 from discreet.engines.passes.cells import CellMap, GridMap
-from discreet.engines.passes.checkpoint import Checkpoint
 from discreet.engines.passes.counts import CellCounts
-from discreet.engines.passes.gather import gather, units_of
 from discreet.engines.passes.lattice import BallPass, batch_rows
 from discreet.engines.passes.marginals import MarginalsPass
 from discreet.engines.passes.sums import BoxedMap, CellSums, SumsPass
 from discreet.engines.passes.tally import Adder, CountPass, KeyedNumbers, Pass
 from discreet.engines.passes.where import WhereSum
-from discreet.engines.progress import Meter
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.memory import ArrayTable
 from discreet.engines.tables.part import (
@@ -35,7 +36,6 @@ from discreet.engines.tables.part import (
     is_typed,
     near_names,
 )
-from discreet.engines.threads import in_order
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 
@@ -178,6 +178,12 @@ class Source:
     def remote(self) -> bool:
         """True if the rows stay where they are, as on Spark: passes are sent to them."""
         return is_remote(self.parts[0])  # such a part is the only one
+
+    def states(self, work: Callable[[Iterator[pa.RecordBatch]], bytes], positions: Sequence[int]) -> Iterator[bytes]:
+        """Run ``work`` on every partition of a remote table and yield what it returned."""
+        part = self.parts[0]
+        assert is_remote(part)
+        return part.states(work, positions)
 
     @property
     def distant(self) -> bool:

@@ -16,8 +16,7 @@ from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.printed import with_legend
 from discreet.anonymity.release.release import Release, _kept_by, _order_of, _others, in_order, unknown_columns
 from discreet.anonymity.release.table import Table, TablePlan
-from discreet.core import Date, FloatArray, Guarantee, Integer, Time, date_array, time_array
-from discreet.core.schema import coding
+from discreet.core import Date, FloatArray, Guarantee, Integer, Time, coding, date_array, time_array
 from discreet.errors import InvalidArgument
 
 

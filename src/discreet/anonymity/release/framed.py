@@ -33,7 +33,7 @@ from discreet.anonymity.release.tabled import Counter
 from discreet.anonymity.risk.counted import Values
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import AnyArray, IntArray
-from discreet.engines.tables.spark import brought, collected
+from discreet.engines.spark import brought, collected
 
 #: Bytes that counts may take, and so many the rows that a task grows at a time. Only time depends on it.
 MEMORY = 1 << 27

@@ -23,9 +23,11 @@ from discreet.anonymity.release.table import TablePlan
 from discreet.anonymity.risk.counted import Values, ValueTally
 from discreet.core import BoolArray, Domain, Guarantee, IntArray, WordArray
 from discreet.core.schema import Dialect
-from discreet.engines.tables import declared_type, places_of, same_key
-from discreet.engines.tables.spark import PERSON, ROWS, PartFolder, SparkTable, check_new
-from discreet.engines.tables.spark import parts as spark_parts
+from discreet.engines.readers import places_of
+from discreet.engines.spark import PERSON, ROWS, PartFolder, SparkTable, check_new
+from discreet.engines.spark import parts as spark_parts
+from discreet.engines.tables import same_key
+from discreet.engines.writing import declared_type
 
 __all__ = ["ExecutorRows", "RowsHere", "bin_label", "check_new"]
 

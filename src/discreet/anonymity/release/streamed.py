@@ -31,7 +31,9 @@ from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCount
 from discreet.anonymity.risk.rules import ReachedLevels, Rules
 from discreet.core import AnyArray, BoolArray, Guarantee, IntArray
 from discreet.engines import PARQUET, RowWriter, WrittenTable, check_target
-from discreet.engines.tables import column_batches, declared_values, with_escapes
+from discreet.engines.readers import column_batches
+from discreet.engines.tables import with_escapes
+from discreet.engines.writing import declared_values
 from discreet.errors import DataSourceError, InvalidArgument
 
 

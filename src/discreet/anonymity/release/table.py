@@ -32,13 +32,15 @@ from discreet.core import (
     Numeric,
     Time,
     category_text,
+    coding,
     day_number,
     nearest,
     second_number,
     with_person,
 )
-from discreet.core.schema import coding
-from discreet.engines.tables import declared_type, declared_values, read_columns, same_key
+from discreet.engines.readers import read_columns
+from discreet.engines.tables import same_key
+from discreet.engines.writing import declared_type, declared_values
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 Bins = npt.NDArray[np.uint16]

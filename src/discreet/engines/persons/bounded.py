@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import ANYBODY, Categorical, Domain, FloatArray, IntArray, Person, WordArray
+from discreet.core import ANYBODY, Categorical, Domain, FloatArray, IntArray, Person, WordArray, in_order
 from discreet.engines.persons.kernels import (
     HEAD,
     fill_entries,
@@ -45,12 +45,11 @@ from discreet.engines.persons.kernels import (
     sort_entries,
 )
 from discreet.engines.persons.keys import PersonKeys
+from discreet.engines.readers.columns import column_batches, places_of
 from discreet.engines.source import Source
-from discreet.engines.tables.columns import column_batches, places_of
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.memory import _Table
 from discreet.engines.tables.part import Part, is_remote
-from discreet.engines.threads import in_order
 
 #: What entries may take in memory before they are merged, and then go to a file.
 MOST_BYTES = 1 << 29

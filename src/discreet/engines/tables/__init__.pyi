@@ -1,9 +1,3 @@
-from .columns import column_batches as column_batches
-from .columns import counted_columns as counted_columns
-from .columns import places_of as places_of
-from .columns import read_columns as read_columns
-from .declared import declared_type as declared_type
-from .declared import declared_values as declared_values
 from .encode import Encoder as Encoder
 from .encode import arrow_kind as arrow_kind
 from .escapes import FACT as FACT

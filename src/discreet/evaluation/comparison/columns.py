@@ -25,7 +25,7 @@ from discreet.core import (
     even_edges,
 )
 from discreet.engines import Source
-from discreet.engines.tables import read_columns
+from discreet.engines.readers import read_columns
 from discreet.errors import InvalidArgument, SchemaError
 
 #: A column of texts is taken for a name or number of somebody if it has more different values than this, and more than

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines
-from discreet.engines.passes import gather, units_of
+from discreet.engines import gather, units_of
 from discreet.engines.tables import BATCH_SIZE, Encoder, Part
 from discreet.errors import SchemaError
 from discreet.local import mechanism as _mechanism
@@ -47,7 +47,7 @@ def count_stored(mechanism: _mechanism.Mechanism, data: Any) -> Counts:
         units = units_of(source.parts, places)
         return gather(lambda: _Counting(mechanism.empty()), units, batch_size=BATCH_SIZE, progress=None)
     total, facts = mechanism.empty(), mechanism.to_dict()
-    for state in source.parts[0].states(lambda batches: _partition(facts, batches), places[0]):
+    for state in source.states(lambda batches: _partition(facts, batches), places[0]):
         total += Counts.from_bytes(state)
     return total
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.core import Meter
 from discreet.core.schema import Dialect
-from discreet.engines import open as open_table
-from discreet.engines.progress import Meter
+from discreet.engines.opening import open as open_table
 from discreet.engines.tables.encode import arrow_kind
 from discreet.engines.tables.formats.cells import Cells, Labelled
 from discreet.engines.tables.part import is_typed, near_names

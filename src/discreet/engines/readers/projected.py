@@ -11,15 +11,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from discreet.core import Domain, FloatArray
+from discreet.core import Domain, FloatArray, in_order
 from discreet.core.schema import Dialect
 from discreet.engines.passes.lattice import ProjectedPass, Projection, batch_rows
 from discreet.engines.passes.tally import KeyedNumbers, Pass
-from discreet.engines.passes.trees import MEMORY
+from discreet.engines.readers.tree_rows import MEMORY
 from discreet.engines.source import Source
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.part import Batch
-from discreet.engines.threads import in_order
 
 
 class ProjectedTable:

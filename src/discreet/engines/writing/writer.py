@@ -16,10 +16,10 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet.core import Guarantee, NewFile, cannot_write, check_place, payload_of, promise_place
-from discreet.engines.shuffled import Order, Shuffler
 from discreet.engines.source import Source
 from discreet.engines.tables.escapes import EscapingWriter, are_escaped
 from discreet.engines.tables.part import StoredFile
+from discreet.engines.writing.shuffled import Order, Shuffler
 from discreet.errors import DataSourceError
 
 PARQUET = (".parquet", ".pq")
@@ -81,7 +81,7 @@ class RowWriter:
     guarantee : Guarantee, optional
         Is put into a Parquet file, and sealed and written beside the file by `finish`.
     order : Order, optional
-        Draws the order in which rows are written (`discreet.engines.shuffled`); by default they are as they come.
+        Draws the order in which rows are written (`discreet.engines.writing.shuffled`); by default they are as they come.
 
     Attributes
     ----------

@@ -31,9 +31,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet.core import Guarantee, WordArray, after_promise, payload_of
-from discreet.engines.shuffled import even_tables
-from discreet.engines.tables.spark import SparkTable, brought
-from discreet.engines.writer import HEAD, PARQUET, WrittenTable, table_writer
+from discreet.engines.spark import SparkTable, brought
+from discreet.engines.writing.shuffled import even_tables
+from discreet.engines.writing.writer import HEAD, PARQUET, WrittenTable, table_writer
 from discreet.errors import DataSourceError
 from discreet.noise import keyed_order
 from discreet.noise.hashing import TAG_BYTES, siphash_bytes
