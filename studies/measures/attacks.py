@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 import discreet as dc
+from discreet_studies.measured.forest_attack import forest_attack
 from studies.measures._measure import RESULTS, save, show
 
 LEVELS = (0.1, 1.0, 5.0, 20.0, 100.0, 1000.0)
@@ -89,7 +90,7 @@ def _forest(epsilon: float | None, noisy_shadows: bool = False) -> Callable[[int
         mechanism = dc.metric.NDLaplace(epsilon or 1.0, 0.1, dc.Domain.box([0, 0], [1, 1]))
         perturb = mechanism.transform if epsilon else None
         more = {"repeats": 1, "noisy_shadows": noisy_shadows, "random_state": seed}
-        return dc.evaluation.forest_attack(_crowd(n, 2, seed), perturb, **more).advantage
+        return forest_attack(_crowd(n, 2, seed), perturb, **more).advantage
 
     return attack
 

@@ -21,7 +21,7 @@ from scipy import stats
 from discreet import Domain
 from discreet.anonymity import DensityTree, Mondrian
 from discreet.errors import InvalidArgument
-from discreet.evaluation.table_attacks import minimality_attack
+from discreet_studies.measured.minimality import minimality_attack
 from studies.measures._measure import save, show
 
 VALUES, SHARES = ["a", "b", "c"], [0.7, 0.2, 0.1]

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli.app import app
 from discreet.errors import InvalidArgument
-from discreet.evaluation.table_attacks.minimality import minimality_attack
+from discreet_studies.measured.minimality import minimality_attack
 
 QUASI = {"bounds": [0, 8], "role": "quasi-identifier"}
 SECRET = {"categories": ["a", "b"], "role": "sensitive"}

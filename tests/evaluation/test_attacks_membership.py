@@ -20,6 +20,7 @@ from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.attacks import scorers, shadow
 from discreet.evaluation.attacks.laws import LawSpace
 from discreet.evaluation.attacks.roc import score_blindly
+from discreet_studies.measured.forest_attack import forest_attack
 
 SQUARE = dc.Domain.box([0, 0], [1, 1])
 
@@ -274,12 +275,12 @@ def test_shadow_forests_learn_from_many_features() -> None:
 @pytest.mark.slow
 def test_the_published_forest_test_runs_and_says_little() -> None:
     people = crowd(800, 2, 1)
-    hidden = ev.forest_attack(people, lambda rows: noisy(rows, 1.0, 7), repeats=2, random_state=1)
+    hidden = forest_attack(people, lambda rows: noisy(rows, 1.0, 7), repeats=2, random_state=1)
     assert len(hidden.runs) == 2
     assert hidden.advantage == pytest.approx(np.mean([r.advantage for r in hidden.runs]))
     low, high = hidden.advantage_interval
     assert low <= 0 <= high
-    plain = ev.forest_attack(people, repeats=2, noisy_shadows=True, random_state=1)
+    plain = forest_attack(people, repeats=2, noisy_shadows=True, random_state=1)
     assert plain.advantage < 0.4  # without any noise, far from what the points themselves would give
     assert len(plain.to_dict()["advantages"]) == 2
 

@@ -13,7 +13,6 @@ from scipy import stats
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
 import discreet_studies
-from discreet.evaluation.discretizers import description_length, equal_frequency, equal_width
 from discreet_studies import Results
 from discreet_studies.density_trees import study as density_trees
 from discreet_studies.density_trees.findings import at_best, bar, by_pairs, findings, loss
@@ -24,6 +23,7 @@ from discreet_studies.density_trees.scores import area, scores
 from discreet_studies.density_trees.tests import adjusted, compared, holm, paired, two_sided, z_score
 from discreet_studies.harness.runner import read_results
 from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED
+from discreet_studies.measured.discretizers import description_length, equal_frequency, equal_width
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,6 @@ from .attacks.reconstruction import GuessResult as GuessResult
 from .attacks.reconstruction import ReconstructionResult as ReconstructionResult
 from .attacks.reconstruction import reconstruction_attack as reconstruction_attack
 from .attacks.roc import ScoredAttack as ScoredAttack
-from .attacks.semi_supervised import RepeatedAttack as RepeatedAttack
-from .attacks.semi_supervised import forest_attack as forest_attack
 from .audits.bit_patterns import BitPatterns as BitPatterns
 from .audits.bit_patterns import bit_pattern_audit as bit_pattern_audit
 from .audits.black_box import audit as audit
@@ -38,13 +36,6 @@ from .audits.recount import recount as recount
 from .audits.result import AuditResult as AuditResult
 from .comparison.compare import TableComparison as TableComparison
 from .comparison.compare import compare_tables as compare_tables
-from .discretizers import Discretizer as Discretizer
-from .discretizers import compare_discretizers as compare_discretizers
-from .estimates import correlation as correlation
-from .estimates import mean_error as mean_error
-from .estimates import precision_at as precision_at
-from .estimates import recall_at as recall_at
-from .estimates import rmse as rmse
 from .kept_facts import broken_facts as broken_facts
 from .metrics import Spread as Spread
 from .metrics import centroid_index as centroid_index
@@ -52,6 +43,7 @@ from .metrics import nicv as nicv
 from .metrics import nicv_ratio as nicv_ratio
 from .metrics import perturbation_distance as perturbation_distance
 from .metrics import range_query_error as range_query_error
+from .metrics import read_matrix as read_matrix
 from .registry.mechanisms import AuditedMechanism as AuditedMechanism
 from .registry.mechanisms import audited_mechanism as audited_mechanism
 from .registry.mechanisms import audited_mechanisms as audited_mechanisms
@@ -59,6 +51,7 @@ from .registry.mechanisms import audited_tables as audited_tables
 from .table_attacks.attacks import inference as inference
 from .table_attacks.attacks import linkability as linkability
 from .table_attacks.attacks import singling_out as singling_out
+from .threads import one_thread as one_thread
 
 # What users see. The other names are for other rooms.
 __all__ = [
@@ -70,7 +63,6 @@ __all__ = [
     "BitPatterns",
     "CenterErrors",
     "ClusterComparison",
-    "Discretizer",
     "ExactAudit",
     "GuessResult",
     "NeighbourPair",
@@ -81,7 +73,6 @@ __all__ = [
     "Rate",
     "ReconstructionResult",
     "Recount",
-    "RepeatedAttack",
     "ScoredAttack",
     "Spread",
     "TableComparison",
@@ -99,15 +90,11 @@ __all__ = [
     "centroid_index",
     "clustering_agreement",
     "compare_centers",
-    "compare_discretizers",
     "compare_tables",
-    "correlation",
     "distinguishing_attack",
     "exact_audit",
-    "forest_attack",
     "inference",
     "linkability",
-    "mean_error",
     "membership_attack",
     "neighbour_pairs",
     "nicv",
@@ -115,11 +102,8 @@ __all__ = [
     "one_run_audit",
     "one_run_epsilon",
     "perturbation_distance",
-    "precision_at",
     "range_query_error",
-    "recall_at",
     "reconstruction_attack",
     "recount",
-    "rmse",
     "singling_out",
 ]

@@ -19,8 +19,8 @@ import pyarrow as pa
 from discreet.anonymity import DensityTree, Generalization, Mondrian
 from discreet.anonymity.release import read_table
 from discreet.core import Categorical, Domain, FloatArray, IntArray
-from discreet.evaluation import Discretizer
 from discreet_studies.as_published.density_tree import ReferenceTree
+from discreet_studies.measured.discretizers import Discretizer
 
 #: Tables drawn from one release.
 _DRAWS = 3

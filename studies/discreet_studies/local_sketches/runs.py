@@ -17,7 +17,6 @@ from scipy.stats import binom
 
 from discreet import datasets, noise
 from discreet.core import FloatArray, IntArray
-from discreet.evaluation import mean_error, rmse
 from discreet.local import (
     BitFlip,
     CountMeanSketch,
@@ -30,6 +29,7 @@ from discreet.local import (
     SubsetSelection,
 )
 from discreet_studies.as_published import sketches as fault
+from discreet_studies.measured.estimates import mean_error, rmse
 
 #: Up to this many users RAPPOR makes real reports; beyond, its counters are drawn from their exact law.
 REAL_REPORTS = 60_000

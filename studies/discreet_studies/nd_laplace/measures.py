@@ -23,7 +23,6 @@ from discreet.core import Domain, FloatArray, IntArray
 from discreet.evaluation import (
     advantage_bound,
     best_advantage,
-    forest_attack,
     membership_attack,
     nicv_ratio,
     perturbation_distance,
@@ -32,6 +31,7 @@ from discreet.evaluation import (
 from discreet.metric import NDLaplace, equal_privacy, resampled_rate
 from discreet_studies.as_published.laplace import published_noise, to_nearest_record, whole_budget_on_every_column
 from discreet_studies.harness.study import Numbers, Setting
+from discreet_studies.measured.forest_attack import forest_attack
 from discreet_studies.nd_laplace import data
 
 #: Clusters of k-means, clusters of the hierarchical method and least neighbours of OPTICS: by set, and by columns with

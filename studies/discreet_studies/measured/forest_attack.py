@@ -15,10 +15,8 @@ from scipy.stats import t as student
 
 from discreet import noise
 from discreet.core import FloatArray, checks
-from discreet.evaluation.attacks import draws
-from discreet.evaluation.attacks.laws import records
-from discreet.evaluation.attacks.roc import ScoredAttack, score_blindly
-from discreet.evaluation.attacks.shadow import shadow_scorer
+from discreet.evaluation import ScoredAttack
+from discreet.evaluation.attacks import draws, records, score_blindly, shadow_scorer
 
 
 @dataclass(frozen=True, eq=False)

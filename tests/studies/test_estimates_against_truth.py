@@ -12,7 +12,7 @@ from scipy.stats import pearsonr
 from sklearn.metrics import mean_absolute_error, mean_squared_error
 
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.evaluation import correlation, mean_error, precision_at, recall_at, rmse
+from discreet_studies.measured.estimates import correlation, mean_error, precision_at, recall_at, rmse
 
 RNG = np.random.default_rng(3)
 TRUTH = RNG.integers(0, 1000, 40).astype(float)

@@ -15,8 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from discreet import Domain, datasets
 from discreet.errors import InvalidArgument
-from discreet.evaluation import Discretizer, compare_discretizers
-from discreet.evaluation.discretizers import METHODS, _chi_squares, chi_merge
+from discreet_studies.measured.discretizers import METHODS, Discretizer, _chi_squares, chi_merge, compare_discretizers
 
 
 def by_the_book(x: np.ndarray, y: np.ndarray, bins: int, confidence: float) -> list[float]:

@@ -1,1 +1,0 @@
-from .minimality import minimality_attack as minimality_attack
