@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from discreet.core import Domain, promise_place
 from discreet.core.schema import Dialect, is_address, read_address, read_dialect
-from discreet.engines.checkpoint import Checkpoint
 from discreet.engines.source import Source
 from discreet.engines.tables.csv_file import CsvTable
 from discreet.engines.tables.escapes import file_is_escaped
@@ -39,7 +38,6 @@ def open(
     data: Any,
     domain: Domain | None = None,
     *,
-    checkpoint: str | Path | Checkpoint | None = None,
     dialect: Dialect | None = None,
 ) -> Source:
     """Open a table for counting. No row is read yet.
@@ -57,10 +55,6 @@ def open(
     domain : Domain, optional
         All declared columns. They are matched with those of the data at once, by name, or by position if either
         side has no names; counting over some of them is then possible also for an array.
-    checkpoint : str, Path or Checkpoint, optional
-        A folder in which counts over files are saved as they come, so that a job that was killed goes on from there.
-        They are raw counts, as sensitive as the rows: delete the folder when the release is done
-        (`discreet.engines.checkpoint`).
     dialect : Dialect or mapping, optional
         How text files are written; by default as ``domain.source`` says.
 
@@ -82,17 +76,13 @@ def open(
     >>> source.count(dc.engines.GridMap(domain.select(["sex"]), 2)).dense().tolist()
     [1, 1]
     """
-    saved = Checkpoint(checkpoint) if isinstance(checkpoint, (str, Path)) else checkpoint
-    if saved is not None and not isinstance(saved, Checkpoint):
-        raise InvalidType("checkpoint", type(checkpoint), "a folder", 'checkpoint="state"')
     if domain is not None and not isinstance(domain, Domain):
         raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
     written = domain.source if dialect is None and domain is not None else read_dialect(dialect)
     if isinstance(data, Source):
-        if domain is None and saved is None:
+        if domain is None:
             return data
         parts: Sequence[Part] = data.parts
-        domain, saved = domain or data.domain, saved or data.checkpoint
         written = read_dialect(dialect) if dialect is not None else data.dialect
     elif is_address(data):
         parts = [database(read_address(data))]
@@ -102,7 +92,7 @@ def open(
         parts = _files(data, written)
     else:
         parts = [_table(data)]
-    return Source(parts, domain, saved, written)
+    return Source(parts, domain, written)
 
 
 def sql(address: str, query: str = "", *, table: str = "", domain: Domain | None = None) -> Source:
@@ -148,7 +138,7 @@ def sql(address: str, query: str = "", *, table: str = "", domain: Domain | None
     if not is_address(address):
         raise InvalidType("address", "another text", "an address of a database", "'sqlite:///people.db'")
     dialect = domain.source if domain is not None else Dialect()
-    return Source([database(read_address(address, table=table, query=query))], domain, None, dialect)
+    return Source([database(read_address(address, table=table, query=query))], domain, dialect)
 
 
 def _table(data: Any) -> Part:

@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from discreet.core import Domain, FloatArray, IntArray, Meter, checks, in_order
 from discreet.core.schema import Dialect
-from discreet.engines.checkpoint import Checkpoint
 from discreet.engines.gather import gather, units_of
 from discreet.engines.passes.cells import CellMap, GridMap
 from discreet.engines.passes.counts import CellCounts
@@ -29,14 +28,13 @@ from discreet.engines.tables.part import (
     BATCH_SIZE,
     Batch,
     Part,
-    StoredFile,
     check_named,
     is_divided,
     is_remote,
     is_typed,
     near_names,
 )
-from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.errors import InvalidType, SchemaError
 
 
 class Source:
@@ -60,13 +58,11 @@ class Source:
         self,
         parts: Sequence[Part],
         domain: Domain | None = None,
-        checkpoint: Checkpoint | None = None,
         dialect: Dialect | None = None,
     ) -> None:
         self.parts = tuple(parts)
         self.dialect = dialect or Dialect()
         self.domain = domain
-        self.checkpoint = checkpoint
         if domain is not None:
             self.match(domain)
 
@@ -186,11 +182,6 @@ class Source:
         return part.states(work, positions)
 
     @property
-    def distant(self) -> bool:
-        """True if each pass should be run on its own: rows are remote, or passes are saved in a checkpoint."""
-        return self.checkpoint is not None or self.remote
-
-    @property
     def _known_rows(self) -> int:
         """Number of rows by the files' own tables of contents. Use it to plan memory and nothing else."""
         return sum(sum(part.units) for part in self.parts if is_divided(part))
@@ -199,15 +190,10 @@ class Source:
         """Run a pass over all rows: on Spark, over several places of files at once, or over a table in memory."""
         matched = self.match(job.domain)
         if is_remote(first := self.parts[0]):  # such a part is the only one
-            if self.checkpoint is not None:
-                _identity(first)
             return first.gather(job, matched[0][0], self.dialect)
         batch_size, progress = _checked(batch_size, progress)
         units = units_of(self.parts, [positions for positions, _ in matched])
-        saved = None
-        if self.checkpoint is not None:
-            saved = self.checkpoint.of(job, [_identity(part) for part in self.parts])
-        elif len(units) < 2:
+        if len(units) < 2:
             adder = job.start()
             by_row = getattr(job, "by_row", False)
             batches = self.batches(job.domain, batch_size, progress, matched=matched, by_row=by_row)
@@ -216,9 +202,7 @@ class Source:
             for prepared in map(job.prepare, batches) if single else in_order(job.prepare, batches):
                 adder.add(prepared)
             return adder.result()
-        return gather(
-            lambda: _Encoding(job, self.dialect), units, batch_size=batch_size, progress=progress, saved=saved
-        )
+        return gather(lambda: _Encoding(job, self.dialect), units, batch_size=batch_size, progress=progress)
 
     def batches(
         self,
@@ -349,14 +333,6 @@ def _checked(batch_size: Any, progress: Any) -> tuple[int, bool | None]:
     if progress is not None:
         progress = checks.choice("progress", progress, (True, False))
     return checks.whole("batch_size", batch_size, low=1), progress
-
-
-def _identity(part: Part) -> tuple[object, ...]:
-    if not isinstance(part, StoredFile):
-        raise InvalidArgument(
-            "checkpoint", "a table in memory", "used with files", 'open("rows.parquet", checkpoint=...)'
-        )
-    return part.identity()
 
 
 def _positions(part: Part, domain: Domain) -> list[int]:

@@ -104,5 +104,5 @@ def _joined(rows: list[list[FloatArray]]) -> list[FloatArray]:
 
 def projected(source: Source, projection: Projection, domain: Domain) -> Source:
     """Return a source of the few columns of a projection, which ``domain`` declares."""
-    kind = DistantProjection if source.distant else ProjectedTable
+    kind = DistantProjection if source.remote else ProjectedTable
     return Source([kind(source, projection, domain)], domain)

@@ -35,7 +35,7 @@ class RowCells:
         self._source, self._domain, self._bits, self._memory = source, domain, bits, memory
         self._kept: list[Block] | None = None
         # Rows that are known not to fit are not kept at first either. That is all their number decides.
-        self._distant = source.distant or source._known_rows * 4 * (len(domain) + 1) > memory
+        self._distant = source.remote or source._known_rows * 4 * (len(domain) + 1) > memory
 
     def count(self, tree_map: TreeMap, *, ahead: bool = False) -> CellCounts:
         """Count rows by cell of a map."""

@@ -53,7 +53,7 @@ class CsvTable:
     def __init__(self, path: Path, dialect: Dialect | None = None, escaped: bool = False) -> None:
         self.label = f"file {str(path)!r}"
         self.dialect = dialect or Dialect()
-        self._path = path
+        self.path = path
         self._escaped = escaped
         self._delimiter = ord(self.dialect.delimiter)
         self._quote = ord(self.dialect.quote) if self.dialect.quote else -1
@@ -80,10 +80,6 @@ class CsvTable:
 
     def size(self) -> int:
         return self._size
-
-    def identity(self) -> tuple[object, ...]:
-        facts = self._path.stat()
-        return str(self._path), facts.st_size, facts.st_mtime_ns
 
     def check(self, position: int, encoder: Encoder) -> None:
         encoder.check("text", "text", self.label)
@@ -144,7 +140,7 @@ class CsvTable:
     @contextmanager
     def _open(self) -> Iterator[tuple[IO[bytes], Any]]:
         """Open the file: the bytes on disk, whose position shows progress, and the bytes to read, in UTF-8."""
-        with self._opened(self._path) as (raw, stream):
+        with self._opened(self.path) as (raw, stream):
             plain = self.dialect.encoding == "utf-8"
             yield raw, stream if plain else _Translated(stream, self.dialect.encoding)
 

@@ -26,7 +26,7 @@ class ParquetTable:
 
     def __init__(self, path: Path) -> None:
         self.label = f"file {str(path)!r}"
-        self._path = path
+        self.path = path
         with self._open() as file:
             self._schema = file.schema_arrow
             rows = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
@@ -36,10 +36,6 @@ class ParquetTable:
 
     def size(self) -> int:
         return sum(self.units)
-
-    def identity(self) -> tuple[object, ...]:
-        facts = self._path.stat()
-        return str(self._path), facts.st_size, facts.st_mtime_ns
 
     def kind(self, position: int) -> pa.DataType:
         """Return the type of a column."""
@@ -73,7 +69,7 @@ class ParquetTable:
     def _open(self) -> pq.ParquetFile:
         try:
             # An open file: of a path Arrow would first find out which file system it belongs to.
-            return pq.ParquetFile(pa.OSFile(str(self._path)), buffer_size=_BUFFER, pre_buffer=False)
+            return pq.ParquetFile(pa.OSFile(str(self.path)), buffer_size=_BUFFER, pre_buffer=False)
         except (pa.ArrowException, OSError):
             raise self._damaged() from None
 

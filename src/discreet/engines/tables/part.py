@@ -1,6 +1,7 @@
 """What a source is made of: tables in memory, files, or a Spark frame, each with the same few questions to answer."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import pyarrow as pa
@@ -61,10 +62,9 @@ def near_names(part: Part, absent: Sequence[str]) -> str:
 
 @runtime_checkable
 class StoredFile(Part, Protocol):
-    """A file: it can be recognised when a job is taken up again."""
+    """A file."""
 
-    def identity(self) -> tuple[object, ...]:
-        """Return what changes when the file does: path, size and time of the last change."""
+    path: Path
 
 
 class TypedFile(StoredFile, Protocol):

@@ -199,7 +199,7 @@ def check_target(path: str | Path, *, promised: bool, source: Source | None = No
             "file, or remove both first"
         )
     check_table_ending(target)
-    files = [part.identity()[0] for part in source.parts if isinstance(part, StoredFile)] if source is not None else []
+    files = [str(part.path) for part in source.parts if isinstance(part, StoredFile)] if source is not None else []
     if str(target.resolve()) in files:
         raise DataSourceError(f"output: {str(path)!r} is a file that is read, and would be lost; name another")
 

@@ -52,7 +52,7 @@ class ExcelTable:
     def __init__(self, path: Path, dialect: Dialect | None = None) -> None:
         self.label = f"file {str(path)!r}"
         self.dialect = dialect or Dialect()
-        self._path = path
+        self.path = path
         facts = path.stat()
         key = (str(path), facts.st_size, facts.st_mtime_ns, self.dialect.sheet)
         held = _HELD.get(key)
@@ -65,10 +65,6 @@ class ExcelTable:
 
     def size(self) -> int:
         return int(self._sheet.total_height)
-
-    def identity(self) -> tuple[object, ...]:
-        facts = self._path.stat()
-        return str(self._path), self._sheet.name, facts.st_size, facts.st_mtime_ns
 
     def check(self, position: int, encoder: Encoder) -> None:
         encoder.check("text", "text", self.label)
@@ -108,9 +104,9 @@ class ExcelTable:
         try:
             import python_calamine as calamine
         except ImportError:
-            raise MissingExtra(f"reading {self._path.suffix.lower()} files", "excel") from None
+            raise MissingExtra(f"reading {self.path.suffix.lower()} files", "excel") from None
         try:
-            book = calamine.CalamineWorkbook.from_path(str(self._path))
+            book = calamine.CalamineWorkbook.from_path(str(self.path))
             sheets = [m.name for m in book.sheets_metadata if m.typ == calamine.SheetTypeEnum.WorkSheet]
             shown = [m.name for m in book.sheets_metadata if m.visible == calamine.SheetVisibleEnum.Visible]
             wanted = self.dialect.sheet

@@ -59,7 +59,7 @@ class StatisticsTable:
 
     def __init__(self, path: Path, suffix: str) -> None:
         self.label = f"file {str(path)!r}"
-        self._path, self._suffix, self._program = path, suffix, _PROGRAMS[suffix]
+        self.path, self._suffix, self._program = path, suffix, _PROGRAMS[suffix]
         facts = self._asked(metadataonly=True)[1]
         self._encoding = _encoding(path, suffix, facts.file_encoding)
         self.names = tuple(map(str, facts.column_names))
@@ -75,11 +75,7 @@ class StatisticsTable:
         self._rows = facts.number_rows
 
     def size(self) -> int:
-        return self._rows or self._path.stat().st_size
-
-    def identity(self) -> tuple[object, ...]:
-        facts = self._path.stat()
-        return str(self._path), facts.st_size, facts.st_mtime_ns
+        return self._rows or self.path.stat().st_size
 
     def kind(self, position: int) -> pa.DataType:
         """Return the type of a column: text where its codes have labels."""
@@ -169,7 +165,7 @@ class StatisticsTable:
             given.pop("user_missing", None)
         try:
             found: tuple[Mapping[str, Sequence[Any]], Any] = reader(
-                str(self._path), output_format="dict", disable_datetime_conversion=True, **given
+                str(self.path), output_format="dict", disable_datetime_conversion=True, **given
             )
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError):
             raise DataSourceError(
