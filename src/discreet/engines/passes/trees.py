@@ -1,11 +1,11 @@
-"""Tree maps: which node of a public tree a row falls into, and what trees need to know of the rows in their nodes.
+"""Tree maps: the node of a public tree that a row falls into, and statistics of the rows in its nodes.
 
-A tree lives on a public grid: ``2**bits`` equal cells on a numeric axis, one a
-category on a categorical one, and where missing values have a cell of their own, one more at the end. A box is a
-range of cells per axis, a cut a whole number k, and a row goes left of it iff its cell is below k. The part p of G
-of a range [A, B) starts at ``A + floor(p (B - A) / G)``; a range of fewer than G cells has one part per cell.
+A tree lives on a public grid: ``2**bits`` equal cells on a numeric axis, one per category on a categorical axis, and
+one more at the end if missing values have their own cell. A box is a range of cells per axis. A cut is a whole number
+k; a row goes left of it if its cell is below k. Part p of G of a range [A, B) starts at ``A + floor(p (B - A) / G)``; a
+range of fewer than G cells has one part per cell.
 
-What is read are sums over rows of whole numbers, so neither batches nor threads nor the order of rows change them.
+All statistics are sums of whole numbers, so batches, threads and the order of rows do not change them.
 """
 
 from __future__ import annotations
@@ -145,10 +145,7 @@ class TreeMap:
 
 
 def blank(columns: Sequence[FloatArray]) -> Block:
-    """Return room for the cells of some rows, all of them at the root.
-
-    For a batch at once and by the thread that will let it go, so that what comes later can have the memory.
-    """
+    """Return memory for the cells of some rows, all of them at the root; allocated by the thread that frees it."""
     n = len(columns[0])
     return np.empty((n, len(columns)), np.int32), np.zeros(n, np.int32)
 

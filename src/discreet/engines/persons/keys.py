@@ -1,9 +1,8 @@
-"""Who a row belongs to: two words for every person, the same however a file spells them.
+"""The person of a row: two words per person, the same for every spelling (`discreet.engines.tables.same`).
 
-Which spellings are one person is decided where it is for all rooms (`discreet.engines.tables.same`). A person whose key
-is a whole number of 64 bits gets a word by a keyed permutation and 0 beside it, so two numbers are never one person.
-Any other key gets two SipHashes under independent keys, the second odd. The release's own random stream draws the keys,
-after the rows were written: of a thousand million persons any two share both words with probability below 10⁻²⁰.
+A whole number of 64 bits gets a word by a keyed permutation, and 0 as the second word, so two numbers are never one
+person. Any other key gets two SipHashes under independent keys; the second is odd. The release's own random stream
+draws the keys: among a thousand million persons, two share both words with probability below 10⁻²⁰.
 """
 
 from dataclasses import dataclass
@@ -23,16 +22,7 @@ from discreet.noise.hashing import TAG_BYTES, siphash_bytes
 
 @dataclass(frozen=True)
 class PersonKeys:
-    """Turns the column of persons into words.
-
-    Parameters
-    ----------
-    declared : Column or None
-        How the column is declared. Rows outside its bounds or categories are nobody's.
-    dialect : Dialect
-        How values are written where they are text.
-    key : array of eight words
-        From the release's stream.
+    """Turns the column of persons into words. Rows outside its declared bounds or categories belong to no one.
 
     Examples
     --------

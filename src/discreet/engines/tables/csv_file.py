@@ -1,11 +1,9 @@
 """Text files of records and fields, plain or compressed, read in blocks with every value as bytes.
 
-How the file is written is declared (`Dialect`). The first line names the columns (or is a row, if the file has no
-header) and fixes how many fields a row has. No value decides a type, and no line causes an error: a line with another
-number of fields, an empty one, one of more than a megabyte is no row.
-
-One thread reads and finds where records end, which is quick; fields are found, and read as numbers or categories, by
-several at once.
+The format is declared (`Dialect`). The first line names the columns (or is a row, if the file has no header) and fixes
+the number of fields. No value decides a type, and no line causes an error: a line with another number of fields, an
+empty line and a line of more than a megabyte are not rows. One thread finds the ends of records; several threads find
+and convert the fields.
 """
 
 import codecs
@@ -35,16 +33,9 @@ _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class CsvTable:
-    """One text file of records.
+    """One text file of records; ``.gz`` and ``.zst`` are compressed.
 
-    Parameters
-    ----------
-    path : Path
-        The file; one that ends in ``.gz`` or ``.zst`` is compressed.
-    dialect : Dialect
-        How it is written.
-    escaped : bool
-        Whether it is a release of ours in which texts like formulas have an apostrophe before them, to be taken off.
+    ``escaped``: it is one of our releases, in which texts like formulas have an apostrophe before them; it is removed.
     """
 
     bare = False

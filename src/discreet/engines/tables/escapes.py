@@ -1,9 +1,8 @@
-"""Texts that a spreadsheet would run: an apostrophe before those that begin like a formula, and how it is taken off.
+"""Texts that a spreadsheet would run as formulas: an apostrophe is put before them, and removed when read.
 
-A spreadsheet that opens a CSV file runs a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a return. With an
-apostrophe before it, it is shown as text. Numbers stay: ``-5`` is no formula. A text that begins with apostrophes and
-then like a formula gets one more, so that taking one off gives every text back. The promise beside the file says
-whether texts were escaped (`FACT`), and every reader here takes the apostrophes off again by it.
+A spreadsheet runs a CSV cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a return. After an apostrophe it is
+shown as text. Numbers such as ``-5`` stay. A text that begins with apostrophes and then like a formula gets one more,
+so removing one restores every text. The guarantee file states whether texts were escaped (`FACT`).
 """
 
 import json

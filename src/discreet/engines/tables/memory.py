@@ -1,7 +1,6 @@
 """Tables in memory: NumPy arrays, pandas and Polars data frames, Arrow tables.
 
-Rows are taken in slices, so the table is never copied as a whole. pandas and Polars are not imported here: an
-object of theirs brings its library along.
+Rows are read in slices, so the table is never copied as a whole. pandas and Polars are not imported here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -81,9 +80,7 @@ class ArrayTable(_Table):
 
 
 class ColumnsTable(ArrayTable):
-    """Columns by name: a mapping of sequences, or records, which are mappings of values.
-
-    A record without a value for a column misses it.
+    """Columns by name: a mapping of sequences, or a list of records. A record may lack values.
 
     Examples
     --------
@@ -177,11 +174,7 @@ class PolarsTable(_Table):
 
 
 class PandasTable(_Table):
-    """A pandas data frame.
-
-    Columns are never handed to Arrow's type inference, which looks at values: plain numbers go as they are,
-    extension types by their declared Arrow form, everything else object by object.
-    """
+    """A pandas data frame. Arrow's type inference is not used, because it looks at values."""
 
     def __init__(self, data: Any) -> None:
         super().__init__(list(data.columns), len(data), "the data frame")

@@ -1,8 +1,7 @@
 """Workbooks: .xlsx, .xls, .xlsb and .ods, read by calamine. One sheet is a table.
 
-The first row with anything in it (after those skipped) names the columns. No value decides the type of a column: every
-cell is taken as what it is, and a cell that does not fit its column is missing. A row without any cell is no row. A
-sheet is held in memory, as the format wants it; it has a million rows at most.
+The first row with any content (after skipped ones) names the columns. No value decides the type of a column: a cell
+that does not fit its column is missing. A row without any cell is not a row. A sheet is held in memory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,14 +35,8 @@ _HELD: WeakValueDictionary[tuple[object, ...], _Sheet] = WeakValueDictionary()
 
 
 class ExcelTable:
-    """One sheet of a workbook.
-
-    Parameters
-    ----------
-    path : Path
-        The workbook.
-    dialect : Dialect
-        Its ``sheet``, ``skip``, ``header`` and ``names`` count here; marks of numbers hold for cells of text.
+    """One sheet of a workbook. ``sheet``, ``skip``, ``header`` and ``names`` of the dialect apply; its marks apply to
+    text cells.
     """
 
     bare = False

@@ -1,13 +1,11 @@
 """Tables and queries of SQLite and PostgreSQL, streamed as Arrow by ADBC.
 
-Every query is asked inside another, ``select ... from (query)``, in a transaction that only reads: it cannot change the
-database, only the needed columns are sent, and all passes see the same rows.
+Every query runs inside another, ``select ... from (query)``, in a read-only transaction: it cannot change the database,
+only the needed columns are sent, and all passes see the same rows.
 
-PostgreSQL has types. Days and moments beyond the years 1 to 9999 are missing, numbers of any length come as their
-digits, types that no other table has come as text. SQLite has types for values only, so that a driver would have to
-guess one for a column by its first rows: here every value comes with its own, and is taken as a cell of a workbook is.
-
-What the database says of an error may quote a row or a password, so it is not repeated.
+PostgreSQL has types. Dates beyond the years 1 to 9999 are missing, numbers of any length come as digits, unusual types
+as text. SQLite has types for values only; each value is read as a cell of a workbook is. Error messages of the database
+may quote a row or a password, so they are not repeated.
 """
 
 import contextlib

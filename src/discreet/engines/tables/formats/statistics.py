@@ -1,8 +1,8 @@
-"""Files of Stata, SPSS and SAS, read by pyreadstat, some rows at a time.
+"""Files of Stata, SPSS and SAS, read by pyreadstat in batches.
 
-Types, value labels, missing codes and which numbers are dates stand in the file's own head. Nothing is decided by rows:
-texts are taken as bytes and decoded value by value, and dates are reckoned here, because a library that meets a year
-beyond its calendar, or a byte beyond its encoding, gives up the whole file.
+Types, value labels, missing codes and date formats are in the file's header. Rows decide nothing: texts are decoded
+value by value, and dates are computed here, because a library gives up the whole file at a year beyond its calendar or
+a byte beyond its encoding.
 """
 
 import codecs
@@ -43,15 +43,7 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 
 
 class StatisticsTable:
-    """One file of Stata (``.dta``), SPSS (``.sav``, ``.zsav``, ``.por``) or SAS (``.sas7bdat``, ``.xpt``).
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    suffix : str
-        Which kind it is.
-    """
+    """One file of Stata (``.dta``), SPSS (``.sav``, ``.zsav``, ``.por``) or SAS (``.sas7bdat``, ``.xpt``)."""
 
     bare = False
     headed = False

@@ -1,8 +1,7 @@
-"""Whatever hands its rows over as a stream of Arrow: DuckDB, lazy Polars frames, Ibis, readers of record batches.
+"""Streams of Arrow: DuckDB, lazy Polars frames, Ibis, readers of record batches.
 
-What can be asked again is asked again in every pass, for the needed columns only where it can choose. A stream that can
-be read once goes to a temporary file in its first pass, which only its owner may read and which is deleted with the
-stream: memory stays that of a batch.
+If possible, every pass asks for a new stream with the needed columns. A stream that can be read once goes to a
+temporary file in its first pass. Only its owner may read that file, and it is deleted with the stream.
 """
 
 import os
@@ -26,13 +25,7 @@ _AGAIN = ("duckdb", "polars", "ibis", "pandas", "cudf", "pyarrow", "datafusion",
 
 
 class StreamTable:
-    """A table that is a stream of record batches.
-
-    Parameters
-    ----------
-    data : object
-        It has ``__arrow_c_stream__``, or is a lazy frame of Polars.
-    """
+    """A table that is a stream of record batches (``__arrow_c_stream__``), or a lazy frame of Polars."""
 
     bare = False
     headed = False
