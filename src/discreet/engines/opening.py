@@ -47,8 +47,8 @@ def open(
     data : array, data frame, table or path
         A NumPy array (columns are called ``x0, x1, ...``), a pandas or Polars data frame or series, an Arrow table or
         record batch, a mapping of columns, a list of records, a Spark data frame, a DuckDB relation or other Arrow
-        stream, the address of a database table (see `sql`), or files: a path, a glob, a folder or a list of paths of CSV
-        (also ``.gz``, ``.zst``), Parquet, workbooks (Excel, ODS), Stata, SPSS or SAS.
+        stream, the address of a database table (see `sql`), or files: a path, a glob, a folder or a list of paths of
+        CSV (also ``.gz``, ``.zst``), Parquet, workbooks (Excel, ODS), Stata, SPSS or SAS.
     domain : Domain, optional
         All declared columns. They are matched by name, or by position if either side has no names.
     dialect : Dialect or mapping, optional

@@ -1,7 +1,7 @@
-"""What to write instead of a declaration of a column that cannot be used.
+"""Suggestions for a declaration of a column that cannot be used.
 
-A suggestion works when it is typed back where the wrong thing stood: as a tuple, as keys of a mapping, as a line of a
-schema file. It keeps what was given wherever that can be used.
+A suggestion works when typed back in the same place: as a tuple, a mapping or a line of a schema file. It keeps the
+given values if possible.
 """
 
 import ast

@@ -32,7 +32,7 @@ _KEYS = {"kind", "bounds", "categories", "role", "missing", "categories_file", "
 
 
 def category_text(value: Category) -> str:
-    """Return the text by which a declared category is recognised in a file.
+    """Return the text that identifies a declared category in a file.
 
     Examples
     --------
@@ -356,7 +356,7 @@ Column: TypeAlias = Numeric | Categorical
 
 
 def even_edges(column: Numeric | Categorical, bins: int) -> FloatArray:
-    """Divide the axis of a column into equal bins; of whole numbers as many to a bin as come nearest to it.
+    """Divide the axis of a column into equal bins; for whole numbers, as equal as possible.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""Small pieces of HTML for notebooks: a heading with facts, a table. Readable on light and on dark, nothing loaded.
-
-Colours are those of the page around them (``currentColor``), thinned for lines, so that no theme has to be guessed.
-"""
+"""Small pieces of HTML for notebooks: a heading with facts, a table. They suit light and dark themes and load nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ def facts(title: str, told: Mapping[str, Any], note: str = "") -> str:
 
 
 def level(guarantee: Any) -> str:
-    """Return ε and, where there is one, its δ; nothing of a syntactic promise."""
+    """Return ε and δ of a guarantee; empty for a syntactic one."""
     if guarantee.epsilon is None:
         return ""
     return f"{guarantee.epsilon:.6g}" + (f" at delta {guarantee.delta:g}" if guarantee.delta else "")
