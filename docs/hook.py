@@ -1,25 +1,28 @@
-"""What is done when the guide is built: reference pages are filled from docstrings, wide charts get a narrow form."""
+"""Fill the reference pages from docstrings when the guide is built, and give wide charts a narrow form."""
 
 from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import discreet
 
 _MARK = re.compile(r"<!-- public names of (discreet(?:\.\w+)?|every room) -->")
+_SECTION = re.compile(r"^([A-Z][\w ]*)\n-{3,}\n", re.MULTILINE)
+_LISTS = ("Parameters", "Attributes", "Returns", "Raises", "Yields")
 _CHART = re.compile(r'<img [^>]*src="([^"]+)\.svg"[^>]*/?>')
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the names where a page marks their place."""
+    """Replace the mark on a reference page by the documented names."""
     return _MARK.sub(lambda found: "\n".join(_index() if found[1] == "every room" else _entries(found[1])), markdown)
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:
-    """Show the narrow form of a chart on a phone, where it has one."""
+    """Show the narrow form of a chart on a phone, if it has one."""
     images = Path(page.file.abs_src_path).parent / "images"
 
     def chosen(found: re.Match[str]) -> str:
@@ -64,21 +67,66 @@ def _entries(path: str) -> list[str]:
 
 
 def _entry(path: str, thing: Any) -> list[str]:
-    text = inspect.getdoc(thing) or ""
     name = path.rpartition(".")[2]
-    shown = f"{path}{_signature(thing)}"
-    return [f"## {name} {{ #{path} }}", "", "```python", shown, "```", "", "```text", text, "```", ""]
+    lines = [f"## {name} {{ #{path} }}", "", "```python", f"{path}{_signature(thing)}", "```", ""]
+    return [*lines, *_described(inspect.getdoc(thing) or ""), *_members(thing)]
+
+
+def _described(text: str) -> list[str]:
+    """Return a numpydoc docstring as Markdown: parameters as a list, examples as code."""
+    lead, *rest = _SECTION.split(text)
+    lines = [lead.strip(), ""]
+    for title, body in zip(rest[::2], rest[1::2], strict=True):
+        lines += [f"**{title}**", ""]
+        if title in _LISTS:
+            lines += _listed(body)
+        elif title == "Examples":
+            lines += ["```pycon", body.strip(), "```"]
+        else:
+            lines.append(body.strip())
+        lines.append("")
+    return lines
+
+
+def _listed(body: str) -> list[str]:
+    """Return the entries of a section, each with its type and its text below."""
+    lines: list[str] = []
+    for part in re.split(r"\n(?=\S)", body.strip("\n")):
+        head, _, words = part.partition("\n")
+        name, _, kind = head.partition(" : ")
+        lines += ["", f"- `{name}`" + (f": {kind}" if kind else ""), ""]
+        lines += textwrap.indent(textwrap.dedent(words).strip(), "    ").splitlines()
+    return lines
+
+
+def _members(thing: Any) -> list[str]:
+    """Return the public methods and properties of a class, each with the first line of its docstring."""
+    lines = ["| member | |", "|---|---|"]
+    for name in (n for n in dir(thing) if inspect.isclass(thing) and not n.startswith("_")):
+        member = inspect.getattr_static(thing, name)
+        member = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+        held = member.fget if isinstance(member, property) else member
+        text = inspect.getdoc(held) if inspect.isfunction(held) and held.__module__.startswith("discreet") else None
+        if text:
+            given = "" if isinstance(member, property) else f"({', '.join(_arguments(held))})"
+            lines.append(f"| `{name}{given}` | {text.splitlines()[0].replace('|', '&#124;')} |")
+    return [*lines, ""] if len(lines) > 2 else []
+
+
+def _arguments(function: Any) -> list[str]:
+    """Return the names of a method's arguments, without defaults and types."""
+    return [n for n in inspect.signature(function).parameters if n not in ("self", "cls") and not n.startswith("_")]
 
 
 class _Plain(str):
-    """An annotation as it is written, without the quotes of a text."""
+    """An annotation without the quotes of a string."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 def _signature(thing: Any) -> str:
-    """Return the arguments of something that can be called, each on a line of its own where they are many."""
+    """Return the signature of a callable; long ones have one argument per line."""
     try:
         found = inspect.signature(thing) if callable(thing) else None
     except (ValueError, TypeError):
@@ -88,6 +136,7 @@ def _signature(thing: Any) -> str:
     plain = [
         p.replace(annotation=_Plain(p.annotation)) if isinstance(p.annotation, str) else p
         for p in found.parameters.values()
+        if not p.name.startswith("_")
     ]
     returns = _Plain(found.return_annotation) if isinstance(found.return_annotation, str) else found.return_annotation
     shown = str(found.replace(parameters=plain, return_annotation=returns))

@@ -51,7 +51,7 @@ def many_dimensions() -> str:
             f" MNIST: {ours[0]['seeds']} seeds, against the best of {plain['starts']} starts; the share of images with "
             f"their cluster's commonest digit is {told} (pure, with a δ), and {plain['label_accuracy']:.2f} without."
         )
-    words = textwrap.fill(words, width=130)
+    words = textwrap.fill(words, width=100)
     heads = ["table", "ε = 0.5", "ε = 1", "ε = 0.5, δ = 10⁻⁶", "ε = 1, δ = 10⁻⁶"]
     return "\n".join([table(heads, rows), words + "\n"])
 
@@ -87,9 +87,9 @@ def many_published() -> str:
     absent = [f"{t} ({d})" for name, (t, d, _) in PUBLISHED.items() if "diffprivlib" not in found[name][1.0, 0.0]]
     words = f"Seeds: {runs} (below five, no interval)"
     words += f"; diffprivlib was not run to its end on {', '.join(absent)}" if absent else ""
-    words += ". `PrivateKMeans` has the lowest mean of those measured in "
+    words += ". `PrivateKMeans` has the lowest measured mean in "
     words += f"{n_settings - len(behind)} of {n_settings} settings"
-    words += f"; it has not on {'; '.join(behind)}." if behind else "."
+    words += f"; the exceptions: {'; '.join(behind)}." if behind else "."
     dims = [f[m] for name, costs in found.items() if name.startswith("dim") for f in costs.values() for m in f]
     words += f" {sum(f['missed'] for f in dims)} of {sum(f['seeds'] for f in dims)} fits of Dim, by any method, missed "
     words += "a cluster."
@@ -99,7 +99,7 @@ def many_published() -> str:
     words += f" ({'; '.join(worse)})" if worse else ""
     words += f", and within it in {len(rising)}: {'; '.join(rising)}." if rising else "."
     heads = ["table", "ε = 0.2", "ε = 0.5", "ε = 1", "ε = 1, δ = 10⁻⁶"]
-    return "\n".join([table(heads, rows), textwrap.fill(words, width=130) + "\n"])
+    return "\n".join([table(heads, rows), textwrap.fill(words, width=100) + "\n"])
 
 
 def _cost(row: dict[str, Any]) -> str:

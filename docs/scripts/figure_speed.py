@@ -313,7 +313,7 @@ def spark() -> str:
     size = held["grid"]
     lines = {
         "grid": f"`GridSynopsis`, {size}, public number of rows",
-        "grid, number of rows bought": "the same, number of rows bought",
+        "grid, number of rows bought": "the same, number of rows estimated privately",
         "tree": f"`TreeSynopsis`, depth {held['depth']}",
         "count, kernels": f"the {size} count by the kernels on Arrow batches",
         "tumult": f"Tumult Analytics, {size}, in its own environment",

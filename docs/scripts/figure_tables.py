@@ -56,7 +56,7 @@ def accuracy_summary() -> str:
         f"methods measured (itself, our `DPLloyd` and the peers above) in {100 * share:.0f} % of them, and its error "
         f"is {mean:.3f} times that of the best peer (geometric mean). Where it is not: {where}."
     )
-    return textwrap.fill(words, width=130) + "\n"
+    return textwrap.fill(words, width=100) + "\n"
 
 
 def coverage() -> str:
@@ -66,7 +66,7 @@ def coverage() -> str:
     kind = "public" if held["public"] else "generated"
     words = (
         f"Over {held['boxes_per_table']:,} random boxes of one to three columns on each of {len(held['tables'])} "
-        f"{kind} tables, half of them asked of a grid and half of a tree at ε = {held['epsilon']:g}, intervals at "
+        f"{kind} tables, half on a grid and half on a tree at ε = {held['epsilon']:g}, intervals at "
         f"{100 * held['level']:g} % cover the truth in {100 * pooled['coverage']:.1f} % of the cases; they are "
         f"{100 * pooled['width']:.1f} % of all rows wide on average. Noise alone, which is "
         f"{100 * pooled['noise_alone_width']:.2f} % wide, covers {100 * pooled['noise_alone_coverage']:.0f} %."
@@ -88,13 +88,13 @@ def coverage() -> str:
     least = min(held["results"] + unsaid, key=lambda r: r["cdf_at_a_value"])
     more = (
         f"Whole numbers declared as plain ones (covered, width): {plain}. Intervals of means of a column in such boxes "
-        f"cover {told['mean']}, of quantiles {told['quantile']}, of shares up to a random place {told['cdf']}, and "
+        f"cover {told['mean']}, of quantiles {told['quantile']}, of shares up to a random value {told['cdf']}, and "
         f"up to the value of a random row {told['cdf_at_a_value']} (least {100 * least['cdf_at_a_value']:.0f} %: "
         f"{least['table']}, {least['release']})."
     )
     heads = ["table", "covered", "grid: covered, width", "tree: covered, width"]
-    parts = [textwrap.fill(words, width=130) + "\n", table(heads, rows)]
-    return "\n".join([*parts, textwrap.fill(more, width=130) + "\n"])
+    parts = [textwrap.fill(words, width=100) + "\n", table(heads, rows)]
+    return "\n".join([*parts, textwrap.fill(more, width=100) + "\n"])
 
 
 def _ratio(row: dict[str, Any]) -> str:
@@ -108,7 +108,7 @@ def density() -> str:
     shown = [
         [f"{r[n]['mean']:.3g} ± {r[n]['half_width']:.2g}" for n in ("ours", "mlpack", "mlpack_best")] for r in sets
     ]
-    heads = ["set", "ours", "mlpack, its price", "mlpack, best price"]
+    heads = ["set", "ours", "mlpack, its penalty", "mlpack, best penalty"]
     return table(heads, [[r["set"], *cells] for r, cells in zip(sets, shown, strict=True)])
 
 
@@ -124,7 +124,7 @@ def leaks() -> str:
         low, mean, high = (100 * max(0.0, r["certain"][n]) for n in ("low", "mean", "high"))
         certain = f"{mean:.1f} % ({low:.1f} to {high:.1f})"
         rows.append([f"{r['method']}, {r['rule']}", *means, certain, f"{100 * r['with_certain_rows']:.0f} %"])
-    heads = ["right by the cell alone", "right with what the cells tell", "gain at the worst row"]
+    heads = ["right by the cell alone", "right with what the cells reveal", "gain at the worst row"]
     return table(["method", *heads, "rows that are certain", "tables with such rows"], rows)
 
 
@@ -245,7 +245,7 @@ def elastic() -> str:
             [name, f"{error:,.0f} m", *(f"{part:,.0f} m" for part in parts), f"{100 * hidden:.1f} %", f"{most:,.0f}"]
         )
     where = ["in the densest tenth", "in the fifth", "in the sparsest"]
-    return table(["mechanism", "mean error", *where, "people with a crowd", "95 % have at least"], rows)
+    return table(["mechanism", "mean error", *where, "people with enough others", "95 % have at least"], rows)
 
 
 def rivals() -> str:

@@ -27,7 +27,8 @@ MARK = "<!--="
 
 def pages() -> list[Path]:
     """Return the pages that may hold figures."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/tutorials").glob("*.md"))]
+    single = [ROOT / "README.md", ROOT / "benchmarks" / "README.md"]
+    return [*single, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/tutorials").glob("*.md"))]
 
 
 def filled(text: str) -> str:

@@ -15,7 +15,8 @@ import typer
 
 from discreet.cli.app import app
 
-PAGE = (Path(__file__).parents[2] / "docs" / "collector.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("collector.md", "collector-operations.md"))
 FILES = dict(re.findall(r"```\w+ title=\"([^\"]+)\"\n(.*?)```", PAGE, re.S))
 TOP: Any = typer.main.get_command(app)
 SERVE = TOP.commands["collect"].commands["serve"]

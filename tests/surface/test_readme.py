@@ -1,4 +1,4 @@
-"""What the front page and the schema page show, works."""
+"""The examples of the front page and the schema page work."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_examples_of_the_tour_run() -> None:
 
 def test_the_front_page_is_one_screen() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 80
+    assert len(text.splitlines()) <= 95
 
 
 def test_what_the_front_page_names_is_there() -> None:

@@ -26,9 +26,19 @@ def test_every_public_name_is_shown_with_its_docstring() -> None:
         made = hook.on_page_markdown(page)
         assert names, path
         assert re.findall(r"^## (\S+) ", made, re.MULTILINE) == names
-        assert made.count("```text\n\n```") == 0, path
+        for entry in made.split("\n## ")[1:]:
+            assert re.search(r"\n```\n\n\w", entry), f"{path}: {entry.split()[0]} has no docstring"
     index = hook.on_page_markdown((DOCS / "reference" / "index.md").read_text(encoding="utf-8"))
     assert all(f"[`{name}`]" in index for names in hook.rooms().values() for name in names)
+
+
+def test_parameters_examples_and_methods_are_readable() -> None:
+    made = "\n".join(hook._entry("discreet.TreeSynopsis", hook.discreet.TreeSynopsis))
+    assert "- `epsilon`: float" in made
+    assert "- `max_depth`: " in made
+    assert "```pycon\n>>> " in made
+    assert re.search(r"^\| `fit\(X, y.*\)` \| \w", made, re.MULTILINE)
+    assert "----" not in made
 
 
 def test_a_signature_is_one_that_python_reads() -> None:

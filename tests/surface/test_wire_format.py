@@ -15,11 +15,12 @@ import discreet as dc
 from discreet import noise
 from discreet.local.mechanism import mechanism_from_dict, mechanisms
 
-PAGE = (Path(__file__).parents[2] / "docs" / "wire-format.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("wire-format.md", "wire-mechanisms.md"))
 
 
 def vectors(name: str) -> Any:
-    found = re.search(rf"```json vectors {name}\n(.*?)```", PAGE, re.S)
+    found = re.search(rf"```json title=\"vectors: {name}\"\n(.*?)```", PAGE, re.S)
     assert found is not None
     return json.loads(found.group(1))
 
@@ -67,7 +68,7 @@ def test_every_mechanism_is_listed_with_all_its_parameters() -> None:
 
 def test_every_field_of_a_task_and_every_coin_is_explained() -> None:
     page = set(re.findall(r"`(\w+)`", PAGE))
-    for entry in json.loads((Path(__file__).parents[2] / "docs" / "wire-vectors.json").read_text())["tasks"]:
+    for entry in json.loads((DOCS / "wire-vectors.json").read_text())["tasks"]:
         task = json.loads(entry["task"])
         assert set(task) | set(task["coins"]) <= page
 

@@ -1,4 +1,4 @@
-"""What the accuracy study says: ours beside the best peer for every table and ε, a summary, and curves."""
+"""The results of the accuracy study: ours and the best peer for every table and ε, a summary, and curves."""
 
 from __future__ import annotations
 
@@ -27,29 +27,28 @@ _SHOWN_EPSILONS = (0.1, 1.0)
 Cell = tuple[str, float]
 
 
-#: What was seen, after a look at the rows, of tables where ours is not or was not the best.
+#: Explanations, after a look at the rows, for tables where ours is not or was not the best.
 _UNDERSTOOD = """
-**MAGIC at ε = 0.05** ({magic}; DPLloyd {magic_lloyd}). The two clusters part along one column of ten. A tree
-halves columns in a public order, and three of them have bounds that lie evenly about a dense core: the first cuts
-go through it, tell nothing of the clusters, and leave rows for a few means only. Many fits end near the cost of
-one centre at the mean of all rows. DPLloyd cuts nothing. One cause was general and is mended: a tree of many
-leaves bought no means at all, because rows shared evenly among its leaves seemed too few, though most lie in a
-quarter of them.
+**MAGIC at ε = 0.05** ({magic}; DPLloyd {magic_lloyd}). The two clusters differ along one column of ten. A tree
+halves columns in a public order, and three of them have bounds centred on a dense core: the first splits go through
+it, separate no clusters, and leave rows for a few means only. Many fits end near the cost of one centre at the mean
+of all rows. DPLloyd splits nothing. One cause was general and is fixed: a tree with many leaves published no means at
+all, because rows shared evenly among its leaves seemed too few, though most are in a quarter of them.
 
 **Skin at 0.1** ({skin}; DPLloyd {skin_lloyd}). Two clusters and very many rows. With so little noise a mixture
-bent the counts to its own shape; from 1,000 rows times ε for a cluster on, counts are taken as they are now.
+bent the counts to its own shape; from 1,000 rows times ε per cluster on, counts are now used as they are.
 
 **S4 at large ε** ({s4} at 2; EUGkM {s4_grid}). The same cause: clusters that overlap and are not Gaussians along
-the axes. At ε = 2 there are fewer than 1,000 rows times ε for a cluster, and the mixture stays: generated tables
-cannot tell the two apart there.
+the axes. At ε = 2 there are fewer than 1,000 rows times ε per cluster, and the mixture stays: generated tables
+cannot distinguish the two there.
 
 **Shuttle** ({shuttle} at 0.05 to {shuttle_last} at 2). Rows fill a sliver of the declared bounds, so the middle of
-a wide box is far from the rows in it, and noisy means of leaves were shrunk to it. They are shrunk towards where
-rows are likely now, which is most of the gain, and the cost falls with ε.
+a wide box is far from its rows, and noisy means of leaves were shrunk to it. They are now shrunk towards where rows
+are likely, which is most of the gain, and the cost falls with ε.
 
 **Unbalance** ({unbalance} at 0.05, {unbalance_one} at 1). Five of eight clusters have a hundred rows of 6,500, far
 from the others: at ε = 0.05 that is five rows times ε, inside the noise of a cell. Centres that find no cluster
-split a large one. Nothing that is released tells such cells from noise.
+split a large one. Nothing in the release distinguishes such cells from noise.
 """
 
 
@@ -165,7 +164,7 @@ def pictures(results: Results) -> dict[str, Chart]:
             for look, m in enumerate(methods)
         ]
         panels.append(Panel("ε", words, [line for line in lines if line.marks], data, **axis))
-    title = "Geometric mean over all tables (1 is as good as without privacy)"
+    title = "Geometric mean over all tables (1 means no loss)"
     return {
         "mean": Chart(title, [Panel("ε", words, together, **axis)]),
         "tables": Chart("Squared error of private k-means over that of non-private k-means", panels),

@@ -1,4 +1,4 @@
-"""The results of the density-tree study beside the printed figures."""
+"""The results of the density-tree study next to the printed figures."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def over_runs(results: Results, measure: str, where: Mapping[str, Any], runs: Co
 
 
 def findings(results: Results) -> list[Finding]:
-    """Set baselines, scores, leaf counts, maps and tests beside the printed ones."""
+    """Set baselines, scores, leaf counts, maps and tests next to the printed ones."""
     found: list[Finding] = []
     for name in here(results):
         printed = PRINTED[name]
@@ -118,7 +118,7 @@ def _scored(results: Results, section: str, figure: str, name: str, measure: str
 
 
 def _curves_under(results: Results) -> list[Finding]:
-    """Set the printed ROC beside what it is, the macro recall of hard labels, and beside the area that it is called."""
+    """Compare the printed ROC with the macro recall of hard labels, which it is, and with a real area."""
     found = []
     for name in here(results):
         k = PRINTED[name].k
@@ -134,7 +134,7 @@ def _curves_under(results: Results) -> list[Finding]:
 
 
 def _cells(results: Results) -> list[Finding]:
-    """Set cells of the maps over share and k beside those that the published text names."""
+    """Set cells of the maps over share and k next to those that the published text names."""
     section = "Trees on a share of the training records"
     found = []
     for cell in CELLS:

@@ -46,7 +46,7 @@ def _losses(results: Results) -> list[str]:
     text = ["## Loss of accuracy, one unsupervised setting for all"]
     text.append(
         "Accuracy on continuous data less that on the cells, on the same splits, at the k where the published tree was "
-        "best. Met: the loss, in two digits, is at or below the printed one. Intervals are over runs: of the invented "
+        "best. Met: the loss, in two digits, is at or below the printed one. Intervals are over runs: of the generated "
         "tables each is a new draw, of the others a new deal of the folds of one table."
     )
     for trees in (t for t in (10, 100) if t in results.seen("trees")):
@@ -80,7 +80,7 @@ def _tested(results: Results) -> list[str]:
     text = ["## Tests of the measured losses"]
     text.append(
         "Loss against continuous data and against the best discretiser (of the three the one best on these same runs); "
-        "forest of 10 trees. Pairs: Student's test over draws for the invented tables; over folds for the others, with "
+        "forest of 10 trees. Pairs: Student's test over draws for generated tables; over folds for the others, with "
         "the variance of overlapping training parts (Nadeau and Bengio 2003). p is after Holm over all tables; 1 where "
         "nothing is lost. z is of the published test, with the true number of test records. Small: the whole 95 % "
         f"interval of the loss is below {MARGIN}, which not being significant does not show."
@@ -158,7 +158,7 @@ def _roc() -> list[str]:
 
 
 def _times(results: Results) -> list[str]:
-    """Return build times beside the printed ones, and of all methods."""
+    """Return build times next to the printed ones, and of all methods."""
     ks = [k for k in (5, 100) if any(s["k"] == k and s["method"] == "reference" for s, _ in results.rows)]
     rows = []
     for name in here(results):
@@ -172,7 +172,7 @@ def _times(results: Results) -> list[str]:
         head += [f"printed, k = {k}", "published method", f"`{CRITERION}`"]
     text = [
         "## Seconds to build",
-        "Processor seconds to find the cells of one training part, with reading the table, beside the printed ones; "
+        "Processor seconds to find the cells of one training part, with reading the table, next to the printed ones; "
         "the machine of 2018 is not known. The published method here is compiled and sorts each column once a node.",
         table_of(head, rows),
     ]

@@ -34,7 +34,7 @@ def page(study: Study, results: Results) -> str:
         lines += [*table([f for f in found if f.section == section]), ""]
     lines += [line for note in study.notes(results) for line in (note, "")]
     if absent := _absent(study, results):
-        lines += [f"Not run here, as they are not to be had: {', '.join(absent)}."]
+        lines += [f"Not run here, because they are not available: {', '.join(absent)}."]
     return "\n".join(lines).rstrip() + "\n"
 
 

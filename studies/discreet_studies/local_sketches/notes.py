@@ -112,7 +112,7 @@ def _hashes(results: Results) -> list[str]:
     head = ["hashes", "printed mean error", "measured", "ε₁", "ε∞", "ours at these budgets, one hash"]
     return [
         "## More hashes cost more",
-        "Table 5.13 adds hashes at fixed f, p and q, and with them budget: the smaller error is bought. The last "
+        "Table 5.13 adds hashes at fixed f, p and q, and with them budget: the smaller error costs budget. The last "
         "column has one hash that spreads, 128 bits and 64 cohorts, and spends the same on a report and on a lifetime.",
         table_of(head, rows),
     ]

@@ -214,11 +214,11 @@ def _hypotheses(results: Results, section: str) -> Iterator[Finding]:
     law = [results.estimate("best", part="law", level=1.0, columns=n) for n in (10, 2)]
     if all(e.runs for e in law):
         change = exact(law[0].mean - law[1].mean)
-        note = "at equal ε times distance two records are harder to tell apart in more columns"
+        note = "at equal ε times distance two records are harder to distinguish in more columns"
         figure = "H1, leakage grows with columns: best advantage at level 1, 10 columns less 2"
         yield Finding(figure, None, change, None, _said(change.mean > 0), note, section)
     for by, size in (("rate", 9.0), ("rate", 27.0), ("total", 40.0), ("total", 160.0)):
-        own = {"part": "attack", "set": "min_people", "by": by, "size": size}
+        own = {"part": "attack", "set": "crowd", "by": by, "size": size}
         change = results.difference("advantage", {**own, "columns": 9}, {**own, "columns": 2})
         if change.runs:
             good = change.low > 0
@@ -230,7 +230,7 @@ def _hypotheses(results: Results, section: str) -> Iterator[Finding]:
     change = results.difference("advantage", one, other)
     if change.runs:
         good = change.low > 0
-        note = "" if good else "the boundary of a forest on cluster labels tells nothing"
+        note = "" if good else "the boundary of a forest on cluster labels reveals nothing"
         figure = "H2, boundary attacks beat shadow models: advantage without noise, boundary less shadows"
         yield Finding(figure, None, change, None, _said(good), note, section)
     yield from _remapping(results, section)
@@ -244,7 +244,7 @@ def _remapping(results: Results, section: str) -> Iterator[Finding]:
         change = results.difference("cost", {**own, "remap": "bayes"}, {**own, "remap": "none"})
         if change.runs:
             good = change.high < 0
-            note = public if good else "the mean of what may have been lies inside the ring, where nobody is"
+            note = public if good else "the mean of the possible origins is inside the ring, where there are no records"
             figure = f"H3, remapping helps: cost of the centres, Bayes less none, {name}, ε = {epsilon:g}"
             yield Finding(figure, None, change, None, CORRECTED if good else NOT, note, section)
         change = results.difference("advantage", {**own, "remap": "bayes"}, {**own, "remap": "none"})
@@ -274,7 +274,7 @@ def _forests(results: Results) -> Iterator[Finding]:
             half = (measured.high - measured.low) / 2 + 1.96 * published.FOREST_DEVIATION / math.sqrt(20)
             good = abs(value - measured.mean) <= half
             reason = "shown as raw rows, as people have them, members cannot be told by this attack"
-            best = results.estimate("advantage", part="attack", set="min_people", columns=2, by="rate", size=epsilon)
+            best = results.estimate("advantage", part="attack", set="crowd", columns=2, by="rate", size=epsilon)
             best_or_none = best if best.runs else None
             figure = f"advantage, ε = {epsilon:g}"
             yield Finding(figure, value, measured, best_or_none, _said(good), "" if good else reason, section)

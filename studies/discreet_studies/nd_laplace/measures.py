@@ -204,7 +204,7 @@ def attack(setting: Setting) -> Numbers:
     n, seed = int(setting["columns"]), int(setting["seed"])
     size = float(setting["size"])
     rate = size if setting["by"] == "rate" else size / (2 * math.sqrt(n))
-    if setting["set"] == "min_people":
+    if setting["set"] == "crowd":
         rows = data.crowd(3 * _PEOPLE, n, seed)
     else:
         whole = data.in_box(np.array(data.table(str(setting["set"]))[:, :n]))

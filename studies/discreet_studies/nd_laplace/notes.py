@@ -106,7 +106,7 @@ def _law(results: Results) -> list[str]:
         bound = results.estimate("bound", part="law", level=level, columns=1).mean
         rows.append([f"{level:g}", number(bound), *(number(x) for x in found)])
     head = ["ε times distance", "what ε allows", "1 column", *(f"{n} columns" for n in (2, 3, 5, 7, 10))]
-    words = "Largest advantage of any attacker who must tell two records apart (true less false positives), exactly:"
+    words = "Largest advantage of any attacker who must distinguish two records (true minus false positives), exactly:"
     return ["## How well two records can be told apart", words, table_of(head, rows)] if rows else []
 
 
@@ -158,7 +158,7 @@ def _attacks(results: Results) -> list[str]:
         rows = []
         for size in [x for x in results.seen("size") if results.estimate("error", part="attack", by=by, size=x).runs]:
             row = [f"{size:g}"]
-            own = {"part": "attack", "set": "min_people", "by": by, "size": size}
+            own = {"part": "attack", "set": "crowd", "by": by, "size": size}
             row += [_cell(results.estimate("advantage", **own, columns=n)) for n in (2, 3, 5, 9)]
             row += [number(results.estimate("error", **own, columns=n).mean) for n in (2, 3, 5, 9)]
             rows.append(row)
@@ -176,7 +176,7 @@ def _attacks(results: Results) -> list[str]:
 def _shape_attacks(results: Results) -> list[str]:
     rows = []
     names = [n for n in results.seen("set") if results.estimate("error", part="attack", set=n, by="rate").runs]
-    for name in (n for n in names if n != "min_people"):
+    for name in (n for n in names if n != "crowd"):
         own = {"part": "attack", "set": name, "by": "rate", "columns": 2}
         row = [name]
         for size in (1.0, 3.0, 9.0, 27.0):

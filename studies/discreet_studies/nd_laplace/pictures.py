@@ -151,7 +151,7 @@ def _shapes(results: Results) -> Chart | None:
 
 
 def _attacks(results: Results) -> Chart | None:
-    own = {"part": "attack", "set": "min_people"}
+    own = {"part": "attack", "set": "crowd"}
     counts = (2, 3, 5, 9)
     lines: list[Line] = []
     for by, size in (("rate", 9.0), ("rate", 27.0), ("total", 40.0), ("total", 160.0)):

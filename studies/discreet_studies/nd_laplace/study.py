@@ -53,14 +53,12 @@ def settings(quick: bool) -> list[Setting]:
     add(
         "attack",
         4 if quick else 20,
-        set=("min_people",),
+        set=("crowd",),
         columns=(2, 3, 5, 9),
         by=("rate",),
         size=(1.0, 3.0, 9.0, 27.0),
     )
-    add(
-        "attack", 4 if quick else 20, set=("min_people",), columns=(2, 3, 5, 9), by=("total",), size=(10.0, 40.0, 160.0)
-    )
+    add("attack", 4 if quick else 20, set=("crowd",), columns=(2, 3, 5, 9), by=("total",), size=(10.0, 40.0, 160.0))
     add("attack", 3 if quick else 20, set=people, columns=(2,), by=("rate",), size=(1.0, 3.0, 9.0, 27.0))
     budgets = (3.0, 9.0) if quick else (1.0, 3.0, 5.0, 9.0)
     seeds = 4 if quick else 20

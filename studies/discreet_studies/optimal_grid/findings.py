@@ -18,8 +18,8 @@ _UNTOLD = "what becomes of negative counts and how k-means begins is not told"
 _WHY = {
     "rugnik": _UNTOLD,
     "eugkm": _UNTOLD,
-    "diffprivlib": "neither its version nor its settings are told",
-    "google-clustering": "neither its version nor δ nor its settings are told",
+    "diffprivlib": "its version and settings are not stated",
+    "google-clustering": "its version, δ and settings are not stated",
 }
 _EXACT_N = "the published grid follows from the exact N; both rules with an N that is paid for, and at least K cells"
 

@@ -154,7 +154,7 @@ def _scale(sums: Sums) -> list[str]:
     head += [f"{name}, printed, ε = {e:g}" for name in ("diffprivlib", "Google", "RUGNIK")]
     return [
         "## Both ends of the scale",
-        "The spread of the invented clusters was set by the first column, so the second is no test. Centres packed "
+        "The spread of the generated clusters was set by the first column, so the second is no test. Centres packed "
         f"into the box without a look at the rows are better than the printed figure at ε = {e:g} in "
         f"{beaten['diffprivlib']} of {total} settings for diffprivlib and in {beaten['google-clustering']} of {total} "
         "for Google's method: to beat these two on tables so small says little.",
@@ -186,8 +186,8 @@ def _steps() -> list[str]:
     return [
         "## Where one row more changes the grid",
         f"Numbers of rows, from 1 to {_MOST_ROWS}, at which a row more gives another grid. At each of them two "
-        "neighbouring tables have releases of different length, and no ε holds. The product buys a noisy number of "
-        "rows, or takes one that is declared public and says so in its guarantee.",
+        "neighbouring tables have releases of different length, and no ε holds. The product measures a noisy number of "
+        "rows, or takes one that is declared public and states it in its guarantee.",
         table_of(["", *(f"ε = {e:g}" for e in EPSILONS)], rows),
     ]
 

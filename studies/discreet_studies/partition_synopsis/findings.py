@@ -254,9 +254,9 @@ def _wins(results: Results, name: str) -> list[Finding]:
         good = abs(count - value) <= _WINS_APART
         note = f"{clear} of them beyond chance"
         if not good:
-            note += "; ten runs of each were too few to tell"
+            note += "; ten runs of each were too few to decide"
             note += ", and DPKFM had to be completed" if printed(name, "nicv", p, "DPKFM", "1") is not None else ""
-        figure = f"{TITLES[name]}: {p} {chosen(name, p)} below every grid, at that many of ten ε"
+        figure = f"{TITLES[name]}: {p} {chosen(name, p)} below every grid, number of ten ε"
         verdict = REPRODUCED if good else NOT
         found.append(Finding(figure, value, exact(count), None, verdict, note, "Wins"))
     return found

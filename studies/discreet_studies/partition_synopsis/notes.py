@@ -121,7 +121,7 @@ def _mended(results: Results, here: list[str]) -> list[str]:
         "read off the data; *private* is `TreeSynopsis` with the same depth, budget, threshold and thirds, public "
         "bounds and noise everywhere (depth 10 at most with quantiles). *Ours* is `PrivateKMeans` with nothing set."
     )
-    return ["## What mending the faults costs", words, table_of(head, rows)] if rows else []
+    return ["## What fixing the faults costs", words, table_of(head, rows)] if rows else []
 
 
 def _percent(found: Estimate) -> str:
@@ -182,7 +182,7 @@ def _large(results: Results) -> list[str]:
         return []
     blocks = results.estimate("published_blocks", set="large").mean
     words = (
-        "An invented mixture of five clusters stands in for Metro PT. One tree a process, ε = 1, eight levels, all "
+        "A generated mixture of five clusters replaces Metro PT. One tree per process, ε = 1, eight levels, all "
         "else by default; what is compiled is not counted. The published uniform partitioner, which lists every "
         f"block, asks for {blocks:,.0f} of them here in the first two of up to twelve levels, before any noise."
     )

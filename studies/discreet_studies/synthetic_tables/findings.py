@@ -1,4 +1,4 @@
-"""What the study of synthetic tables says: ours beside two baselines and other libraries, on the same tables."""
+"""The results of the study of synthetic tables: ours, two baselines and other libraries, on the same tables."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _SHORT = {OURS: "ours", "one-way": "single columns", "bootstrap": "drawn anew"}
 _TITLES = {
     "adult-16": "Adult, numbers in 16 equal bins",
     "adult-32": "Adult, numbers in 32 equal bins",
-    "adult-raw": "Adult, numbers as they are: bins are bought",
+    "adult-raw": "Adult, numbers as they are: bins are selected privately",
 }
 
 
@@ -111,7 +111,7 @@ def _figures(results: Results, method: str, case: Case) -> list[str]:
 
 
 def _area(results: Results, data: str) -> list[str]:
-    """Return what training on the real rows reaches, which no invented table can be expected to beat."""
+    """Return what training on the real rows reaches, which no synthetic table can be expected to beat."""
     own = results.estimate("auc_of_real", data=data)
     return [f"{own.mean:.3f}" if own.runs else ""]
 

@@ -1,4 +1,4 @@
-"""Synthetic tables: how much of a table of many columns its invented rows keep. Our own experiment.
+"""Synthetic tables: how much of a table of many columns its synthetic rows keep. Our own experiment.
 
 Adult (32,561 training rows, 15 columns; numbers in 16 or 32 equal bins of public bounds, or as they are), seven further
 real tables and four generated ones of known structure (`tables`). The error of a marginal is half the L1 distance of
@@ -182,7 +182,7 @@ def area(rows: pd.DataFrame, test: pd.DataFrame, domain: Domain, target: str) ->
 
 STUDY = Study(
     "synthetic-tables",
-    "Synthetic tables: what invented rows keep of tables of many columns",
+    "Synthetic tables: what synthetic rows keep of tables with many columns",
     "McKenna, Miklau and Sheldon (2021, 2022) and Zhang et al. (2021) for the task; the protocol is our own",
     settings,
     measure,

@@ -177,7 +177,7 @@ def suggest_k(
     -------
     k is part of what is published. One that was chosen by the records says something of them: that the next larger k
     was too coarse, or how many records there are. Where l or t decide as well it adds to what cells tell by
-    themselves (docs/anonymity.md). The promise of k holds all the same: it is about the table, however k was found.
+    themselves (docs/density-tree.md). The promise of k holds all the same: it is about the table, however k was found.
     Fix k by policy, or choose it on public records or on those of last year; the curve itself is for internal use.
 
     Examples

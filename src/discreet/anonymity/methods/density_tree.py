@@ -84,7 +84,7 @@ class DensityTree(ToFile, RulePartitioner):
     blind : bool, default False
         Cut, merge and suppress by quasi-identifiers and persons alone, and check l and t at the end: a release that
         fails them is refused. Then the cells tell nothing of the sensitive values but how often each occurs in each
-        cell; otherwise a cell that was not cut because of l or t tells more. See docs/anonymity.md for the price.
+        cell; otherwise a cell that was not cut because of l or t tells more. See docs/risk.md for the price.
     supervised : bool, default False
         Choose the cuts that tell most about the target, among those that keep the rules. How much the label counts
         beside the common spread (see "factor") is chosen by cross-validation on the build records; in small tables

@@ -131,7 +131,7 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
             All earlier releases about some of the same people, by any partition: their `ReleaseHistory`, or the release records
             that they wrote (`Release.save_record`). Then whatever can be told apart by intersecting and subtracting the
             tables keeps the rules too: cells are merged for that, and people who were never published may be
-            suppressed. The schema must name an identifier or a person. See "Releasing again" in docs/anonymity.md.
+            suppressed. The schema must name an identifier or a person. See docs/releasing-again.md.
         order, identifiers, key
             See `discreet.anonymity.release.delivery.Delivery`.
 

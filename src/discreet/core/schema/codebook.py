@@ -40,13 +40,14 @@ _GROUPS = ({"kind", "bounds", "categories"}, {"role", "rows"})
 def read_codebook(path: Path) -> dict[str, dict[str, Any]]:
     """Return what a codebook declares for each column: categories, or nothing for continuous columns.
 
-        Examples
-        --------
-        >>> import tempfile >>> with tempfile.TemporaryDirectory() as folder: ...     place = Path(folder) /
-        "people.names" ...     _ = place.write_text("poor, rich.   | the classes\\nage: continuous.\\nsex: Female,
-        Male.\\n") ...     read_codebook(place) {'age': {}, 'sex': {'categories': ['Female', 'Male'], 'missing': 'own'},
-        'class': {'categories': ['poor', 'rich'], \
-    'missing': 'own'}}
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = Path(folder) / "people.names"
+    ...     _ = place.write_text("poor, rich.   | the classes\\nage: continuous.\\nsex: Female, Male.\\n")
+    ...     list(read_codebook(place).items())[:2]
+    [('age', {}), ('sex', {'categories': ['Female', 'Male'], 'missing': 'own'})]
     """
     try:
         text = path.expanduser().read_text(encoding="utf-8", errors="replace")
@@ -103,13 +104,12 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
     declaration: ``age,sex=quasi-identifier``, ``pixel*=0..16``. Malformed declarations are refused, not taken as
     categories.
 
-        Examples
-        --------
-        >>> read_declarations(["age=0..120", "share=0:1", "age,share=sensitive"], ["age", "share"])
-        {'age': {'kind': 'integer', 'bounds': [0, 120], 'role': 'sensitive'}, 'share': {'bounds': [0.0, 1.0], 'role': \
-    'sensitive'}}
-        >>> read_declarations(["x*=0:1"], ["x1", "x2", "y"])
-        {'x1': {'bounds': [0.0, 1.0]}, 'x2': {'bounds': [0.0, 1.0]}}
+    Examples
+    --------
+    >>> read_declarations(["age=0..120", "age,share=sensitive"], ["age", "share"])
+    {'age': {'kind': 'integer', 'bounds': [0, 120], 'role': 'sensitive'}, 'share': {'role': 'sensitive'}}
+    >>> read_declarations(["x*=0:1"], ["x1", "x2", "y"])
+    {'x1': {'bounds': [0.0, 1.0]}, 'x2': {'bounds': [0.0, 1.0]}}
     """
     found: dict[str, dict[str, Any]] = {}
     for text in texts:

@@ -43,13 +43,10 @@ def draft_schema(
     of "fields". ``dialect`` and ``reasons`` are the guessed format and why, ``kinds`` the kinds found in rows that the
     user allowed to look at, ``labels`` value labels of the file, and ``declared`` what the user has declared.
 
-        Examples
-        --------
-        >>> print(draft_schema(["age", "mood"], "people.csv").partition("[columns]")[2].strip())
-        # "Known by name" is from a public catalogue, not from the file: check it, then put it between the braces.
-        age = {}   # known by name: kind = "integer", bounds = [0, 125], role = "quasi-identifier" (years of age; the \
-    longest verified life lasted 122 years)
-        mood = {}
+    Examples
+    --------
+    >>> print(draft_schema(["mood"], "people.csv").partition("[columns]")[2].strip())
+    mood = {}
     """
     text = [_said(read, toml_value(source), dialect), _HOW]
     written = {} if dialect is None else dialect.to_dict()

@@ -101,7 +101,7 @@ class Figure:
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the ends of an interval that covers the truth with about this probability.
 
-        The noise is covered exactly; the rest as well as neighbouring leaves tell (``docs/synopses.md`` has measured
+        The noise is covered exactly; the rest as well as neighbouring leaves tell (``docs/queries.md`` has measured
         coverage). Of `noise_alone` it covers the noise and nothing else.
         """
         reach, (least, most) = wide(level) * self.std_error, self.limits
