@@ -212,7 +212,7 @@ class Domain:
 
     @property
     def named(self) -> bool:
-        """Whether columns match by name; if not (`Domain.box` without names), by position."""
+        """True if columns match by name; if not (`Domain.box` without names), by position."""
         return self._named
 
     @property

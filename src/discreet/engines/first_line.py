@@ -141,7 +141,7 @@ def _texts(table: Part, rows: int) -> list[list[str]]:
 
 
 def _mostly(column: Sequence[str], pattern: str) -> bool:
-    """Tell whether nearly all texts are written so; none that is longer than numbers and dates are."""
+    """Return whether nearly all texts are written so; none that is longer than numbers and dates are."""
     fitting = sum(len(v) <= _LONGEST and re.fullmatch(pattern, v) is not None for v in column)
     return bool(column) and fitting >= 0.9 * len(column)
 
@@ -202,7 +202,7 @@ def _rare_groups(column: Sequence[str], point: str) -> dict[str, int]:
 
 
 def _either(column: Sequence[str], mark: str) -> bool:
-    """Tell whether a mark may stand before thousands as well as before decimals: three digits follow it always."""
+    """Return whether a mark may stand before thousands as well as before decimals: three digits follow it always."""
     other = rf"{mark}(\d{{1,2}}|\d{{4,}})$"
     return (
         any(re.search(mark, v) for v in column)

@@ -284,7 +284,7 @@ class Guarantee:
         return replace(self, digest=self._digest(payload))
 
     def verify(self, payload: Payload) -> bool:
-        """Tell whether guarantee and payload are those that were sealed."""
+        """Return whether guarantee and payload are those that were sealed."""
         return self.digest is not None and self.digest == self._digest(payload)
 
     def _digest(self, payload: Payload) -> str:

@@ -60,7 +60,7 @@ class Line:
 
     @property
     def external(self) -> bool:
-        """Whether the step was charged by hand, outside the gate."""
+        """True if the step was charged by hand, outside the gate."""
         return not (self.parts or self.draws or self.unused)
 
     def check(self, accounting: str) -> None:

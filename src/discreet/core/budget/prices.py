@@ -94,7 +94,7 @@ class _Price:
 
     @property
     def infinite(self) -> bool:
-        """Whether this buys no noise, and no privacy."""
+        """True if this buys no noise, and no privacy."""
         return self.amount == math.inf
 
     def divide(self, weights: Any) -> list[Self]:

@@ -184,7 +184,7 @@ def round_marks(kind: str, low: float, high: float, most: int = 6) -> list[tuple
 
 
 def is_date(kind: pa.DataType) -> bool:
-    """Tell whether an Arrow type holds days: dates and time stamps."""
+    """Return whether an Arrow type holds days: dates and time stamps."""
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 

@@ -130,7 +130,7 @@ class Dialect:
 
     @property
     def plain(self) -> bool:
-        """Whether values are written as programs write them, so that nothing but the fields is to be found."""
+        """True if values are written as programs write them, so that nothing but the fields is to be found."""
         return not (self.thousands or self.marks or self.dates or self.true or self.false or self.missing) and (
             self.decimal == "."
         )

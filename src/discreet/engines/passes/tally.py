@@ -130,7 +130,7 @@ class CountPass:
 
     @property
     def by_row(self) -> bool:
-        """Whether the map takes a batch as one array, rows by columns, where a table has it in that form."""
+        """True if the map takes a batch as one array, rows by columns, where a table has it in that form."""
         return getattr(self.cell_map, "by_row", False)
 
     def prepare(self, columns: list[FloatArray]) -> IntArray:

@@ -55,7 +55,7 @@ class PersonKeys:
         return p0, p1, known
 
     def _inside(self, values: pa.Array) -> BoolArray:
-        """Tell which rows are within declared bounds; all that hold anything where there are none."""
+        """Return which rows are within declared bounds; all that hold anything where there are none."""
         known: BoolArray = values.is_valid().to_numpy(zero_copy_only=False).copy()
         column = self.declared
         if not isinstance(column, Numeric):

@@ -111,7 +111,7 @@ class GridOfTree:
 
 
 def _plain(cell_map: CellMap, kinds: Sequence[str]) -> bool:
-    """Tell whether all columns are declared and stored as numbers."""
+    """Return whether all columns are declared and stored as numbers."""
     declared = not any(isinstance(column, (Categorical, Date, Integer)) for column in cell_map.domain)
     return declared and all(kind in _MACHINE_NUMBERS for kind in kinds)
 

@@ -117,7 +117,7 @@ class Encoder:
 
     @property
     def plain(self) -> bool:
-        """Whether a number is its own coordinate: no mark of missing values, no rounding, no list of categories."""
+        """True if a number is its own coordinate: no mark of missing values, no rounding, no list of categories."""
         return self._codes is None and not self._dated and self._whole is None and not self._absent.size
 
     def check(self, kind: str, shown: object, where: str) -> None:

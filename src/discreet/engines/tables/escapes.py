@@ -44,12 +44,12 @@ def with_escapes(guarantee: Guarantee, path: str | Path, wanted: bool) -> Guaran
 
 
 def are_escaped(guarantee: Guarantee | None) -> bool:
-    """Tell whether a promise says that texts are escaped."""
+    """Return whether a promise says that texts are escaped."""
     return guarantee is not None and FACT.items() <= dict(guarantee.parameters).items()
 
 
 def file_is_escaped(path: Path) -> bool:
-    """Tell whether the promise beside a file, or beside the folder that it is a part of, says so."""
+    """Return whether the promise beside a file, or beside the folder that it is a part of, says so."""
     for place in (path, path.absolute().parent):
         try:
             return FACT.items() <= dict(json.loads(promise_place(place).read_bytes())["parameters"]).items()

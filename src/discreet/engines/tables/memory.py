@@ -67,7 +67,7 @@ class ArrayTable(_Table):
         return encoder.objects(piece.tolist()) if piece.dtype.kind in "OUST" else encoder.numbers(piece)
 
     def plain(self, positions: Sequence[int], encoders: Sequence[Encoder]) -> bool:
-        """Tell whether the asked columns are all of the array, in order, and its numbers are their coordinates."""
+        """Return whether the asked columns are all of the array, in order, and its numbers are their coordinates."""
         whole = list(positions) == list(range(len(self.names))) and self._data.dtype.kind in "biuf"
         return whole and all(encoder.plain for encoder in encoders)
 

@@ -298,7 +298,7 @@ def numbers_at(data: AnyArray, starts: AnyArray, ends: AnyArray, dialect: Dialec
 
 
 def has_words(dialect: Dialect) -> bool:
-    """Tell whether numbers may have something about them that the kernel does not know."""
+    """Return whether numbers may have something about them that the kernel does not know."""
     return bool(dialect.marks or dialect.true or dialect.false or dialect.thousands in (" ", "'"))
 
 

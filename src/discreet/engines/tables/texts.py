@@ -37,7 +37,7 @@ _AT_ONCE = (
 
 
 def is_bytes(kind: pa.DataType) -> bool:
-    """Tell whether an Arrow type holds text, or bytes that are taken as text."""
+    """Return whether an Arrow type holds text, or bytes that are taken as text."""
     return any(test(kind) for test in _BYTES)
 
 

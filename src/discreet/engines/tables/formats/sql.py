@@ -166,7 +166,7 @@ class PostgresTable(_Database):
         return str(said.decode())
 
     def _plain(self, position: int) -> bool:
-        """Tell whether values of a column can be sent as they are."""
+        """Return whether values of a column can be sent as they are."""
         kind = self._schema.field(position).type
         simple = column_kind(kind) in ("bool", "int", "float", "date") or pa.types.is_string(kind)
         return simple and self._stored(position) not in _LONG

@@ -108,7 +108,7 @@ def _relation_reader(relation: Any, batch_size: int) -> pa.RecordBatchReader:
 
 
 def is_stream(data: Any) -> bool:
-    """Tell whether an object hands over streams of Arrow."""
+    """Return whether an object hands over streams of Arrow."""
     # Of the type: some frames take any name for a column.
     kind = type(data)
     return hasattr(kind, "__arrow_c_stream__") or (
