@@ -278,7 +278,7 @@ def as_floats(array: AnyArray) -> FloatArray:
     if array.dtype.kind not in "buif":
         flat = [_number(x) for x in array.ravel().tolist()]
         return np.array(flat, dtype=np.float64).reshape(array.shape)
-    with np.errstate(all="ignore"):  # a long double may overflow: it is as good as infinite
+    with np.errstate(all="ignore"):  # a long double may overflow: it counts as infinite
         return array.astype(np.float64, copy=False)
 
 

@@ -197,7 +197,7 @@ class Domain:
         return text
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Return the declared columns as plain data, in order; `unit` and `facts` tell of the rest."""
+        """Return the declared columns as plain data, in order; `unit` and `facts` hold the rest."""
         return {c.name: c.to_dict() for c in self._columns}
 
     @property
@@ -254,7 +254,7 @@ class Domain:
 
     @property
     def source(self) -> Dialect:
-        """How files of this table are written."""
+        """Format of this table's files."""
         return self._source
 
     @property

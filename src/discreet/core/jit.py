@@ -84,7 +84,7 @@ def _kernel_text(module: str, names: dict[str, Any]) -> str:
 if hasattr(caching, "UserProvidedCacheLocator"):
 
     class AnyPlace(caching.UserProvidedCacheLocator):  # type: ignore[misc]
-        """Tells Numba to name the folder of a kernel without the path of its file: its name follows from the texts."""
+        """Lets Numba name a kernel's folder by the texts of the kernels, not by the path of its file."""
 
         @classmethod
         def get_suitable_cache_subpath(cls, py_file: str) -> str:

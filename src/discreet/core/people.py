@@ -42,7 +42,7 @@ def with_person(domain: Domain) -> Domain:
 
 
 def persons(domain: Domain) -> tuple[str, ...]:
-    """Return the columns that name a person: by their role, or because the unit says so."""
+    """Return the columns that name a person: by their role or by the unit."""
     named = tuple(c.name for c in domain if c.role == "person")
     return named or ((domain.unit.column,) if isinstance(domain.unit, Person) else ())
 

@@ -175,7 +175,7 @@ class Guarantee:
 
     @property
     def spent(self) -> Budget:
-        """What the ledger's steps add up to, in the ledger's unit."""
+        """Sum of the ledger's steps, in the ledger's unit."""
         return Budget(add_up(self.ledger))
 
     @property
@@ -322,7 +322,7 @@ class Guarantee:
     def _promise(self) -> str:
         epsilon = self.epsilon
         if epsilon is None:
-            # An anonymous table keeps its other facts beside what it satisfies.
+            # An anonymous table has other facts in addition to the rules it satisfies.
             kept = self.parameters.get("required", self.parameters)
             stated = ", ".join(rule_text(k, v) for k, v in kept.items() if v is not None)
             sampled = self.parameters.get("output") == "sample"
@@ -414,7 +414,7 @@ def _share_text(share: float) -> str:
 
 
 def _together_text(earlier: Any) -> str:
-    """Say what a table keeps beside earlier ones, of which that many were named."""
+    """Describe what a table promises together with earlier ones."""
     if not earlier:
         return ""
     others = "the earlier release" if earlier == 1 else f"the {earlier} earlier releases"

@@ -66,7 +66,7 @@ class Scope:
 
     @property
     def unit(self) -> Literal["epsilon", "rho"]:
-        """What this group counts in: "epsilon" or "rho"."""
+        """Unit of this group: "epsilon" or "rho"."""
         return "epsilon" if self._kind == "pure" or self._parent is None else self._parent.unit
 
     def spend(
@@ -271,12 +271,12 @@ class Scope:
 
     @property
     def spent(self) -> Budget:
-        """What this group has cost so far."""
+        """Cost of this group so far."""
         return Budget(self._total)
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """What was spent here, in order."""
+        """Lines of this group, in order."""
         return tuple(
             x.line if isinstance(x, Entry) else Line(x._label, x._cost(x._total), x._kind, x.lines)
             for x in list(self._parts)
@@ -285,7 +285,7 @@ class Scope:
 
     @property
     def left(self) -> Exact:
-        """What this group may still spend by its own limit."""
+        """Remaining amount by this group's own limit."""
         return math.inf if self._limit == math.inf else self._limit - self._total
 
 
@@ -296,7 +296,7 @@ class Ledger(Scope):
     ----------
     epsilon : float or Fraction
         Budget of a pure ε ledger. Floats are read as written: ``0.1`` is exactly 1/10. ``math.inf`` is a run without
-        privacy, and the guarantee says so.
+        privacy; the guarantee states it.
     rho : float or Fraction
         Instead of ``epsilon``: budget of a zCDP ledger.
     delta : float or Fraction
@@ -333,7 +333,7 @@ class Ledger(Scope):
 
     @property
     def unit(self) -> Literal["epsilon", "rho"]:
-        """What the ledger counts in."""
+        """Unit of the ledger."""
         return self._unit
 
     @property
@@ -343,7 +343,7 @@ class Ledger(Scope):
 
     @property
     def remaining(self) -> Budget:
-        """What is left of it."""
+        """Remaining budget."""
         return Budget(self.left)
 
     @property

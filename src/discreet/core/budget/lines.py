@@ -1,4 +1,4 @@
-"""Lines of a ledger: what was paid, what it bought, and how lines add up."""
+"""Lines of a ledger: prices, draws, and how they add up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet.errors import FormatError
 
 Kind = Literal["sequential", "parallel", "pure"]
 KINDS: tuple[Kind, ...] = ("sequential", "parallel", "pure")
-#: More marginals of one sort than this are told by their number and their sum; the ledger itself keeps all.
+#: More marginals of one sort than this are written as their number and sum; the ledger keeps all.
 _MOST_ALIKE = 4
 
 

@@ -41,7 +41,7 @@ def root(square: Fraction, *, up: bool = False) -> Fraction:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Price:
-    """What `Epsilon` and `Rho` share."""
+    """Common parts of `Epsilon` and `Rho`."""
 
     amount: Exact
 
@@ -94,7 +94,7 @@ class _Price:
 
     @property
     def infinite(self) -> bool:
-        """True if this buys no noise, and no privacy."""
+        """True for an infinite price: no noise and no privacy."""
         return self.amount == math.inf
 
     def divide(self, weights: Any) -> list[Self]:
@@ -242,7 +242,7 @@ class Wanted:
 
     @classmethod
     def read(cls, epsilon: Any, rho: Any, delta: Any, rows: Any = None) -> Wanted:
-        """Check the three arguments; the default ``epsilon`` of 1 does not contradict ``rho``. Warn of a large delta."""
+        """Check the arguments; the default ``epsilon`` of 1 does not contradict ``rho``. Warn of a large delta."""
         delta = None if not isinstance(delta, str) and delta == 0 else delta  # a pure release has a δ of 0
         if rho is None and delta is None:
             return cls(Epsilon(checks.budget("epsilon", epsilon)))

@@ -21,11 +21,11 @@ from discreet.core.columns.stretches import Intervals, held, place_on, stretches
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 Key = TypeVar("Key", bound=Hashable)
-#: Names of columns, each with stretches of its axis: the rows that lie in all of them.
+#: Names of columns, each with intervals of its axis; a row must be inside each.
 Stretches: TypeAlias = tuple[tuple[str, tuple[tuple[float, float], ...]], ...]
 #: Columns of one impossible combination at most: as many as one marginal has.
 MOST_COLUMNS = 3
-#: Facts that a guarantee tells in words; it holds all of them.
+#: Facts that a guarantee states in words; it holds all of them.
 _MOST_TOLD = 12
 #: Choices that are tried before a declaration is taken to leave nothing possible.
 _MOST_TRIED = 100_000
@@ -352,7 +352,7 @@ def _combination(columns: Mapping[str, Column], i: int, one: Any) -> Impossible:
         what = "a mapping from two or three columns to values that do not occur together"
         some = [c for c in columns.values() if c.role not in NAMING][:2]
         fix = f"{{{', '.join(f'{c.name!r}: {_written(c, [(c.low, min(c.low + 1, c.high))])}' for c in some)}}}"
-        if isinstance(one, Mapping):  # what does not occur is known to whoever declares it, so no value is proposed
+        if isinstance(one, Mapping):  # only the user knows what does not occur, so no value is proposed
             fix = f"adding a column to {', '.join(map(repr, one))}" if len(one) == 1 else "two or three of its columns"
             raise InvalidArgument(label, one, what, fix if one else "leaving it out")
         raise InvalidType(label, one, what, fix)

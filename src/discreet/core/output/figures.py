@@ -10,7 +10,7 @@ from typing import Any
 
 #: No larger budget is accepted, so that sums of budgets stay finite.
 LARGEST_BUDGET = 10**30
-#: A delta above this hides nobody: somebody's row may come out as it is with that chance.
+#: A delta above this protects no one: a row may be published as it is with that probability.
 SURE_DELTA = 1e-3
 #: A delta above this, or above one in the number of rows, is a warning: a few rows in the open would be within it.
 USUAL_DELTA = 1e-5
@@ -37,7 +37,7 @@ def large_delta(delta: float, rows: int | None = None) -> str:
 
 
 def at_most(number: float | Fraction, digits: int = 6) -> str:
-    """Write a positive upper bound with that many digits, rounded up.
+    """Write a positive upper bound with ``digits`` digits, rounded up.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def at_most(number: float | Fraction, digits: int = 6) -> str:
 
 
 def at_least(number: float | Fraction, digits: int = 6) -> str:
-    """Write a positive lower bound with that many digits, rounded down.
+    """Write a positive lower bound with ``digits`` digits, rounded down.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from discreet.errors import DataSourceError
 
-#: How the name of a promise ends that lies beside its table.
+#: Ending of the name of a guarantee file.
 PROMISE_ENDING = ".guarantee.json"
 _BLOCK = 1 << 20
 #: What is not a regular file and takes bytes as they come.
@@ -193,7 +193,7 @@ def unfit(text: str, *, path: bool = False) -> str:
 
 
 def check_name(path: str | Path) -> None:
-    """Refuse the name of a promise for anything else: a table would lose the promise that lies beside it."""
+    """Refuse the name of a guarantee file for anything else: a table would lose its guarantee."""
     name = Path(path).name
     if name.lower().endswith(PROMISE_ENDING):
         raise DataSourceError(
@@ -242,7 +242,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def promise_place(path: str | Path) -> Path:
-    """Return where the promise of a table lies: beside it, as ``<name>.guarantee.json``."""
+    """Return the path of a table's guarantee: ``<name>.guarantee.json`` in the same folder."""
     target = Path(path).expanduser()
     return target.parent / f"{target.name}{PROMISE_ENDING}"
 
@@ -258,14 +258,14 @@ def payload_of(path: str | Path) -> Iterator[bytes]:
 
 
 def write_with_promise(path: str | Path, payload: bytes, guarantee: Any) -> Any:
-    """Write a table and, beside it, its guarantee sealed over the very bytes of the table; return the sealed one."""
+    """Write a table and its guarantee, sealed over the bytes of the table; return the sealed one."""
     sealed = guarantee.seal(payload)
     write_sealed(path, payload, sealed)
     return sealed
 
 
 def write_sealed(path: str | Path, payload: bytes, sealed: Any) -> None:
-    """Write a table and, beside it, the guarantee that is sealed over its bytes."""
+    """Write a table and the guarantee that is sealed over its bytes."""
     try:
         with NewFile(path) as out:
             out.file.write(payload)

@@ -1,4 +1,4 @@
-"""Small pieces of HTML for notebooks: a heading with facts, a table. They suit light and dark themes and load nothing."""
+"""Small pieces of HTML for notebooks: a heading with facts, a table. They suit light and dark themes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def table(title: str, names: Sequence[str], rows: Sequence[Sequence[Any]], note:
         f'<th style="{_CELL};{_LINE};text-align:{side};font-weight:600">{escape(str(name))}</th>'
         for name, side in zip(names, sides, strict=True)
     )
-    # Ends of bins must not look alike; of estimates three digits tell enough.
+    # Ends of bins must not look alike; three digits are enough for estimates.
     digits = [6 if str(name).endswith(("_from", "_to")) else 3 for name in names]
     lines = []
     for row in rows[:_MOST]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress, TaskID
 
-#: A bar appears when a count takes longer than this many seconds.
+#: Seconds before a bar appears.
 PATIENCE = 2.0
 #: Told the name of a stage and the share of it that is done, None where that is not known; perhaps from many threads.
 Listener = Callable[[str, float | None], None]

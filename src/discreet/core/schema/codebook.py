@@ -25,7 +25,7 @@ _DAY = r"\d{4}-\d{2}-\d{2}"
 _FORMS = (
     "COLUMN=0..120, COLUMN=0:1.5, COLUMN=2020-01-01:2029-12-31, COLUMN=A,B, COLUMN=boolean, COLUMN=ROLE or COLUMN=own"
 )
-#: Kinds that need neither bounds nor categories; and others, with what is to be typed of such a column.
+#: Kinds that need neither bounds nor categories; and others, with what to type for them.
 _COMPLETE = ("boolean", "time")
 #: What becomes of rows without a value.
 _MISSING = ("drop", "own")

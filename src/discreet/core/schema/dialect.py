@@ -137,14 +137,13 @@ class Dialect:
 
     @property
     def stated(self) -> tuple[str, ...]:
-        """What every promise made with it has to say."""
+        """Sentences that every guarantee must contain."""
         looked = (
             f"the first {self.looked} rows of the file were looked at to find out how it is written and of what kinds "
             "its columns are; this choice is not covered by the promise"
         )
         prices = (
-            f"the categories of a column were bought from the rows before, at a price of their own, which adds to this "
-            f"one: {text}"
+            f"the categories of a column were selected privately, at a separate price that adds to this one: {text}"
             for text in self.bought
         )
         return (*((looked,) if self.looked else ()), *prices)

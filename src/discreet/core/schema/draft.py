@@ -76,9 +76,9 @@ def draft_schema(
 
 def _said(read: str, where: str, dialect: Dialect | None) -> str:
     if dialect is not None and dialect.bought:
-        return f"# Drafted from {where}, some categories bought from its rows; every guarantee will say at what price."
+        return f"# Drafted from {where}, some categories selected privately; every guarantee states the price."
     if dialect is not None and dialect.looked:
-        return f"# Drafted from {where} after a look at its first {dialect.looked} rows; every guarantee will say so."
+        return f"# Drafted from {where} after a look at its first {dialect.looked} rows; every guarantee states it."
     return {
         "names": f"# Drafted from the column names of {where} alone: no row was read.",
         "first line": f"# Drafted from the first line of {where} alone, taken for the column names; nothing below "

@@ -18,7 +18,7 @@ import tomli_w
 from discreet.core.columns import lists
 from discreet.errors import DataSourceError, SchemaError
 
-#: What a schema file may say beside its columns.
+#: Parts of a schema file other than its columns.
 _BESIDE = ("unit", "source", "functions", "impossible")
 #: What stands in records and hardly in headers: numbers of all spellings, dates, addresses.
 _RECORD = re.compile(
@@ -46,7 +46,7 @@ def looks_like_a_record(names: Sequence[str]) -> bool:
 
 
 def load_schema(source: str | Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
-    """Return the columns of a schema file, or of its text (it has line breaks), and what it says beside them."""
+    """Return the columns of a schema file, or of its text (it has line breaks), and its other parts."""
     where, table = toml_tables(source)
     columns = table.get("columns")
     if not isinstance(columns, dict) or not columns or set(table) - {"columns", *_BESIDE}:
@@ -129,5 +129,5 @@ def toml_key(name: str) -> str:
 
 
 def toml_value(value: Any) -> str:
-    """Return a value as TOML, in one line: a table is one where it lies in a list of lists."""
+    """Return a value as TOML, in one line: a table is inline inside a list."""
     return write_toml({"x": [[value]]}).removeprefix("x = [[").removesuffix("]]\n")

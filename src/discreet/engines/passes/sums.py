@@ -19,7 +19,7 @@ from discreet.errors import InvalidType
 
 #: Cell numbers and coordinates of some rows.
 Located: TypeAlias = tuple[IntArray, list[FloatArray]]
-#: Up to this many numbers the boxes and sums of all cells are held at once. It is compared with public sizes.
+#: Most numbers for which boxes and sums of all cells are held at once; compared with public sizes.
 _DENSE = 2**22
 
 

@@ -75,7 +75,7 @@ def merge(parts: Sequence[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArra
 
 
 class Adder(Protocol):
-    """What a pass has gathered so far, in one place."""
+    """The sums of a pass so far, in one place."""
 
     def add(self, prepared: Any) -> None:
         """Take in a batch that the pass has prepared."""
@@ -85,7 +85,7 @@ class Adder(Protocol):
 
 
 class Pass(Protocol):
-    """What is asked of the rows."""
+    """Work over all rows."""
 
     @property
     def domain(self) -> Domain:
@@ -93,7 +93,7 @@ class Pass(Protocol):
 
     @property
     def width(self) -> int:
-        """How many numbers a key has."""
+        """Numbers per key."""
 
     def prepare(self, columns: list[FloatArray]) -> Any:
         """Do what can be done with a batch by itself, in any thread."""

@@ -25,7 +25,7 @@ from discreet.engines.passes.tally import KeyedNumbers
 
 #: Rows of a block.
 CHUNK = 2**13
-#: A row at the edge of a box is this many units from its middle (`RowCells.spreads`).
+#: Units between the middle and the edge of a box (`RowCells.spreads`).
 SPREAD_UNITS = 2**8
 
 #: Cells, and ends of boxes in cells: an axis has 2^30 + 1 of them at most. There may be many, so they are kept short.
@@ -70,10 +70,10 @@ class TreeMap:
         The number under which rows that end in a node are counted; -1 leaves them out.
     lower, upper : arrays of int, shape (slots, columns)
         The boxes of the slots, in cells.
-    key_axis : array of int, one entry a slot
-        The axis along which rows of the slot are told apart, -1 for none.
+    key_axis : array of int, one entry per slot
+        The axis that divides the rows of the slot, -1 for none.
     lines : int
-        Into that many parts, and that many cells of the map a slot has.
+        Number of parts per slot, and of its cells in the map.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class TreeMap:
         """Walk the rows of a block on to where they end, and return their cells."""
         self.route(block)
         out = np.empty(len(block[1]), np.int64)
-        widths = self.widths if self.lines > 1 else self.upper  # not looked at where nothing is told apart
+        widths = self.widths if self.lines > 1 else self.upper  # not used with one line per slot
         kernels.write_ids(*block, self.slot, self.lower, widths, self.key_axis, self.lines, out)
         return out
 
@@ -177,7 +177,7 @@ def real_bounds(domain: Domain, bits: int, lower: Cells, upper: Cells) -> tuple[
 
 
 class TreeAdder:
-    """What the passes of a tree share: rows come as coordinates, or as blocks that have reached some node already."""
+    """Common part of tree adders: rows come as coordinates, or as blocks that have already reached a node."""
 
     def __init__(self, tree_map: TreeMap) -> None:
         self.tree_map = tree_map
@@ -195,7 +195,7 @@ class TreeAdder:
 
 @dataclass(frozen=True, eq=False)
 class TreePass:
-    """What the passes of a tree share."""
+    """Common part of tree passes."""
 
     tree_map: TreeMap
 

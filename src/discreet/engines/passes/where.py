@@ -11,7 +11,7 @@ from discreet.engines.passes.cells import GridMap
 from discreet.engines.passes.lattice import TableAdder
 from discreet.engines.passes.tally import KeyedNumbers
 
-#: Of one column: its place in the domain, and the stretches of its axis that are asked for.
+#: For one column: its position in the domain, and intervals of its axis.
 Condition = tuple[int, tuple[tuple[float, float], ...]]
 
 

@@ -50,7 +50,7 @@ from discreet.engines.tables.part import Part, is_remote
 
 #: What entries may take in memory before they are merged, and then go to a file.
 MOST_BYTES = 1 << 29
-#: Parts are told apart by this many bits of the person.
+#: Bits of the person that choose a part.
 _BITS = 8
 _FIRST = np.uint64(1)
 
@@ -104,7 +104,7 @@ class Choice:
         return self.keep(entries, limit)
 
     def keep(self, entries: WordArray, limit: int, *, by_group: bool = False) -> WordArray:
-        """Keep that many rows of every person, or of every group of a person."""
+        """Keep ``limit`` rows of every person, or of every group of a person."""
         second = self.group(entries) if by_group else np.ascontiguousarray(entries[:, 1])
         p0, r, counts = (np.ascontiguousarray(entries[:, place]) for place in (0, 2, 3))
         kept, sums = merge_equal(sort_entries(p0, second, r), p0, second, r, counts)

@@ -61,7 +61,7 @@ class PersonKeys:
         if not isinstance(column, Numeric):
             return known
         low, high = column.low, column.high
-        if isinstance(column, Integer) and column.kind == "integer":  # as it is: nobody is moved to the nearest number
+        if isinstance(column, Integer) and column.kind == "integer":  # as it is: no person is rounded to another
             low, high = float(column.least), float(column.most)
             column = Numeric(column.name, low, high)
         read = Encoder(column, self.dialect).arrow(values)
@@ -103,7 +103,7 @@ class PersonKeys:
             self._some(texts, hard, p0, p1, known)
 
     def _hash(self, texts: pa.Array, p0: WordArray, p1: WordArray) -> BoolArray:
-        """Hash texts as they are, whole numbers in their shortest form as numbers; tell which may not be their keys."""
+        """Hash texts as they are, and plain whole numbers as numbers; mark texts that may not be their keys."""
         _, places, buffer = texts.buffers()
         offsets = np.frombuffer(places, np.int64, len(texts) + 1, texts.offset * 8)
         data = np.frombuffer(buffer if buffer is not None and buffer.size else b"\0", np.uint8)

@@ -56,7 +56,7 @@ def arrow_type(declared: str) -> pa.DataType:
 
 
 def spark_type(kind: pa.DataType) -> str:
-    """Return how Spark is told of a column of an Arrow type: what is neither number nor truth is text."""
+    """Return the Spark type of an Arrow type: numbers, booleans, otherwise text."""
     return next((name for name, own in _TYPES.items() if own == kind), "string")
 
 
@@ -90,7 +90,7 @@ def added_up(table: SparkTable, positions: Sequence[int], work: Work, schema: st
 
 @dataclass(frozen=True)
 class Parts:
-    """What the driver is told of the part files: their names in order, and the files of what was counted."""
+    """Part files as the driver knows them: their names in order, and the files of counts."""
 
     files: list[str]
     tallies: list[str]
@@ -216,7 +216,7 @@ class PartFolder:
                 yield pa.ipc.open_stream(file).read_all()
 
     def finish(self, parts: Parts) -> WrittenTable:
-        """Give the folder its name, and write the promise beside it."""
+        """Give the folder its name, and write its guarantee."""
         whole, ending = Path(self._work, "whole"), "parquet" if self._path.suffix.lower() in PARQUET else "csv"
         mask = os.umask(0)
         os.umask(mask)

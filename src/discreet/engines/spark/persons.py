@@ -22,14 +22,14 @@ from discreet.engines.tables.encode import Encoder
 
 @dataclass(frozen=True)
 class _Layout:
-    """How entries travel: the second word of persons, and that of groups, only where there is one."""
+    """The form of entries in Spark: the second word of persons, and that of groups, only if there is one."""
 
     wide: bool
     grouped: bool
     d: int
 
     def names(self, d: int | None = None) -> list[str]:
-        """Return the columns; with ``d``, of that many coordinates alone."""
+        """Return the columns; with ``d``, only so many coordinates."""
         words = ["p0", *(["p1"] * self.wide), "r", *(["g"] * self.grouped)] if d is None else []
         return [*words, *(f"x{i}" for i in range(self.d if d is None else d))]
 
@@ -83,7 +83,7 @@ class SparkPersons:
         return self._keep(kept, limit, len(axes)).persist()
 
     def _keep(self, frame: Any, limit: int, d: int | None) -> Any:
-        """Keep that many rows of every group of a person; with ``d``, of every person, and only their coordinates."""
+        """Keep ``limit`` rows of every group of a person; with ``d``, of every person, and only their coordinates."""
         choice, layout, by_group = self._choice, self._layout, d is None
         order = ["p0", *(["g"] if by_group else ["p1"] if layout.wide else []), "r"]
         together = frame.repartition("p0").sortWithinPartitions(*order)

@@ -124,7 +124,7 @@ class SparkTable:
 
     def people(self, choice: Any, positions: Sequence[int], dialect: Dialect) -> Any:
         """Return the rows by person; they stay where they are."""
-        # A list of categories may tell whole numbers apart by their text.
+        # A list of categories may distinguish whole numbers by their text.
         plain = self._kinds[positions[-1]].typeName() in ("byte", "short", "integer", "long") and not choice.listed
         return _People(SparkPersons(self.frame_of(positions), choice, dialect, wide=not plain))
 
@@ -135,7 +135,7 @@ class SparkTable:
             yield bytes(row[0])
 
     def frame_of(self, positions: Sequence[int]) -> Any:
-        """Return the frame with the asked columns only; by place, as Spark does not tell capitals apart."""
+        """Return the frame with the asked columns only; by position, because Spark ignores case."""
         self._look()
         renamed = self._frame.toDF(*(f"c{i}" for i in range(len(self.names))))
         return renamed.select(*(f"c{i}" for i in positions))
@@ -172,7 +172,7 @@ class CoordinateFrame(SparkTable):
 
 
 def _let_go(frame: Any) -> None:
-    """Free what Spark keeps of a frame; a session that has ended keeps nothing, and says so in many ways."""
+    """Free what Spark keeps of a frame; a session that has ended raises many kinds of errors."""
     with contextlib.suppress(Exception):
         frame.unpersist()
 

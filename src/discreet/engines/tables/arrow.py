@@ -32,7 +32,7 @@ def present(piece: Any, dialect: Dialect) -> pa.Array:
     if not dialect.missing or kind not in ("text", "int", "float"):
         return column
     gone = np.zeros(len(column), np.bool_)
-    if kind != "float":  # whole numbers beyond 2**53 are told apart by their digits alone
+    if kind != "float":  # whole numbers beyond 2**53 differ in their digits only
         texts = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
         gone |= np.asarray(pc.is_in(texts, value_set=pa.array(dialect.missing, pa.large_string())))
     for encoder, marks in _marks_by_value(dialect):

@@ -80,7 +80,7 @@ class CsvTable:
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
         """Yield the asked columns; ``batch_size`` says how many bytes are read at a time, 16 per row."""
-        # A field has one slot; a column that is asked for twice is found once and handed out twice.
+        # A field has one slot; a column that is requested twice is read once.
         different = list(dict.fromkeys(positions))
         slots = np.full(self._n_fields, -1)
         slots[different] = np.arange(len(different))
@@ -165,7 +165,7 @@ class CsvTable:
         return fields, body
 
     def _places(self, head: bytes) -> tuple[str, ...]:
-        """Call columns by their places, as many as the first row has: for a draft, which is all that may ask for it."""
+        """Name columns by position, as many as the first row has. Only a draft may do this."""
         return tuple(f"column_{i}" for i in range(1, len(self._first_record(head)[0]) + 1))
 
     def _first_record(self, head: bytes) -> tuple[list[bytes], int]:

@@ -152,7 +152,7 @@ class Encoder:
             return self._present(values.astype(np.float64, copy=False), values.dtype)
 
     def digits(self, values: FloatArray, texts: pa.LargeBinaryArray) -> FloatArray:
-        """Encode numbers whose digits are known too: they tell categories apart that are one as a double."""
+        """Encode numbers whose digits are known too: they distinguish categories that are equal as doubles."""
         found = self.numbers(values)
         if self._codes is not None and (rest := np.isnan(found)).any():
             found[rest] = self._codes.of_text(texts.filter(pa.array(rest)), PLAIN_NUMBERS)

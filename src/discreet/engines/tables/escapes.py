@@ -38,7 +38,7 @@ def check_escapes(path: str | Path, domain: Domain | None, wanted: bool) -> None
 
 
 def with_escapes(guarantee: Guarantee, path: str | Path, wanted: bool) -> Guarantee:
-    """Return the promise of a file; where texts are to be escaped, it says so."""
+    """Return the guarantee of a file; it states whether texts are escaped."""
     check_escapes(path, guarantee.domain, wanted)
     return replace(guarantee, parameters={**guarantee.parameters, **FACT}) if wanted else guarantee
 
@@ -49,7 +49,7 @@ def are_escaped(guarantee: Guarantee | None) -> bool:
 
 
 def file_is_escaped(path: Path) -> bool:
-    """Return whether the promise beside a file, or beside the folder that it is a part of, says so."""
+    """Return whether the guarantee of a file, or of the folder that it is part of, states that texts are escaped."""
     for place in (path, path.absolute().parent):
         try:
             return FACT.items() <= dict(json.loads(promise_place(place).read_bytes())["parameters"]).items()

@@ -16,7 +16,7 @@ from discreet.errors import InvalidArgument, InvalidType
 
 
 class _Table:
-    """What tables in memory have in common: a length, and columns that can be cut into slices."""
+    """Common part of tables in memory: a length, and columns that can be sliced."""
 
     bare = False
     headed = False

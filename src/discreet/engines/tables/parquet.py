@@ -13,7 +13,7 @@ from discreet.errors import DataSourceError
 
 #: Bytes of a column chunk fetched at a time; otherwise a chunk, which may be the whole file, is read at once.
 _BUFFER = 1 << 20
-#: Row groups are joined to units of at least this many rows, read by one thread in one go.
+#: Least rows of a unit; smaller row groups are joined. A thread reads a unit in one go.
 _UNIT_ROWS = 1 << 18
 
 
@@ -55,7 +55,7 @@ class ParquetTable:
         wanted = [self.names[p] for p in positions]
         with self._open() as file:
             try:
-                # Whoever reads a unit is one of several threads already.
+                # A unit is already read in one of several threads.
                 for batch in file.iter_batches(
                     batch_size, row_groups=groups, columns=wanted, use_threads=groups is None
                 ):

@@ -34,7 +34,7 @@ class Part(Protocol):
     slow: bool
 
     def size(self) -> int:
-        """How much there is to read, for the progress bar: rows or bytes."""
+        """Return the amount to read, for the progress bar: rows or bytes."""
 
     def check(self, position: int, encoder: Encoder) -> None:
         """Refuse a column whose type does not fit its declaration."""

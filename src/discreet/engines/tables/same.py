@@ -42,9 +42,9 @@ _BLANKS, _DASHES = r"[\s\p{Z}\x{85}\x{0b}\x{2800}]+", r"[\p{Pd}\x{2212}]"
 _MISSING, _INFINITE = r"^(?:[+-]?(?i:nan))?$", r"^[+-]?(?i:inf|infinity)$"
 _PLAIN = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)$"
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
-#: Exponents of more digits than this are text: nobody's number, and long to reckon with.
+#: Numbers with longer exponents are text: computing with them takes long.
 _LONGEST_EXPONENT = 1000
-#: Numbers of at most this many characters are written in plain digits.
+#: Most characters of a number that is written in plain digits.
 _FEW = 36
 #: A number in its shortest form, and the steps that lead there from plain digits.
 _SHORTEST = r"^(?:0|-?[1-9][0-9]*|-?(?:0|[1-9][0-9]*)\.[0-9]*[1-9])$"
@@ -66,7 +66,7 @@ _MOMENTS = (
     (r"^([0-9]{2}:[0-9]{2}:[0-9]{2})(?:(\.[0-9]*[1-9])0*|\.0*)$", r"\1\2"),
     (r"^([0-9]{4}-[0-9]{2}-[0-9]{2}) 00:00:00$", r"\1"),
 )
-#: Stands before a declared category that only its text tells from another; no text that was made ready holds it.
+#: Prefix of a declared category that differs from another in its text only; no normalised text holds it.
 _MARK = "\x00"
 
 

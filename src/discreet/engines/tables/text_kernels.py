@@ -13,7 +13,7 @@ import pyarrow as pa
 from discreet.core import ByteArray, IntArray, SmallIntArray, inlined, jit
 from discreet.engines.tables.text_bits import byte_at, found_at, ones_in, zeros_below
 
-#: A record longer than this many bytes is no row. Without a limit one unclosed quote would fill the memory.
+#: Most bytes of a record; longer ones are not rows. Without a limit, one unclosed quote would fill the memory.
 RECORD_LIMIT = 1 << 20
 
 # Where the splitter stands within a field.
@@ -180,7 +180,7 @@ def gather(
 
 @dataclass(frozen=True)
 class Field:
-    """One field of some records: where its texts lie in a block of the file."""
+    """One field of some records: the positions of its texts in a block of the file."""
 
     block: ByteArray
     starts: SmallIntArray

@@ -231,7 +231,7 @@ def _written(home: Any, i: Any, end: Any, decimal: int, thousands: int) -> tuple
 
 @jit
 def _word(home: Any, start: Any, end: Any) -> int:
-    """Return which of the words stands here, in any case, or -1."""
+    """Return the number of the word at this position, in any case, or -1."""
     for k in range(len(_WORDS)):
         word = _WORDS[k]
         if word.size == end - start:

@@ -43,7 +43,7 @@ class WrittenTable:
     head : pyarrow.Table
         Its first rows.
     guarantee : Guarantee or None
-        What is promised of it, sealed over the bytes of the file; the same lies beside it as
+        The guarantee, sealed over the bytes of the file; it is also in the same folder as
         ``<name>.guarantee.json``. None for what is not to be published.
 
     Examples
@@ -144,7 +144,7 @@ class RowWriter:
             raise cannot_write(self._path, error) from None
 
     def finish(self) -> WrittenTable:
-        """Give the file its name, and write the promise beside it. At least one table, if an empty one, was written."""
+        """Give the file its name, and write its guarantee. At least one table, perhaps empty, was written."""
         for table in () if self._mixed is None else self._mixed.tables():
             self._write(table)
         assert self._schema is not None
@@ -171,7 +171,7 @@ def table_writer(file: Any, schema: pa.Schema, parquet: bool, guarantee: Guarant
 
 
 def write_table(path: str | Path, table: pa.Table, guarantee: Guarantee | None = None) -> None:
-    """Write a table that is in memory, with its promise beside it if it has one."""
+    """Write a table from memory, with its guarantee if it has one."""
     with RowWriter(path, guarantee) as out:
         out.write(table)
         out.finish()

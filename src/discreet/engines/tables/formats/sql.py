@@ -35,7 +35,7 @@ _LONG = ("numeric", "money")
 
 
 class _Database:
-    """What is the same for both: one connection, one transaction, one question."""
+    """Common part of both databases: one connection, one transaction, one query."""
 
     bare = False
     headed = False
@@ -58,7 +58,7 @@ class _Database:
         self.names = tuple(self._schema.names)
 
     def size(self) -> int:
-        return 0  # nobody knows before all is read
+        return 0  # not known before all is read
 
     def _connected(self, address: Address) -> tuple[Any, tuple[type[Exception], ...]]:
         """Return a connection, and what it may raise."""
@@ -196,7 +196,7 @@ def _quoted(table: str) -> str:
 
 
 def _typed(name: str) -> tuple[str, str, str]:
-    """Return what SQLite is asked of a column: which kind a value is, the number, the text; always of these types."""
+    """Return the SQLite expressions for a column: kind, number and text of each value."""
     kind = f"typeof({name})"
     return (
         f"case {kind} when 'integer' then 1 when 'real' then 1 when 'text' then 2 else 0 end",

@@ -184,7 +184,7 @@ def _kept(labels: Mapping[Any, str], missing: Sequence[Any], kind: pa.DataType) 
     if column_kind(kind) == "date":
         return {}
     odd = [r for r in missing if isinstance(r["lo"], coded) and isinstance(r["hi"], coded)]
-    # Letters beside numbers are marks of Stata and SAS for missing values.
+    # Letters among numbers are marks of Stata and SAS for missing values.
     return {
         value: text
         for value, text in labels.items()
