@@ -24,7 +24,7 @@ from discreet.clustering.central import auto, lift, planned
 from discreet.core import SURE_DELTA, Domain, Frames, checks
 from discreet.core.budget import Epsilon, Price, epsilon_to_zcdp
 from discreet.errors import InvalidArgument
-from discreet.metric.points import IsotropicLaw
+from discreet.metric import IsotropicLaw
 from discreet.noise import DiscreteLaplace
 from discreet.synopses import AUTO_ROWS, count_variance
 from discreet.synopses.grid import rules

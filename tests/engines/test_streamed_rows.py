@@ -62,7 +62,7 @@ MECHANISMS = {
     "resample": lambda: dc.metric.NDLaplace(4.0, 0.1, NUMBERS, "resample", random_state=3),
     "columns": lambda: dc.metric.ColumnLaplace(1.0, DOMAIN, category_epsilon=1.0, random_state=3),
     "sample": lambda: dc.metric.Piecewise(1.0, DOMAIN, "sample", category_epsilon=1.0, random_state=3),
-    "wave": lambda: dc.metric.SquareWave(2.0, NUMBERS, random_state=3),
+    "wave": lambda: dc.metric.Piecewise(2.0, NUMBERS, method="square_wave", random_state=3),
     "direction": lambda: dc.metric.PrivUnit(2.0, NUMBERS, random_state=3),
     "sphere": lambda: dc.metric.SphericalLaplace(
         1.0, 200.0, domain=dc.Domain({"lat": (-90, 90), "lon": (-180, 180)}), random_state=3

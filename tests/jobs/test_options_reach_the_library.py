@@ -29,6 +29,7 @@ CLASSES = {
 #: Arguments without an option, and why.
 LEFT_OUT = {
     "domain": "the section [schema]",
+    "method": "the option of that name chooses the class and its method",
     "adaptive": "constants of a published method: for the studies",
 }
 
@@ -49,7 +50,7 @@ GIVEN: list[tuple[str, dict[str, Any]]] = [
     ("anonymize", {"k": 2, "method": "generalization", "widths": {"age": [10, 20]}, "grid": {"age": 12}}),
     ("anonymize", {"k": 2, "method": "mondrian", "t_kind": "equal"}),
     ("perturb", {"epsilon": 1, "radius": 0.1, "remap": "grid", "grid": 5}),
-    ("perturb", {"epsilon": 1, "method": "square-wave", "buckets": 16, "debias": True}),
+    ("perturb", {"epsilon": 1, "method": "square-wave", "attributes": "sample"}),
     ("synopsis", {"epsilon": 1, "method": "tree", "bits": 8, "axis": "widest"}),
     ("synopsis", {"epsilon": 1, "axes": "units", "expected_survivors": 10}),
 ]

@@ -28,11 +28,12 @@ from discreet.evaluation import (
     perturbation_distance,
     reconstruction_attack,
 )
-from discreet.metric import NDLaplace, equal_privacy, resampled_rate
+from discreet.metric import NDLaplace, equal_privacy
 from discreet_studies.as_published.laplace import published_noise, to_nearest_record, whole_budget_on_every_column
 from discreet_studies.harness.study import Numbers, Setting
 from discreet_studies.measured.forest_attack import forest_attack
 from discreet_studies.nd_laplace import data
+from discreet_studies.nd_laplace.resampling import resampled_rate
 
 #: Clusters of k-means, clusters of the hierarchical method and least neighbours of OPTICS: by set, and by columns with
 #: 4 for "four and more", as published.

@@ -179,7 +179,7 @@ def audited_mechanism(name: str) -> AuditedMechanism:
 
     Examples
     --------
-    >>> audited_mechanism("metric.Duchi").epsilon
+    >>> audited_mechanism("metric.Piecewise/duchi").epsilon
     1.0
     """
     listed = _listed()

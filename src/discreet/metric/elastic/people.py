@@ -1,4 +1,4 @@
-"""Where people live, publicly: numbers on an even grid over the box."""
+"""Public numbers of people on an even grid over the box."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.core import FloatArray, jit
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.metric.points.scaling import Scaling
+from discreet.metric.geometry.scaling import Scaling
 from discreet.metric.remap.prior import leaf_masses
 
 #: Squares of the grid along the longest side of the box, by the number of columns.
@@ -19,8 +19,8 @@ _FIX = "density=synopsis, density=(places, weights) or density=counts"
 
 
 @dataclass(frozen=True, eq=False)
-class Crowd:
-    """Public numbers of people in squares of one size, which cover the box from its lower corner on; scaled units."""
+class PeopleGrid:
+    """Public numbers of people in squares of one size from the lower corner of the box, in scaled units."""
 
     counts: FloatArray
     side: float
@@ -28,22 +28,22 @@ class Crowd:
     epsilon: float | None = None
 
     def describe(self) -> dict[str, Any]:
-        """Return what the guarantee says of it; the digest tells one map from another."""
+        """Return its facts for the guarantee, with a digest of the map."""
         shape = str((self.counts.shape, self.side)).encode()
         digest = hashlib.sha256(shape + np.ascontiguousarray(self.counts).tobytes()).hexdigest()
         people = float(self.counts.sum())
         return {"origin": self.origin, "people": people, "epsilon": self.epsilon, "digest": digest[:16]}
 
 
-def read_density(density: Any, scaling: Scaling) -> Crowd:
-    """Read what a user may pass as ``density``.
+def read_density(density: Any, scaling: Scaling) -> PeopleGrid:
+    """Read a ``density`` argument.
 
     Examples
     --------
     >>> from discreet.core.domain import Box
-    >>> from discreet.metric.points.scaling import declared_scaling
-    >>> crowd = read_density(np.array([[1.0, 2.0], [3.0, 4.0]]), declared_scaling("box", Box([0, 0], [1, 1])))
-    >>> crowd.counts.shape, crowd.counts.sum().round(9), crowd.counts[:512, :512].sum().round(9)
+    >>> from discreet.metric.geometry.scaling import declared_scaling
+    >>> grid = read_density(np.array([[1.0, 2.0], [3.0, 4.0]]), declared_scaling("box", Box([0, 0], [1, 1])))
+    >>> grid.counts.shape, grid.counts.sum().round(9), grid.counts[:512, :512].sum().round(9)
     ((1024, 1024), np.float64(10.0), np.float64(1.0))
     """
     n, widths = scaling.dimension, scaling.corners[1]
@@ -53,7 +53,7 @@ def read_density(density: Any, scaling: Scaling) -> Crowd:
         raise InvalidArgument("density", None, "public: where people live", _FIX)
     if all(hasattr(density, name) for name in ("lower", "upper", "weights", "variances", "guarantee")):
         counts = _of_synopsis(density, scaling, shape, side)
-        return Crowd(_some(counts), side, "a released synopsis", density.guarantee.epsilon)
+        return PeopleGrid(_some(counts), side, "a released synopsis", density.guarantee.epsilon)
     placed = isinstance(density, tuple) and len(density) == 2
     try:
         given, weights = (np.array(x, np.float64) for x in (density if placed else (density, ())))
@@ -63,19 +63,19 @@ def read_density(density: Any, scaling: Scaling) -> Crowd:
         ) from None
     if placed:
         counts, origin = _of_places(given, weights, scaling, shape, side)
-        return Crowd(_some(counts), side, origin)
+        return PeopleGrid(_some(counts), side, origin)
     if given.ndim != n or not given.size or not np.isfinite(given).all():
         expected = f"finite counts on an even grid of {n} dimension{'s' * (n > 1)}, one per numeric column"
         raise InvalidArgument("density", f"an array of shape {given.shape}", expected, _FIX)
     corners = np.indices(given.shape).reshape(n, -1).T * (widths / given.shape)
     counts = _of_boxes(corners, corners + widths / given.shape, given.ravel(), shape, side)
-    return Crowd(_some(counts), side, "public counts")
+    return PeopleGrid(_some(counts), side, "public counts")
 
 
 def _some(counts: FloatArray) -> FloatArray:
     found = np.maximum(counts, 0.0)  # noise may have made a few of them negative
     if not found.any():
-        raise InvalidArgument("density", "nobody inside the box", "some people inside the declared bounds", _FIX)
+        raise InvalidArgument("density", "no people inside the box", "some people inside the declared bounds", _FIX)
     return found
 
 
@@ -102,7 +102,7 @@ def _of_places(
     within = ((scaled >= 0) & (scaled <= widths)).all(axis=1)
     scaled, weights = scaled[within], weights[within]
     steps = raster_steps(scaled)
-    if steps is not None and (steps > side).all():  # a number per square of a raster: nobody lives in its middle
+    if steps is not None and (steps > side).all():  # a number per square of a raster, not per point
         lower, upper = (np.clip(scaled + half, 0, widths) for half in (-steps / 2, steps / 2))
         return _of_boxes(lower, upper, weights, shape, side), "a public raster"
     squares = np.minimum((scaled / side).astype(np.int64), np.array(shape) - 1)
@@ -111,9 +111,9 @@ def _of_places(
 
 
 def raster_steps(places: FloatArray) -> FloatArray | None:
-    """Return the steps of the even raster that these places are the middles of; None if they are on none.
+    """Return the steps of the even raster with these places as middles; None if there is none.
 
-    Its squares may be missing where nobody lives, but for three quarters of them at most.
+    At most three quarters of its squares may be missing.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def _add_boxes(lower: Any, upper: Any, weights: Any, counts: Any) -> None:  # pr
 
 @jit
 def _share(low: float, high: float, square: int) -> float:  # pragma: no cover
-    """Return which share of an interval lies in a square along an axis; of a point all."""
+    """Return the share of an interval in a square along an axis; 1 for a point."""
     if high <= low:
         return 1.0
     return max(min(high, square + 1.0) - max(low, float(square)), 0.0) / (high - low)

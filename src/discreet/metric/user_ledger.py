@@ -1,7 +1,7 @@
-"""What repeated reports have cost each user so far, and when to stop: one table for a whole crowd.
+"""The cost of repeated reports for each of many users.
 
-In the metric model reports about one user add up: k reports at rate ε per unit of distance are one at rate kε. What a
-user's reports cost depends on how many there were, never on what they said, so a refusal tells nothing about a place.
+In the metric model reports about one user add up: k reports at rate ε per unit of distance are one at rate kε. The cost
+depends on the number of reports only, so a refusal reveals nothing about a place.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _LARGEST = 2**62
 
 
 class _UserAmounts:
-    """Users and what each has spent, in whole units of 1/denominator; users are kept in order."""
+    """Users and their spending, in whole units of 1/denominator; users are sorted."""
 
     def __init__(self) -> None:
         self.users: AnyArray = np.empty(0, np.int64)
         self.units: AnyArray = np.empty(0, np.int64)
 
     def find(self, users: AnyArray) -> AnyArray:
-        """Return the units that users (in order, without repeats) have spent."""
+        """Return the spending of sorted, distinct users, in units."""
         found = np.zeros(len(users), self.units.dtype)
         if len(self.users):
             places = np.minimum(np.searchsorted(self.users, users), len(self.users) - 1)
@@ -53,7 +53,7 @@ class _UserAmounts:
         return found
 
     def put(self, users: AnyArray, units: AnyArray) -> None:
-        """Note what users (in order, without repeats) have spent now."""
+        """Store the spending of sorted, distinct users."""
         if not len(self.users):
             self.users, self.units = users, units
             return
@@ -64,7 +64,7 @@ class _UserAmounts:
 
 
 class UserLedger:
-    """What every user's reports may cost and have cost, for life and per period.
+    """The cost of every user's reports and its limits, for life and per period.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ class UserLedger:
     Privacy
     -------
     Neighbours: two histories of one user, whose places at any time are at most the mechanism's radius apart. Reports
-    that were let through cost at most ``lifetime`` together, by composition. Whether a report is let through depends on
-    how often the user reported before, which is public, and not on any place. The ledger counts ε at one distance in
-    one metric: that of the first mechanism charged to it; others are refused.
+    within the limit cost at most ``lifetime`` together, by composition. A refusal depends on how often the user
+    reported before, which is public, and not on any place. The ledger counts ε at one distance in one metric: that of
+    the first mechanism charged to it.
 
     Examples
     --------
@@ -107,7 +107,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
 
     @property
     def promise(self) -> str:
-        """What a guarantee says of it."""
+        """Words of a guarantee about it."""
         most = as_it_is(float(self._lifetime))
         return f"rows of one user add up; the user ledger lets them cost at most {most} together"
 
@@ -117,13 +117,13 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
         Parameters
         ----------
         users : array of whole numbers or of text
-            Whom the reports are about; a user may occur often.
+            The users of the reports; a user may occur often.
         epsilon : float or Fraction
-            What each costs.
+            Cost of each report.
         period : str, optional
-            Which period it is; needed if there is a limit per period.
+            The period; needed if there is a limit per period.
         metric : str, optional
-            What ε is measured in; it must be the same for all reports. Perturbers fill it in.
+            The metric of ε, the same for all reports. Perturbers fill it in.
 
         Raises
         ------
@@ -157,7 +157,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
             self._metric = self._metric or metric
 
     def allowed(self, users: Any, epsilon: Any, *, period: str | None = None) -> BoolArray:
-        """Return which of these reports could be charged, the earlier ones of a user first. Nothing is charged."""
+        """Return which reports could be charged, earlier ones of a user first. Nothing is charged."""
         price = self._price(epsilon)
         given = read_names(users)
         names, own = np.unique(given, return_inverse=True)
@@ -175,7 +175,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
         return fits
 
     def spent(self, users: Any = None, *, period: str | None = None) -> FloatArray:
-        """Return what users have spent, in the order given (all users in order by default): ever, or in one period."""
+        """Return the spending of users (all users by default): ever, or in one period."""
         with self._lock:
             tally = self._life if period is None else self._periods.get(period, _UserAmounts())
             if users is None:
@@ -187,13 +187,13 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
             return np.array([float(Fraction(int(x), self._denominator)) for x in units], np.float64)
 
     def exact(self, user: Any) -> Fraction:
-        """Return what one user has spent, exactly."""
+        """Return the exact spending of one user."""
         with self._lock:
             return Fraction(int(self._life.find(read_names([user]))[0]), self._denominator)
 
     @property
     def users(self) -> AnyArray:
-        """All users who have been charged, in order."""
+        """All users who have been charged, sorted."""
         return self._life.users.copy()
 
     def _price(self, epsilon: Any) -> Fraction:
@@ -203,7 +203,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
         return price
 
     def _units(self, price: Fraction) -> int:
-        """Return a price in units, after making the unit fit it."""
+        """Return a price in units, after refining the unit if needed."""
         common = math.lcm(self._denominator, price.denominator)
         factor = common // self._denominator
         large = max(self._lifetime, self._per_period or 0) * common > _LARGEST or price * common > _LARGEST
@@ -308,7 +308,7 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
 
 
 def check_ledger(ledger: Any) -> None:
-    """Refuse what keeps no account of users."""
+    """Refuse anything but a user ledger."""
     if not isinstance(ledger, UserLedger):
         raise InvalidType("ledger", type(ledger).__name__, "a UserLedger, with users", "ledger=UserLedger(lifetime=10)")
 
@@ -316,7 +316,7 @@ def check_ledger(ledger: Any) -> None:
 def charge_rows(
     ledger: Any, users: Any, rows: int, guarantee: Guarantee, period: Any, metric: str | None = None
 ) -> None:
-    """Charge what a guarantee says for every row of a table."""
+    """Charge the price of a guarantee for every row of a table."""
     check_ledger(ledger)
     names = read_names(users)
     if len(names) != rows:
@@ -328,7 +328,7 @@ def charge_rows(
 
 
 def metric_of(guarantee: Guarantee) -> str:
-    """Say in which metric and at which distance a guarantee's ε is measured."""
+    """Return the metric and distance of a guarantee's ε."""
     facts = {
         name: guarantee.parameters[name] for name in ("scaling", "radius", "density") if name in guarantee.parameters
     }
@@ -337,14 +337,14 @@ def metric_of(guarantee: Guarantee) -> str:
 
 
 def _bare(metric: str) -> str:
-    """Leave out what a metric's words say of *other* distances: a ledger counts at one."""
+    """Remove the words about *other* distances: a ledger counts at one."""
     return re.sub(r" \([^()]*in proportion[^()]*\)", "", metric)
 
 
 def read_names(users: Any) -> AnyArray:
-    """Read user names: whole numbers as int64, text as text, spelled in one way (`discreet.engines.tables.same`).
+    """Read user names: whole numbers as int64, text in one spelling (`discreet.engines.tables.same`).
 
-    Otherwise ``ann`` and ``" ann"`` would each have a budget, and one person both.
+    Otherwise ``ann`` and ``" ann"`` would each have a budget.
     """
     return _one_spelling(_given_names(users))
 

@@ -1,4 +1,4 @@
-"""The law of isotropic Laplace noise: its density, how far it goes, and what it keeps apart."""
+"""The law of isotropic Laplace noise."""
 
 import math
 from dataclasses import dataclass
@@ -14,15 +14,8 @@ from discreet.core import FloatArray, checks
 class IsotropicLaw:
     """Noise with density proportional to e^(-rate ‖y‖) in n dimensions.
 
-    Its length has the Gamma(n) law with mean n/rate, its direction is uniform. All distances are in the declared metric
-    (see `discreet.metric.Scaling`).
-
-    Parameters
-    ----------
-    dimension : int
-        Number of columns, n.
-    rate : float
-        ε per unit of distance.
+    Its length has the Gamma(n) law with mean n/rate, its direction is uniform. Distances are in the declared metric
+    (see `discreet.metric.Scaling`). ``rate`` is ε per unit of distance.
 
     Examples
     --------
@@ -58,7 +51,7 @@ class IsotropicLaw:
         return np.asarray(front - self.rate * np.linalg.norm(np.asarray(offsets, np.float64), axis=-1))
 
     def accuracy_radius(self, delta: float) -> float:
-        """Return α such that the noise is longer than α with chance δ: the (α, δ)-accuracy.
+        """Return α such that the noise is longer than α with probability δ: the (α, δ)-accuracy.
 
         Examples
         --------
@@ -68,13 +61,13 @@ class IsotropicLaw:
         return float(gammaincinv(self.dimension, 1 - float(checks.probability("delta", delta)))) / self.rate
 
     def chance_within(self, distance: float) -> float:
-        """Return the chance that the noise is at most this long."""
+        """Return the probability that the noise is at most this long."""
         return float(gammainc(self.dimension, self.rate * max(float(distance), 0.0)))
 
     def indistinguishable(self, level: float) -> float:
-        """Return the radius within which no two points are told apart by more than a factor e^level: level/rate."""
+        """Return the radius within which two points differ by at most a factor e^level: level/rate."""
         return float(checks.positive("level", level)) / self.rate
 
     def best_guess_bound(self, distance: float) -> float:
-        """Return the most by which hits on two points this far apart can exceed false alarms: tanh(εD/2)."""
+        """Return the largest excess of hits over false alarms for two points at a distance: tanh(εD/2)."""
         return math.tanh(self.rate * float(distance) / 2)

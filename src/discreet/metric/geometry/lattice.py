@@ -1,31 +1,27 @@
-"""From rows to lattice places and back, in one pass each, and how far apart rounding can move two rows.
+"""From rows to lattice places and back, and how far apart rounding can move two rows.
 
-The noise is exact for lattice places, the promise is about raw rows. So it must be known how far apart the places of
-two rows can be. A row's coordinate, v steps from the corner, goes to the nearest whole number: at most half a step off,
-and for two rows at most a step along every axis. The coordinate is worked out in doubles: clamping is exact, and
-subtracting the bound, dividing by unit and step (or the n products and sums of a matrix) leave a relative error of at
-most (n + 8) 2^-53, so that v is off by that share of the box's width along the axis. Together, for two rows at distance
-r with places at distance p:
+The noise is exact for lattice places; the promise is about raw rows. A row's coordinate, v steps from the corner, goes
+to the nearest integer: at most half a step off, so two rows move apart by at most a step along every axis. The
+coordinate is computed in doubles: clamping is exact, and subtracting the bound and dividing by unit and step (or the n
+products and sums of a matrix) leave a relative error of at most (n + 8) 2^-53 of the box's width along the axis.
+Together, for two rows at distance r with places at distance p:
 
 - Euclidean: p <= r + step √n + (n + 9) 2^-52 diameter, since a vector with entries up to a has length up to a √n;
 - summed: p <= r + step n + (n + 9) 2^-52 diameter, the diameter being the sum of the widths.
 
-*Reading* comes before that, and r is the distance between the values as the record holds them (`reading_of`):
+*Reading* comes first, and r is the distance between the values as the record holds them (`reading_of`):
 
 - A number becomes a double. Readers are off by at most one spacing of doubles at the larger bound, M = max(|low|,
-  |high|): whole numbers and text by half of one, decimal types by one. What lies beyond a bound is clamped after, and
-  reading keeps the order, so it ends on the same bound. Two values: at most two spacings further apart. Beside small
-  bounds that is nothing; at 1.7·10^18 (times in nanoseconds) a spacing is 256.
-- A date becomes its day: |⌊a⌋ - ⌊b⌋| < |a - b| + 1. Two times, two seconds apart around midnight, are a day apart once
-  they are read. So a date column moves two records apart by one day more. A time of day becomes its whole second, so a
-  column of times moves them apart by one second more.
+  |high|): integers and text by half of one, decimal types by one. Values beyond a bound are clamped afterwards. Two
+  values: at most two spacings further apart. At 1.7·10^18 (times in nanoseconds) a spacing is 256.
+- A date becomes its day: |⌊a⌋ - ⌊b⌋| < |a - b| + 1. So a date column moves two records apart by one day more. A time
+  of day becomes its whole second: one second more.
 
-With e_j for column j, in its own unit, these add ‖ |S| e ‖ to c, or the sum of |S| e: nothing that was read is then
-told apart by more than is promised of the records themselves. For whole days it is more noise than needed, by a day
-beside the radius; a promise that held only for whole days would break for who keeps times in the column.
+With e_j for column j, in its own unit, these add ‖ |S| e ‖ to c, or the sum of |S| e. For whole days that is more noise
+than needed, by a day compared with the radius; a promise for whole days only would fail if the column has times.
 
-What is added to r is c, the *rounding*. Noise of rate ε/(radius + c) for each unit between places makes the promise
-true at the radius: at any distance r the level is at most ε (r + c)/(radius + c).
+The sum added to r is c, the *rounding*. Noise of rate ε/(radius + c) per unit between places makes the promise true at
+the radius: at any distance r the level is at most ε (r + c)/(radius + c).
 """
 
 import math
@@ -36,20 +32,20 @@ from typing import Any
 import numpy as np
 
 from discreet.core import FloatArray, IntArray, as_it_is, jit
-from discreet.metric.points.scaling import Scaling
+from discreet.metric.geometry.scaling import Scaling
 
-#: Where moving points into the box may move them apart: the box is not square to the metric, or lies on a sphere.
+#: For boxes on a sphere or rotated by a matrix, where clamping may move points apart.
 WITHIN_BOUNDS = "values lie within the declared bounds; one beyond them counts as the nearest, and distances so"
 
 
-#: What a guarantee's neighbours say of other distances.
+#: Words of a guarantee about other distances.
 OTHER_DISTANCES = "at most in proportion beyond it, below it as said of the lattice"
 
 
 def rounding_of(
     step: Fraction, dimension: int, diameter: float, reading: float = 0.0, *, summed: bool = False
 ) -> Fraction:
-    """Return c: by how much more than two rows their lattice places can lie apart. See the head of this module.
+    """Return c, the most by which rounding moves two rows apart. See the head of this module.
 
     Examples
     --------
@@ -62,13 +58,13 @@ def rounding_of(
 
 
 def reading_of(scaling: Scaling, dates: Sequence[bool] = (), *, summed: bool = False) -> float:
-    """Return by how much more than two records apart what is read of them can lie, in the metric.
+    """Return the most by which reading moves two records apart, in the metric.
 
-    ``dates`` says which columns hold dates or times of day. See the head of this module.
+    ``dates`` marks columns of dates or times of day. See the head of this module.
 
     Examples
     --------
-    >>> from discreet.metric.points.scaling import declared_scaling
+    >>> from discreet.metric.geometry.scaling import declared_scaling
     >>> from discreet.core.domain import Box
     >>> days = declared_scaling("none", Box([0], [366]))
     >>> reading_of(days) < 1e-12, round(reading_of(days, [True]), 6)
@@ -84,19 +80,19 @@ def reading_of(scaling: Scaling, dates: Sequence[bool] = (), *, summed: bool = F
 
 
 def how_read(reading: float, step: Fraction, dates: Sequence[bool]) -> str:
-    """Say how values are read, where that moves them by more than the lattice does; empty where it does not."""
+    """Describe the reading of values, if it moves them more than the lattice does."""
     if any(dates):
         return "read (of dates the day, of times the whole second) and "
     return "read as doubles and " if reading > step else ""
 
 
 def short(distance: Fraction, step: Fraction) -> Fraction:
-    """Round a distance up to a multiple of step/65536, so that what is reckoned with it stays short."""
+    """Round a distance up to a multiple of step/65536, to keep fractions short."""
     return step * Fraction(math.floor(distance / step * 65536) + 1, 65536)
 
 
 def lattice_assumption(step: str, rounding: float, radius: float, level: Any, unit: str = "", *, read: str = "") -> str:
-    """Say what reading and rounding to a lattice mean for the promise at a distance other than the radius."""
+    """Describe the effect of reading and rounding at other distances than the radius."""
     size = f"values are {read}rounded to a lattice of step {step}"
     if level == math.inf:
         return size
@@ -117,11 +113,11 @@ def _up(number: float) -> str:
 
 
 def to_places(rows: FloatArray, scaling: Scaling, step: float) -> IntArray:
-    """Clamp rows to the box, put the middle where a value is missing, scale, and round to the lattice.
+    """Clamp rows to the box, replace missing values by the middle, scale, and round to the lattice.
 
     Examples
     --------
-    >>> from discreet.metric.points.scaling import declared_scaling
+    >>> from discreet.metric.geometry.scaling import declared_scaling
     >>> from discreet.core.domain import Box
     >>> to_places(np.array([[5.0], [99.0], [np.nan]]), declared_scaling("box", Box([0], [10])), 0.25).tolist()
     [[2], [4], [2]]
@@ -134,7 +130,7 @@ def to_places(rows: FloatArray, scaling: Scaling, step: float) -> IntArray:
 
 
 def to_rows(places: IntArray, scaling: Scaling, step: float) -> FloatArray:
-    """Return the rows that lattice places stand for, in the columns' own units."""
+    """Return the rows of lattice places, in the columns' own units."""
     if scaling.kind == "matrix":
         return scaling.back(np.multiply(places, step, dtype=np.float64))
     rows = np.empty(places.shape)

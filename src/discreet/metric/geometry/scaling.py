@@ -1,8 +1,8 @@
-"""The declared metric: how far apart two rows are.
+"""The declared metric: the distance of two rows.
 
-A distance between rows of different units means nothing until someone says how many years weigh as much as a thousand
-euros. That is part of the promise, so it is declared, never read off the data: distance(x, x') = ‖S(x - x')‖,
-Euclidean, where S divides every column by its declared width, by given units, or is a matrix.
+Distances between rows of different units depend on a declaration: how many years weigh as much as a thousand euros? It
+is part of the promise and never taken from the data: distance(x, x') = ‖S(x - x')‖, Euclidean, where S divides every
+column by its declared width, by given units, or is a matrix.
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import Box, FloatArray
+from discreet.core import Box, FloatArray, option
 from discreet.errors import InvalidArgument, InvalidType
+
+SCALING: Any = option(
+    default="box", help='The metric: "box", "none", a list of units, or a matrix.',
+    details='"box" divides every column by its declared width. See `discreet.metric.Scaling`.',
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,31 +54,27 @@ class Scaling:
 
     @property
     def units(self) -> FloatArray | None:
-        """For each column, what counts as distance 1; None for a matrix that mixes columns."""
+        """The difference that counts as distance 1 in each column; None for a matrix that mixes columns."""
         return None if self.kind == "matrix" else 1 / np.diag(self.matrix)
 
     @property
     def diameter(self) -> float:
-        """The largest distance between two points of the box.
-
-        For a matrix it is a bound: ‖Sx‖ is convex, and the norm of |S| times the widths is at least its largest value
-        at a corner.
-        """
+        """The largest distance between two points of the box; for a matrix an upper bound."""
         return float(np.linalg.norm(np.abs(self.matrix) @ self.box.widths))
 
     @property
     def corners(self) -> tuple[FloatArray, FloatArray]:
-        """Opposite corners of the smallest box of the scaled space that holds the domain."""
+        """Opposite corners of the smallest box of the scaled space that contains the domain."""
         parts = self.matrix * self.box.widths
         return np.minimum(parts, 0).sum(axis=1), np.maximum(parts, 0).sum(axis=1)
 
     def forward(self, rows: FloatArray) -> FloatArray:
-        """Move rows into the box, put the middle where a value is missing, and scale."""
+        """Clamp rows to the box, replace missing values by the middle, and scale."""
         low, high = self.box.lower, self.box.upper
         return self.apply(np.clip(np.where(np.isnan(rows), (low + high) / 2, rows), low, high))
 
     def apply(self, rows: FloatArray) -> FloatArray:
-        """Scale rows, wherever they lie."""
+        """Scale rows without clamping."""
         moved = rows - self.box.lower
         return np.asarray(moved @ self.matrix.T if self.kind == "matrix" else moved * np.diag(self.matrix))
 
@@ -90,15 +91,10 @@ class Scaling:
 
 
 def declared_scaling(scaling: Any, box: Box) -> Scaling:
-    """Read what a user may pass as ``scaling``.
+    """Read a ``scaling`` argument.
 
-    Parameters
-    ----------
-    scaling : {"box", "none"}, list of float or matrix
-        "box": each column divided by its declared width, so that the box becomes the unit cube. "none": the columns'
-        own units, all alike. A list: for each column, what counts as distance 1. A matrix S: ‖S(x - x')‖.
-    box : Box
-        The numeric columns' bounds.
+    "box": each column is divided by its declared width, so that the box becomes the unit cube. "none": the columns' own
+    units. A list: for each column, what counts as distance 1. A matrix S: ‖S(x - x')‖.
     """
     d = len(box.lower)
     if isinstance(scaling, str):
@@ -130,7 +126,7 @@ def declared_scaling(scaling: Any, box: Box) -> Scaling:
 
 
 def _of_a_size(scaling: Scaling) -> Scaling:
-    """Refuse a box whose squared diameter is beyond doubles."""
+    """Refuse a box whose squared diameter does not fit into doubles."""
     with np.errstate(over="ignore", invalid="ignore"):
         diameter = scaling.diameter if np.isfinite(scaling.matrix).all() else np.inf
     if not 1e-140 < diameter < 1e140:

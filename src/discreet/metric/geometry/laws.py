@@ -1,8 +1,8 @@
-"""The laws of noise on lattices: one frozen object for the scale, the price and the draw.
+"""The laws of noise on lattices: scale, price and draw in one frozen object.
 
-Two neighbours are put on lattice places that are at most ``reach`` apart. Noise of a scale is added; places at a
-distance D give every result with chances within e^(D/scale) of each other (`discreet.noise.vector.isotropic`,
-`discreet.noise.vector.spherical`). So a report costs reach/scale, exactly.
+Two neighbours are on lattice places that are at most ``reach`` apart. Places at a distance D give every result with
+probabilities within e^(D/scale) of each other (`discreet.noise.vector.isotropic`, `discreet.noise.vector.spherical`).
+So a report costs exactly reach/scale.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import Any
 
 from discreet import noise
 from discreet.core import Exact, FloatArray, IntArray
-from discreet.metric.points.resampling import resample
+from discreet.metric.geometry.resampling import resample
 from discreet.noise.vector import IsotropicNoise, SphericalNoise
 
 
 @dataclass(frozen=True)
 class LatticeLaw:
-    """What noise of a scale costs.
+    """The cost of noise of a scale.
 
     Parameters
     ----------
     epsilon : Fraction or math.inf
-        What a report is said to cost.
+        The stated cost of a report.
     scale : Fraction
-        Of the noise, in lattice steps (on the sphere, in radians); 0 is no noise.
+        Scale of the noise, in lattice steps (on the sphere, in radians); 0 is no noise.
     reach : Fraction
-        How far apart the places of two neighbours can be, in the same unit.
+        Largest distance of the places of two neighbours, in the same unit.
     """
 
     epsilon: Exact
@@ -42,15 +42,15 @@ class LatticeLaw:
 
     @property
     def price(self) -> Exact:
-        """What a report costs, in either direction."""
+        """The cost of a report."""
         return self.times * self.reach / self.scale if self.scale else math.inf
 
 
 @dataclass(frozen=True)
 class IsotropicLatticeLaw(LatticeLaw):
-    """Isotropic Laplace noise on points, drawn again until they lie between ``corners``, if there are any.
+    """Isotropic Laplace noise on points, drawn again until they are between ``corners``, if given.
 
-    Drawing again looks at the raw point a second time: it pays twice (`discreet.metric.points.resampling`).
+    Drawing again uses the raw point a second time and costs twice (`discreet.metric.geometry.resampling`).
 
     Examples
     --------
@@ -64,7 +64,7 @@ class IsotropicLatticeLaw(LatticeLaw):
 
     @property
     def times(self) -> int:  # type: ignore[override]
-        """How often a report pays for the distance."""
+        """Number of times that a report pays for the distance."""
         return 2 if self.resampled else 1
 
     def draw(self, places: IntArray, stream: Any, corners: Sequence[FloatArray] = ()) -> IntArray:
@@ -105,8 +105,8 @@ class SphereLatticeLaw(LatticeLaw):
 class TrajectoryLaw:
     """Tests and fresh places of one user, within a budget.
 
-    ``test`` and ``place`` are what one of each costs. No step begins that could not be paid, so a transcript costs at
-    most the budget, as long as each costs what is charged for it.
+    ``test`` and ``place`` are the laws of one of each. No step starts that could not be paid, so a transcript costs at
+    most the budget.
     """
 
     budget: Fraction
@@ -117,12 +117,12 @@ class TrajectoryLaw:
 
     @property
     def epsilon(self) -> Fraction:
-        """What a whole trajectory may cost."""
+        """The most that a whole trajectory may cost."""
         return self.budget
 
     @property
     def price(self) -> Exact:
-        """What it costs: the budget, times what a test or a place costs above its charge."""
+        """Its cost: the budget, scaled by the true cost of a test or place over its charge."""
         return self.budget * max(Fraction(law.price) / Fraction(law.epsilon) for law in (self.test, self.place))
 
     @property

@@ -1,78 +1,86 @@
-"""Many places of one user over time: the last report is sent again while it is still good.
+"""Places of one user over time: the last report is repeated while it is still accurate.
 
-Who reports a fresh noisy place at every step pays for each. Someone who hardly moves need not: a noisy test asks
-whether the last report is still near enough, and if so it is sent again. The test is cheap, and its answer is charged
-(Chatzikokolakis, Palamidessi, Stronati 2014).
+A fresh noisy place at every step would cost each time. A cheap noisy test asks whether the last report is still near
+enough; if so, it is sent again (Chatzikokolakis, Palamidessi, Stronati 2014).
 
-What the whole costs. Fix any transcript: which steps were tested, what the tests said, which places were drawn. Two
-trajectories whose places are at most ``radius`` apart at every time give a test the same answer with chances within
-e^test_epsilon of each other, and a fresh place within e^epsilon. The chance of the transcript is the product of these
-conditional chances, so it changes by at most e^c, where c adds up what *this transcript* holds. c is a function of the
-transcript alone, which is public. The rule to stop, "no step is begun unless a test and a fresh place can still be
-paid", looks at c only: it reveals nothing more, and c never exceeds the budget. So every transcript changes by at most
-e^budget. After the end the last place is repeated without looking.
+The total cost. Fix any transcript: which steps were tested, the answers, the places drawn. Two trajectories whose
+places are at most ``radius`` apart at every time give a test the same answer with probabilities within e^test_epsilon
+of each other, and a fresh place within e^epsilon. The probability of the transcript is the product of these conditional
+probabilities, so it changes by at most e^c, where c adds up the costs of *this transcript*, which is public. The rule
+"no step starts unless a test and a fresh place can still be paid" depends on c only: it reveals nothing more, and c
+never exceeds the budget. After the end the last place is repeated without looking.
 
 The test. d is the distance between the true place and the last report; it changes by at most D if the true place moves
 by D. It is counted in whole steps of g: the count changes by at most D/g + 1, and by D/g + 2 with room for the rounding
-of doubles (counts beyond the threshold by 2^20 steps are cut off there, so the rounding stays far below a step).
-Reading a record can move two places apart by e more (a day for a date column: `discreet.metric.points.lattice`).
-Discrete Laplace noise of scale ((radius + e)/g + 2)/test_epsilon is added, exactly. The answer costs
-test_epsilon·(D + e + 2g)/(radius + e + 2g): test_epsilon at distance ``radius``, at most in proportion beyond it. A
-fresh place costs epsilon·(D + c)/(radius + c), where c is the rounding of its lattice, reading included. So below the
-radius a transcript costs at most budget·(D + c')/(radius + c'), where c' is the larger of c and e + 2g.
+of doubles (counts are cut off 2^20 steps beyond the threshold). Reading a record can move two places apart by e more (a
+day for a date column: `discreet.metric.geometry.lattice`). Discrete Laplace noise of scale ((radius + e)/g +
+2)/test_epsilon is added. The answer costs test_epsilon·(D + e + 2g)/(radius + e + 2g): test_epsilon at distance
+``radius``, at most proportional beyond it. A fresh place costs epsilon·(D + c)/(radius + c), where c is the rounding of
+its lattice, reading included. So below the radius a transcript costs at most budget·(D + c')/(radius + c'), where c' is
+the larger of c and e + 2g.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from discreet import noise
-from discreet.core import AnyArray, BoolArray, Domain, FloatArray, Guarantee, IntArray, checks, persons
+from discreet.core import (
+    AnyArray,
+    BoolArray,
+    Declared,
+    Domain,
+    FloatArray,
+    Guarantee,
+    IntArray,
+    checks,
+    option,
+    persons,
+)
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
-from discreet.metric.laws import AxesLatticeLaw, TrajectoryLaw
+from discreet.metric.geometry.lattice import lattice_assumption, short
+from discreet.metric.geometry.laws import AxesLatticeLaw, TrajectoryLaw
 from discreet.metric.perturber import IN_ORDER, ORDERS, PUBLIC_DOMAIN, numeric_names
-from discreet.metric.points.lattice import lattice_assumption, short
 from discreet.metric.points.nd_laplace import NDLaplace, PointNoise
 from discreet.metric.rows import like, read_rows, rows_of
 from discreet.metric.sphere.spherical import PlaceNoise, SphericalLaplace
-from discreet.metric.users.user_ledger import UserLedger, charge_rows, metric_of, read_names
+from discreet.metric.user_ledger import UserLedger, charge_rows, metric_of, read_names
 
 #: Steps of the test in one radius, at least.
 _FINENESS = 1024
 #: Counts of steps are cut off this far beyond the threshold.
 _FAR = 2**20
-#: This many steps of the test may lie between two places of the box, and the noise.
+#: Most steps of the test between two places of the box, with the noise.
 _MOST_STEPS = 2**46
 
 
 @dataclass(frozen=True, eq=False)
 class TrajectoryReport:
-    """Reported places, and what they cost.
+    """Reported places, and their cost.
 
     Attributes
     ----------
     places : table
-        Of the kind and shape of the input: what was reported at every step. By default users come in random order, one
-        behind the other, each user's places in the order of time.
+        Of the kind and shape of the input: the report at every step. By default users come in random order, one after
+        the other, each user's places in the order of time.
     fresh : ndarray of bool
         Whether the row's place was drawn anew. Public, like the places.
     tested : ndarray of bool
         Whether the row was tested. A row that is neither is the first of a user, or came after the end of the budget.
     trajectory : ndarray of int
-        Whose place it is: a place in ``users``. Public: by default the numbers were dealt out at random.
+        The user of the row as a place in ``users``. Public: by default the numbers are random.
     users : ndarray
-        The users, in the order of ``tests`` and ``draws``. For the holder of the data; not part of the report, and
-        numbers in a report that was pickled.
+        The users, in the order of ``tests`` and ``draws``. Not part of the report; replaced by numbers in a pickle.
     rows : ndarray of int
-        Which row of the input every row is. Likewise not part of the report, and lost in a pickled one.
+        The row of the input of every row. Not part of the report; lost in a pickle.
     tests, draws : ndarray of int
-        For each of them, how many tests and fresh places were paid.
+        Tests and fresh places per user.
     prices : tuple of Fraction
-        What a test and a fresh place cost.
+        Cost of a test and of a fresh place.
     guarantee : Guarantee
         The promise for one user's whole trajectory.
 
@@ -98,11 +106,11 @@ class TrajectoryReport:
 
     @property
     def spent(self) -> FloatArray:
-        """What each user's report cost, in the order of ``users``."""
+        """Cost of each user's report, in the order of ``users``."""
         return np.asarray(self.tests * float(self.prices[0]) + self.draws * float(self.prices[1]))
 
     def exact(self, user: int) -> Fraction:
-        """Return what the report of the user at this place in ``users`` cost, exactly."""
+        """Return the exact cost of the report of the user at this place in ``users``."""
         return int(self.tests[user]) * self.prices[0] + int(self.draws[user]) * self.prices[1]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -113,27 +121,14 @@ class TrajectoryReport:
         self.__dict__.update(state)
 
 
-class Trajectory:
-    """Report trajectories: the last reported place again while a noisy test finds it near enough, else a fresh one.
-
-    Parameters
-    ----------
-    mechanism : NDLaplace or SphericalLaplace
-        Draws fresh places, each at its own ε at its own radius.
-    threshold : float
-        How far from the last report the true place may be, in the mechanism's metric. Well above the mechanism's
-        expected error, or nearly every step will draw.
-    test_epsilon : float
-        What a test costs, at the mechanism's radius.
-    budget : float
-        The most that one user's whole trajectory may cost. When a further step could not be paid, the last place is
-        repeated from there on, and nothing is looked at any more.
+class Trajectory(Declared):
+    """Report trajectories: repeat the last place while a noisy test finds it near enough, else draw a fresh one.
 
     Privacy
     -------
     Neighbours: two trajectories of one user, of the same length, with places at most ``radius`` apart at every time.
-    Cost: ε at most ``budget``, whatever happens; what a transcript costs is (tests · test_epsilon + fresh places ·
-    epsilon), and the rule to stop depends on the public transcript only. The argument is at the head of this module.
+    Cost: ε at most ``budget``; a transcript costs (tests · test_epsilon + fresh places · epsilon), and the rule to stop
+    depends on the public transcript only. The proof is at the head of this module.
 
     Examples
     --------
@@ -147,18 +142,28 @@ class Trajectory:
     ([6.5], 10.0)
     """
 
-    def __init__(self, mechanism: Any, threshold: Any, test_epsilon: Any, budget: Any) -> None:
-        if not isinstance(mechanism, (NDLaplace, SphericalLaplace)):
-            fix = "mechanism=NDLaplace(...)"
-            raise InvalidType("mechanism", type(mechanism).__name__, "an NDLaplace or a SphericalLaplace", fix)
-        self.mechanism = mechanism
-        self.threshold = checks.positive("threshold", threshold, fix="threshold=0.5")
-        self.test_epsilon = checks.positive("test_epsilon", test_epsilon, fix="test_epsilon=0.1")
-        self.budget = checks.positive("budget", budget, fix="budget=10")
-        self._radius = checks.positive("radius", mechanism.radius)
+    mechanism: Any = option(help="`NDLaplace` or `SphericalLaplace`; draws fresh places, each at its own ε and radius.")
+    threshold: Any = option(
+        default=MISSING, takes="number", above=0, example=0.5,
+        help="How far from the last report the true place may be, in the mechanism's metric.",
+        details="It should be well above the mechanism's expected error.",
+    )  # fmt: skip
+    test_epsilon: Any = option(
+        default=MISSING, takes="number", low=1e-6, example=0.1, help="Cost of a test, at the mechanism's radius."
+    )
+    budget: Any = option(
+        default=MISSING, takes="number", above=0, example=10, help="The most that one user's trajectory may cost.",
+        details="Then the last place is repeated.",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism, (NDLaplace, SphericalLaplace)):
+            fix, given = "mechanism=NDLaplace(...)", type(self.mechanism).__name__
+            raise InvalidType("mechanism", given, "an NDLaplace or a SphericalLaplace", fix)
+        for name in ("threshold", "test_epsilon", "budget"):
+            setattr(self, name, self.read_option(name))
+        self._radius = checks.positive("radius", self.mechanism.radius)
         self._step = Fraction(2) ** math.floor(math.log2(float(self._radius) / _FINENESS))
-        if self.test_epsilon * 10**6 < 1:
-            raise InvalidArgument("test_epsilon", test_epsilon, "at least 1e-6: less tells nothing", "test_epsilon=0.1")
 
     def report(
         self,
@@ -176,18 +181,13 @@ class Trajectory:
         X : array of (users, times, columns), or table
             Places. The rows of a table are in the order of time.
         users : array, optional
-            For a table: whom each row is about. By default all rows are about one user.
+            For a table: the user of each row. By default all rows are about one user.
         ledger : UserLedger, optional
-            Is charged the whole budget for every user before anything is drawn.
+            Charged the whole budget for every user before anything is drawn.
         period : str, optional
-            Which period it is, if the ledger has a limit for each.
+            The period, if the ledger has a limit for each.
         order : {"shuffled", "input"}
-            Users in random order; or all rows where they were, for a report that stays inside the organisation: then the
-            guarantee says so.
-
-        Returns
-        -------
-        TrajectoryReport
+            Users in random order, or all rows in their order for internal reports, which the guarantee then states.
         """
         order = checks.choice("order", order, ORDERS)
         declared = self.mechanism._whole(X)
@@ -231,7 +231,7 @@ class Trajectory:
         )  # fmt: skip
 
     def _drawing(self, domain: Domain) -> tuple[PointNoise | PlaceNoise, Fraction]:
-        """Return what draws fresh places, and its price."""
+        """Return the mechanism of fresh places, and its price."""
         if len(numeric_names(domain)) < len(domain):
             raise SchemaError("a trajectory has numeric columns only; report categories by a mechanism of their own")
         numbers, _ = self.mechanism._mechanisms(domain)
@@ -244,12 +244,12 @@ class Trajectory:
         facts = numbers.spending.parameters
         # Beyond this, doubles would round distances by more than the step that the test sets aside for it.
         if facts["diameter"] + 100 * len(domain) / facts["noise_rate"] > _MOST_STEPS * float(self._step):
-            expected = "larger beside the box and the noise: a test could not tell distances so finely"
+            expected = "larger compared with the box and the noise: a test could not resolve distances so finely"
             raise InvalidArgument("radius", self.mechanism.radius, expected, "radius=0.1")
         return numbers, Fraction(price)
 
     def _law(self, numbers: PointNoise | PlaceNoise) -> TrajectoryLaw:
-        """Return the law of tests and fresh places; a step of the tests makes up for reading and rounding."""
+        """Return the law of tests and fresh places; a step of the tests covers reading and rounding."""
         reach = (self._radius + _reading(numbers, self._step)) / self._step + 2
         test = AxesLatticeLaw(self.test_epsilon, reach / self.test_epsilon, reach)
         return TrajectoryLaw(self.budget, test, numbers.noise_law)
@@ -257,7 +257,7 @@ class Trajectory:
     def _guarantee(self, domain: Domain, numbers: Any, point: Fraction, order: str, seeded: bool) -> Guarantee:
         spending = numbers.spending
         facts = dict(spending.parameters)
-        # What one place tells is not what all of them tell: the farther, the more, in proportion beyond the radius.
+        # The rate of one place is not that of a trajectory, whose level is proportional beyond the radius.
         facts["point_rate"] = facts.pop("rate")
         facts["rounding"] = max(facts["rounding"], float(2 * self._step + _reading(numbers, self._step)))
         facts["epsilon_at_diameter"] = float(self.budget) * max(facts["diameter"] / float(self._radius), 1.0)
@@ -298,7 +298,7 @@ class Trajectory:
 
 
 class _UsersSoFar:
-    """All users at one time after another: last reports and counts."""
+    """The state of all users: last reports and counts."""
 
     def __init__(self, plan: Trajectory, numbers: PointNoise | PlaceNoise, point: Fraction, users: int) -> None:
         self._numbers = numbers
@@ -328,7 +328,7 @@ class _UsersSoFar:
         return drawn, tested
 
     def _can_pay(self, users: IntArray) -> BoolArray:
-        """Say who can pay for a test and a fresh place: from the counts, which are public."""
+        """Return who can pay for a test and a fresh place, from the public counts."""
         tests, draws = self.tests[users] + 1, self.draws[users] + 1
         if self._budget + self._test + self._point < 2**62 // max(int(tests.max()), int(draws.max())):
             return np.asarray(tests * self._test + draws * self._point <= self._budget)
@@ -342,13 +342,13 @@ class _UsersSoFar:
 
 
 def _reading(numbers: PointNoise | PlaceNoise, step: Fraction) -> Fraction:
-    """Return e, by how much reading can move two places apart; none below half a step, for which the test has room."""
+    """Return e, by how much reading can move two places apart; 0 below half a step, which the test covers."""
     e = Fraction(numbers.reading)
     return Fraction(0) if 2 * e <= step else short(e, step)
 
 
 def _long(X: Any, users: Any) -> tuple[Any, Any]:
-    """Return rows in the order of time with the user of each, from any form of input."""
+    """Return rows in the order of time with the user of each."""
     if isinstance(X, np.ndarray) and X.ndim == 3:
         if users is not None:
             raise InvalidArgument("users", "given", "left out: the first axis of X is the users", "users=None")
@@ -363,7 +363,7 @@ def _long(X: Any, users: Any) -> tuple[Any, Any]:
 
 
 def _times(own: IntArray, users: int) -> list[IntArray]:
-    """Return, for every time, the rows that are some user's at that time: the first of all users, the second, ..."""
+    """Return for every time the rows of all users at that time."""
     counts = np.bincount(own, minlength=users)
     order = np.argsort(own, kind="stable")
     rank = np.empty(len(own), np.int64)
