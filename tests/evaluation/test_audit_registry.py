@@ -61,7 +61,7 @@ def test_every_rule_partitioner_remap_and_method_is_there() -> None:
     from discreet.local.numbers.means import METHODS
     from discreet.local.oracles.unary import VARIANTS
     from discreet.metric import NDLaplace, SphericalLaplace
-    from discreet.synopses.tree.settings import PARTITIONERS
+    from discreet.synopses.boxes.tree.settings import PARTITIONERS
 
     for partitioner in PARTITIONERS:
         assert f"synopses.TreeSynopsis/{partitioner}" in LISTED

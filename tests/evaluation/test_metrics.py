@@ -18,7 +18,7 @@ from discreet.evaluation import (
     perturbation_distance,
     range_query_error,
 )
-from discreet.synopses import Synopsis
+from discreet.synopses import BoxSynopsis
 
 
 def test_nicv_is_the_mean_squared_distance_to_the_nearest_centre():
@@ -51,7 +51,7 @@ def test_the_centroid_index_looks_both_ways():
 
 
 def test_range_errors():
-    s = Synopsis(
+    s = BoxSynopsis(
         dc.Domain.box([0, 0], 1),
         lower=[[0, 0], [0.5, 0]],
         upper=[[0.5, 1], [1, 1]],

@@ -165,7 +165,7 @@ def test_a_density_is_the_same_however_it_is_given():
     corners = np.indices((8, 8)).reshape(2, -1).T / 8
     guarantee = dc.GridSynopsis(1.0, SQUARE, 8, random_state=1).fit(np.random.default_rng(1).random((500, 2)))
     release = guarantee.synopsis_
-    synopsis = dc.Synopsis(
+    synopsis = dc.synopses.BoxSynopsis(
         SQUARE, lower=corners, upper=corners + 1 / 8, weights=people.ravel(), variances=np.full(64, 1e-6),
         guarantee=release.guarantee,
     )  # fmt: skip

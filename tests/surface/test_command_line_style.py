@@ -78,7 +78,7 @@ def test_the_names_to_complete_are_those_that_are_taken() -> None:
     from discreet.jobs.work import perturb, tables
     from discreet.metric import NDLaplace
     from discreet.metric.perturber import ORDERS
-    from discreet.synopses.tree.budgets import BUDGETS
+    from discreet.synopses.boxes.tree.budgets import BUDGETS
 
     def choices(kind: str, name: str) -> tuple[str, ...]:
         return KINDS[kind].option(name).choices

@@ -135,7 +135,7 @@ def range_query_error(synopsis: Synopsis, X: Any, boxes: Iterable[Box]) -> Range
     Examples
     --------
     >>> import discreet as dc
-    >>> s = Synopsis(dc.Domain.box(0, 1), lower=[[0], [0.5]], upper=[[0.5], [1]], weights=[1, 3], variances=[1.0, 1.0],
+    >>> s = BoxSynopsis(dc.Domain.box(0, 1), lower=[[0], [0.5]], upper=[[0.5], [1]], weights=[1, 3], variances=[1.0, 1.0],
     ...              guarantee=dc.Guarantee("central"))
     >>> range_query_error(s, [[0.1], [0.6], [0.9]], [Box([0], [0.5]), Box([0.5], [1])]).mean_absolute
     0.5

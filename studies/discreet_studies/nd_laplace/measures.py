@@ -18,7 +18,6 @@ from sklearn.metrics import (
 )
 
 from discreet import noise
-from discreet.clustering import cluster_after_noise
 from discreet.core import Domain, FloatArray, IntArray
 from discreet.evaluation import (
     advantage_bound,
@@ -33,6 +32,7 @@ from discreet_studies.as_published.laplace import published_noise, to_nearest_re
 from discreet_studies.harness.study import Numbers, Setting
 from discreet_studies.measured.forest_attack import forest_attack
 from discreet_studies.nd_laplace import data
+from discreet_studies.nd_laplace.clusters import cluster_after_noise
 from discreet_studies.nd_laplace.resampling import resampled_rate
 
 #: Clusters of k-means, clusters of the hierarchical method and least neighbours of OPTICS: by set, and by columns with

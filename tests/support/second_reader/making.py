@@ -40,8 +40,8 @@ def _save(draw: Draw, synopsis: Any, rows: Rows, **more: Any) -> Made:
 
 def grid(draw: Draw) -> Made:
     rows, data, settings = _central(draw)
-    rule = draw.one(2, 3, 5, "rugnik", "eugkm", "adaptive", "rugnik-adaptive")
-    means = draw.one(False, False, True) if rule not in ("adaptive", "rugnik-adaptive") else False
+    rule = draw.one(2, 3, 5, "rugnik", "eugkm", "adaptive")
+    means = draw.one(False, False, True) if rule != "adaptive" else False
     return _save(draw, dc.GridSynopsis(**settings, rule=rule, leaf_means=means).fit(data).synopsis_, rows)
 
 

@@ -15,11 +15,11 @@ from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
 from discreet.evaluation.audits.release_features import LeafFeatures
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
 from discreet.synopses import (
+    BoxSynopsis,
     GridSynopsis,
     MarginalSynopsis,
     OrderedMicroaggregation,
     QuerySession,
-    Synopsis,
     TreeSynopsis,
 )
 
@@ -264,7 +264,7 @@ class FewLeaves:
 
     def __init__(self, domain: Domain, pairs: tuple[NeighbourPair, ...]) -> None:
         records = {repr(r): r for p in pairs for side in differing(p.data, p.neighbour) for r in side}
-        whole = Synopsis(
+        whole = BoxSynopsis(
             domain,
             lower=domain.low[None],
             upper=domain.high[None],

@@ -1,0 +1,1 @@
+from . import refine as refine
