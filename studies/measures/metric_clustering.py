@@ -24,6 +24,7 @@ import discreet as dc
 from discreet.clustering import DenoisingKMeans, nearest, weighted_kmeans
 from discreet.clustering.noisy import deconvolution
 from discreet.evaluation import Spread, nicv
+from discreet_studies.density_trees.labelled import labelled
 from studies.measures import _measure
 
 SEEDS_PUBLISHED = {0.5: 0.04, 1: 0.19, 2: 0.43, 3: 0.56, 5: 0.67, 9: 0.77}
@@ -181,7 +182,7 @@ def points(draws: int = 60) -> dict:
 
 def declared(name: str) -> tuple[np.ndarray, int]:
     """Read a table and scale its declared bounds to [-1, 1]."""
-    data = dc.datasets.load(name) if name in dc.datasets.available() else dc.datasets.labelled(name)
+    data = dc.datasets.load(name) if name in dc.datasets.available() else labelled(name)
     return 2 * data.domain.to_unit(data.X) - 1, data.n_clusters
 
 
