@@ -34,7 +34,7 @@ from benchmarks._bench import save, seconds, show
 from discreet import Domain, datasets
 from discreet.anonymity import DensityTree, Mondrian, risk
 from discreet.anonymity.growth import grow
-from discreet.engines import threads
+from discreet.core import threads
 from studies.measures.density_quality import _read, generated, leaves_of, our_leaves, ours
 from studies.measures.density_quality import peer as peer_tree
 

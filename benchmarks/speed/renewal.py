@@ -26,7 +26,7 @@ from benchmarks._bench import save, show
 from discreet import Domain
 from discreet.anonymity import DensityTree, Release
 from discreet.anonymity.growth import grow
-from discreet.engines import threads
+from discreet.core import threads
 
 COLUMNS = 5
 NAMES = [f"x{i}" for i in range(COLUMNS)]

@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from command_line import output
-from discreet.core.guarantee import Guarantee
+from discreet.core.budget.guarantee import Guarantee
 from discreet.errors import BudgetExceeded, DataSourceError, InvalidArgument, SchemaError
 from discreet.jobs.kinds import KINDS
 from small_tables import write_table

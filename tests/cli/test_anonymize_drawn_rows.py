@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from command_line import run
-from discreet.core.guarantee import Guarantee
+from discreet.core.budget.guarantee import Guarantee
 
 SCHEMA = """
 [columns.age]

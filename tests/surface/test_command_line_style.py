@@ -74,7 +74,7 @@ def test_the_shell_completes_the_names_that_the_jobs_know(name: str) -> None:
 def test_the_names_to_complete_are_those_that_are_taken() -> None:
     from discreet.anonymity.methods.density_tree import CRITERIA
     from discreet.anonymity.risk.report import MISSING
-    from discreet.core.unit import UNITS
+    from discreet.core.columns.unit import UNITS
     from discreet.metric import NDLaplace
     from discreet.metric.perturber import ORDERS
     from discreet.synopses.boxes.tree.budgets import BUDGETS

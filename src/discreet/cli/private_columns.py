@@ -41,8 +41,7 @@ class PrivateColumns:
     ) -> tuple[dict[str, list[str]], Any]:
         """Return the categories of each column, and the dialect with their price."""
         from discreet.core import checks
-        from discreet.engines import MISSING
-        from discreet.engines.passes import texts
+        from discreet.engines import MISSING, texts
         from discreet.engines.tables import person_key
         from discreet.mechanisms import private_categories
 

@@ -85,7 +85,6 @@ def _draft(
         undeclared,
     )
     from discreet.engines import first_line
-    from discreet.engines.tables import is_typed
 
     place = table_place(data, Path()) if is_address(data) else data
     found = first_line.proposed(data, header=header, sheet=sheet, skip=skip)
@@ -98,7 +97,7 @@ def _draft(
     for name in names:
         offered = getattr(known_kind(name), "declared", {}) if known else {}
         columns[name] = merged(merged(offered, book.get(name, {})), typed.get(name, {}))
-    headed = any(part.headed for part in source._parts)
+    headed = source.headed
     if not names:
         raise DataSourceError(f"data: {data!r} has no first line to draft from; check the file")
     if header is None and first_line.may_be_a_record(source):
@@ -110,8 +109,8 @@ def _draft(
     if headed and len(names) == 1:
         hint = "There is only one name. If it is a title above the table, use --skip 1."
         found = replace(found, reasons=(*found.reasons, hint))
-    if rows and not is_typed(source._parts[0]):
-        found = first_line.look(found, source._parts[0], rows)
+    if rows and not source.types:
+        found = first_line.look(found, source, rows)
     read = "first line" if headed else "fields" if header is False else "names"
     if output is not None:
         check_place(output)

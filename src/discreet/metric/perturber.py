@@ -232,7 +232,7 @@ class Perturber(Declared, EstimatorHtml, TransformerMixin, BaseEstimator):  # ty
         charged = None
         if ledger is not None or users is not None:
             first = domain.select([domain.names[0]])
-            charged = sum(len(columns[0]) for columns in source._batches(first))
+            charged = sum(len(columns[0]) for columns in source.batches(first))
             charge_rows(ledger, users, charged, self.guarantee_, period)
         shuffled = noise.RowOrder(noise.second_stream(self.random_state, stream)) if order == "shuffled" else None
         with RowWriter(target, self.guarantee_, shuffled) as out:

@@ -14,7 +14,7 @@ import pytest
 
 import discreet as dc
 from command_line import run
-from discreet.core.guarantee import Guarantee
+from discreet.core.budget.guarantee import Guarantee
 from discreet.evaluation.audits.recount import recount
 from discreet.reporting.words import for_lawyers
 from small_tables import one_of, random_table, whole

@@ -19,7 +19,7 @@ from discreet import Domain
 from discreet.anonymity import DensityTree, Generalization, Microaggregation, Mondrian, Release
 from discreet.anonymity.release.record import ReleaseRecord
 from discreet.anonymity.release.together import _records
-from discreet.core.guarantee import Guarantee
+from discreet.core.budget.guarantee import Guarantee
 from discreet.errors import DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
 from past_releases import Past
 from release_attacker import Held, hold, singled_out

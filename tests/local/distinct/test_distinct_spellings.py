@@ -14,7 +14,7 @@ import pytest
 
 import discreet as dc
 from command_line import run
-from discreet.engines.passes.texts import texts
+from discreet.engines.texts import texts
 from discreet.local import DistinctSketch, FlippedBitmap
 
 #: So much budget that no coin falls the other way: what the bitmap itself is.

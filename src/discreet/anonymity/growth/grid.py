@@ -27,12 +27,12 @@ from discreet.core import (
     Numeric,
     Time,
     checks,
+    coding,
     date_text,
     day_number,
     jit,
     time_text,
 )
-from discreet.core.schema import coding
 from discreet.errors import InvalidArgument
 
 #: Bins of rows: columns by rows.
@@ -197,7 +197,7 @@ class Grid:
 
     @property
     def coded(self) -> tuple[bool, bool]:
-        """True for a coded bottom (first bin), and for a coded top (last bin); `discreet.core.schema.coding`."""
+        """True for a coded bottom (first bin), and for a coded top (last bin); `discreet.core.columns.coding`."""
         below, above = coding.edges(self.column)
         return below is not None, above is not None
 

@@ -10,8 +10,7 @@ from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.masking.masked import plain_array
 from discreet.anonymity.masking.masker import Masker
 from discreet.anonymity.release.table import Table, TablePlan
-from discreet.core import FloatArray, Integer
-from discreet.core.schema import coding
+from discreet.core import FloatArray, Integer, coding
 from discreet.errors import SchemaError
 
 
@@ -24,7 +23,7 @@ class TopBottomCoding(Masker):
     Notes
     -----
     Whole numbers above ``top`` become ``> 90``, other numbers from it on ``>= 90``; those below ``bottom`` become
-    ``< 18`` (`discreet.core.schema.coding`). Such a column is released as text. Missing values stay missing. The other
+    ``< 18`` (`discreet.core.columns.coding`). Such a column is released as text. Missing values stay missing. The other
     methods of this package code the same thresholds and need no step before them.
 
     Privacy

@@ -35,7 +35,6 @@ from discreet.anonymity.risk.blind import check_blind, growth_rules
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import L_KINDS, T_KINDS, LKind, Rules, TKind, stacked
 from discreet.core import Categorical, Declared, EstimatorHtml, IntArray, Person, checks, option
-from discreet.engines.tables import is_remote
 from discreet.errors import InvalidArgument
 
 #: An assumption of a release that was checked with earlier ones.
@@ -116,7 +115,7 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
         """Grow the partition on the build records: anything that `discreet.engines.open` takes. ``y`` is ignored."""
         plan, trees = self._plan(data)
         source = engines.open(data, plan.domain)
-        if self._grows_outside and is_remote(source._parts[0]):
+        if self._grows_outside and source.remote:
             with framed(source, plan, self.rules_) as records:
                 self._partition(*self._ready(source, records, trees))
         elif self._grows_outside and is_large(source, plan, self._memory):

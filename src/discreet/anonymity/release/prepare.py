@@ -120,7 +120,7 @@ def _refuse_missing(data: Any, table: Table | SpilledTable | FramedTable) -> Non
     elif table.dropped:
         source = engines.open(data, plan.domain)
         for name in plan.quasi:
-            if all(np.isnan(piece[0]).all() for piece in source._batches(plan.domain.select([name]))):
+            if all(np.isnan(piece[0]).all() for piece in source.batches(plan.domain.select([name]))):
                 empty.append(name)
     if empty:
         raise without_values(plan.domain.column(empty[0]))

@@ -1,7 +1,7 @@
 """Read printed cells such as ``[34, 41)``, ``{cook, smith}``, ``office`` or ``*`` as conditions.
 
 This is the counterpart of `Grid.text`. It uses only the released table and its guarantee, as an attacker would. Dates
-are read as days, `discreet.core.dates`.
+are read as days, `discreet.core.columns.dates`.
 """
 
 import json

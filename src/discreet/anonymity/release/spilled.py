@@ -2,7 +2,7 @@
 
 The table is read once. The file holds the bins of each row, and the numbers of its sensitive values and person if a
 rule needs them. It is read again for each level of the upper part of the tree (`growth/outside.py`). It is as sensitive
-as the table, private, and deleted when growth ends (`discreet.engines.spill`).
+as the table, private, and deleted when growth ends (`discreet.engines.writing.spill`).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter
 from discreet.anonymity.risk.counted import Values
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import AnyArray, IntArray
-from discreet.engines import WORKERS, Meter, RowFile, divided, in_order
+from discreet.core import WORKERS, AnyArray, IntArray, Meter, in_order
+from discreet.engines import RowFile, divided
 from discreet.engines.tables import StoredFile, is_divided, is_remote
 
 #: Bytes that build records may take in memory; larger tables are grown from a file. Only time depends on it.
@@ -62,7 +62,7 @@ def machine_memory() -> float:
 def known_rows(source: engines.Source) -> float:
     """Return the possible number of rows: 0 for rows in memory or on Spark, infinite for a stream."""
     total = 0.0
-    for part in source._parts:
+    for part in source.parts:
         if is_remote(part):
             continue
         if is_divided(part):

@@ -18,7 +18,8 @@ from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.counted import MISSING, UNKNOWN, Values, ValueTally, looked_up, total
 from discreet.anonymity.risk.persons import persons_by_class
 from discreet.core import BoolArray, IntArray
-from discreet.engines.tables import counted_columns, same_key
+from discreet.engines.readers import counted_columns
+from discreet.engines.tables import same_key
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import FloatArray
-from discreet.engines import in_order
+from discreet.core import FloatArray, in_order
 from discreet.evaluation.attacks import _point_kernels as kernels
 
 _PORTION = 256

@@ -42,7 +42,7 @@ class AuditedTable:
 
     Examples
     --------
-    >>> audited_tables()["anonymity.Mondrian/strict"].check()
+    >>> audited_tables()["anonymity.Mondrian"].check()
     []
     """
 

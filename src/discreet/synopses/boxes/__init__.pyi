@@ -1,3 +1,1 @@
 from . import refine as refine
-from .consistency import rate_of as rate_of
-from .synopsis import BoxSynopsis as BoxSynopsis

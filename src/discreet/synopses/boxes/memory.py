@@ -9,8 +9,7 @@ for a tree.
 import math
 from typing import Any
 
-from discreet.core import Exact
-from discreet.engines import WORKERS
+from discreet.core import WORKERS, Exact
 
 GIB = 2**30
 

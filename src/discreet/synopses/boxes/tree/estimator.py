@@ -37,7 +37,7 @@ from discreet.core import (
     option,
 )
 from discreet.core.budget import Epsilon, Rho
-from discreet.engines.passes import RowCells
+from discreet.engines.readers import RowCells
 from discreet.mechanisms import Gate
 from discreet.synopses.boxes.synopsis import BoxSynopsis
 from discreet.synopses.boxes.tree.budgets import BUDGETS, OwnBudget

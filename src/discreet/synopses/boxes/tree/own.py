@@ -21,7 +21,7 @@ from discreet.mechanisms import Gate
 from discreet.synopses.boxes.tree.partitioners import Quantiles, TreePartitioner
 
 if TYPE_CHECKING:
-    from discreet.engines.passes import RowCells
+    from discreet.engines.readers import RowCells
     from discreet.synopses.boxes.tree.growth import GrowingTree
 
 

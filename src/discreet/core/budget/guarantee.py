@@ -1,0 +1,468 @@
+"""The promise of a release: what was spent, on what, and under which assumptions.
+
+A `Guarantee` is part of every artifact. Its ε is not what the user typed but the sum of the ledger's steps, computed
+again whenever it is read from a file. It can be sealed with a digest over itself and the artifact (never over the
+input), so that later changes are detected.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from discreet._version import __version__
+from discreet.core import checks
+from discreet.core.budget.draws import Draw
+from discreet.core.budget.ledger import KINDS, Kind, Ledger, Line, Scope, add_up, spending
+from discreet.core.budget.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
+from discreet.core.checks import Budget, Exact
+from discreet.core.columns.facts import told_of
+from discreet.core.columns.unit import unit_to_plain
+from discreet.core.domain import Domain
+from discreet.core.output import html
+from discreet.core.output.figures import SURE_DELTA, at_most, rule_text
+from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
+
+__all__ = ["Budget", "Guarantee", "Ledger", "Line", "Scope", "add_up", "epsilon_to_zcdp", "zcdp_to_epsilon"]
+
+Model = Literal["central", "local", "metric", "shuffled", "syntactic"]
+MODELS: tuple[Model, ...] = ("central", "local", "metric", "shuffled", "syntactic")
+
+#: The neighbour relation of each model: which two inputs are to look alike.
+NEIGHBOURS: Mapping[str, str] = MappingProxyType(
+    {
+        "central": "add or remove one row",
+        "local": "any two values of one user",
+        "metric": "two points at a distance",
+        "shuffled": "one user's value replaced",
+        "syntactic": "none: a property of the released table",
+    }
+)
+
+#: What a seal is over: bytes, or buffers that follow each other.
+Payload: TypeAlias = bytes | bytearray | memoryview | Iterable[Any]
+
+_FORMAT, _FORMAT_VERSION = "discreet.guarantee", 2
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A privacy promise that can be read, checked and stored.
+
+    Make one with `Guarantee.from_ledger`. All fields are plain data; none is a function of the raw rows.
+
+    Attributes
+    ----------
+    model : {"central", "local", "metric", "shuffled", "syntactic"}
+        Who is kept from learning what; see docs/architecture.md.
+    unit : str
+        Unit of privacy: what one neighbour differs in, such as "one row".
+    neighbours : str
+        The neighbour relation, in words.
+    ledger : tuple of Line
+        What was spent on what.
+    accounting : {"epsilon", "rho"}
+        The ledger's unit: pure ε, or zCDP.
+    delta : float
+        0 for pure ε; with ε, what the δ of its steps add up to.
+    parameters : mapping
+        The settings of the method.
+    domain : Domain or None
+        The declared columns.
+    assumptions : tuple of str
+        What must be true for the promise to hold, beyond the mathematics.
+    seeded : bool
+        True if the noise can be repeated. Such a release must not be published.
+    version : str
+        Version of the library that made it.
+    digest : str or None
+        Seal over this guarantee and the artifact's payload.
+
+    Examples
+    --------
+    >>> ledger = Ledger(epsilon=1)
+    >>> _ = ledger.spend("cells", 0.5, "parallel")
+    >>> promise = Guarantee.from_ledger(ledger, model="central", assumptions=["the bounds are public"])
+    >>> promise.epsilon
+    0.5
+    >>> Guarantee.from_json(promise.to_json()) == promise
+    True
+    """
+
+    model: Model
+    unit: str = "one row"
+    neighbours: str = ""
+    ledger: tuple[Line, ...] = ()
+    accounting: Literal["epsilon", "rho"] = "epsilon"
+    delta: float = 0.0
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    domain: Domain | None = None
+    assumptions: tuple[str, ...] = ()
+    seeded: bool = False
+    version: str = __version__
+    digest: str | None = None
+
+    def __post_init__(self) -> None:
+        checks.choice("model", self.model, MODELS)
+        checks.choice("accounting", self.accounting, ("epsilon", "rho"))
+        for name in ("unit", "neighbours", "version"):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidType(name, getattr(self, name), "text", f'{name}="one row"')
+        if not isinstance(self.seeded, bool):
+            raise InvalidType("seeded", self.seeded, "True or False", "seeded=False")
+        if self.accounting == "rho" or self.delta != 0:
+            checks.probability("delta", self.delta)
+        if any(not isinstance(x, Line) or not x.amount > 0 for x in self.ledger):
+            raise InvalidType("ledger", self.ledger, "lines with positive amounts", "Guarantee.from_ledger(ledger)")
+        for line in self.ledger:
+            line.check(self.accounting)
+        if not isinstance(self.parameters, Mapping):
+            raise InvalidType("parameters", self.parameters, "a mapping", "parameters={}")
+        object.__setattr__(self, "neighbours", self.neighbours or NEIGHBOURS[self.model])
+        # Through JSON and back: what cannot be written down cannot be promised, and no array can be kept by accident.
+        object.__setattr__(self, "parameters", MappingProxyType(_plain("parameters", dict(self.parameters))))
+        stated = [*self.assumptions, *(() if self.domain is None else self.domain.source.stated)]
+        object.__setattr__(self, "assumptions", tuple(dict.fromkeys(_plain("assumptions", stated))))
+
+    @classmethod
+    def from_ledger(cls, ledger: Ledger, *, model: Model, **details: Any) -> Guarantee:
+        """State what a ledger's spending amounts to. ``details`` are the other fields."""
+        if not isinstance(ledger, Ledger):
+            raise InvalidType("ledger", ledger, "a Ledger", "ledger=Ledger(epsilon=1.0)")
+        unknown = set(details) - {f.name for f in fields(cls)}
+        if unknown:
+            raise InvalidType("details", sorted(unknown), "fields of a Guarantee", 'unit="one row"')
+        units = {entry.promised_to for entry in ledger.releases}
+        stated = details.get("unit", *(units if len(units) == 1 else ["one row"]))
+        if units - {stated}:
+            raise InvalidArgument(
+                "unit", stated, f"the unit of all releases that the ledger paid for ({', '.join(sorted(units))})",
+                "one ledger per unit",
+            )  # fmt: skip
+        details["unit"] = stated
+        details["seeded"] = bool(details.get("seeded")) or any(entry.seeded for entry in ledger.releases)
+        return cls(model=model, ledger=ledger.lines, accounting=ledger.unit, delta=ledger.delta, **details)
+
+    @classmethod
+    def of_law(cls, law: Any, *, model: Model, **details: Any) -> Guarantee:
+        """State the cost of a report of a frozen law, by the law's own lines.
+
+        ``law`` has ``epsilon`` (the stated cost), ``price`` (the cost of the probabilities that are used) and ``lines``
+        (labels and amounts). If ``one_of`` is not empty, a report is one of several, and only the most expensive line
+        counts.
+
+        Raises
+        ------
+        ArithmeticError
+            If the law's chances cost more than it says: nothing may be drawn from it.
+        """
+        if law.price > law.epsilon:
+            raise ArithmeticError(f"the chances of a report cost epsilon {float(law.price):.17g}, above {law.epsilon}")
+        steps = [(label, checks.budget("epsilon", amount)) for label, amount in law.lines]
+        lines = tuple(Line(label, amount, draws=(Draw("report", epsilon=amount),)) for label, amount in steps)
+        if law.one_of:
+            lines = (Line(law.one_of, add_up(lines, "parallel"), "parallel", lines),)
+        if add_up(lines) > checks.budget("epsilon", law.epsilon):
+            raise ArithmeticError(f"the lines of a report add up to {add_up(lines)}, above {law.epsilon}")
+        return cls(model=model, ledger=lines, **details)
+
+    @property
+    def spent(self) -> Budget:
+        """Sum of the ledger's steps, in the ledger's unit."""
+        return Budget(add_up(self.ledger))
+
+    @property
+    def epsilon(self) -> float | None:
+        """The ε promised, at `delta`; None for a syntactic promise, which has none."""
+        if self.model == "syntactic":
+            return None
+        return self.spent if self.accounting == "epsilon" else zcdp_to_epsilon(self.spent, self.delta)
+
+    @property
+    def rho(self) -> float | None:
+        """The ρ promised by a zCDP ledger; None for a pure ε one."""
+        return self.spent if self.accounting == "rho" else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all facts as plain data, amounts as exact rationals in text."""
+        return {
+            "format": _FORMAT,
+            "format_version": _FORMAT_VERSION,
+            "model": self.model,
+            "epsilon": None if self.epsilon is None else _edge(self.epsilon),
+            "delta": self.delta,
+            "accounting": self.accounting,
+            "spent": str(self.spent.exact),
+            "unit": self.unit,
+            "neighbours": self.neighbours,
+            "ledger": [_line_to_dict(x) for x in self.ledger],
+            "parameters": dict(self.parameters),
+            "domain": None if self.domain is None else _domain_to_dict(self.domain),
+            "assumptions": list(self.assumptions),
+            "seeded": self.seeded,
+            "version": self.version,
+            "digest": self.digest,
+        }
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return the guarantee as JSON."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Guarantee:
+        """Read a guarantee and add its ledger up afresh; a stated ε that does not match is refused."""
+        try:
+            facts = json.loads(text)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise FormatError(f"not a Discreet guarantee: {error}") from None
+        return cls.from_dict(facts)
+
+    @classmethod
+    def from_dict(cls, facts: Any) -> Guarantee:
+        """Read what `to_dict` wrote."""
+        if not isinstance(facts, Mapping) or "format" not in facts:
+            raise FormatError("not a Discreet guarantee: the field 'format' is missing")
+        if facts["format"] != _FORMAT or facts.get("format_version") != _FORMAT_VERSION:
+            got = (facts["format"], facts.get("format_version"))
+            raise FormatError(
+                f"not a guarantee this version can read: format must be {(_FORMAT, _FORMAT_VERSION)}, got {got}"
+            )
+        try:
+            domain = facts["domain"]
+            promise = cls(
+                model=facts["model"],
+                unit=facts["unit"],
+                neighbours=facts["neighbours"],
+                ledger=tuple(_line_from_dict(x) for x in facts["ledger"]),
+                accounting=facts["accounting"],
+                delta=float(facts["delta"]),
+                parameters=facts["parameters"],
+                domain=None if domain is None else _domain_from_dict(domain),
+                assumptions=tuple(facts["assumptions"]),
+                seeded=facts["seeded"],
+                version=facts["version"],
+                digest=facts["digest"],
+            )
+            stated = (facts["spent"], facts["epsilon"])
+            found = promise.to_dict()
+        except KeyError as error:
+            raise FormatError(f"the guarantee is damaged: the field {error} is missing") from None
+        except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, DiscreetError) as error:
+            raise FormatError(f"the guarantee is damaged: {error}") from None
+        unknown = sorted(set(map(str, facts)) - set(found))
+        if unknown:
+            raise FormatError(f"the guarantee is damaged: unknown fields {unknown}")
+        if stated != (found["spent"], found["epsilon"]):
+            raise FormatError(
+                f"the guarantee does not add up: it states {stated[0]} (epsilon {stated[1]}), "
+                f"its ledger adds up to {found['spent']} (epsilon {found['epsilon']})"
+            )
+        return promise
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A read-only mapping cannot be pickled, and what comes out of a pickle should be checked like a file.
+        return Guarantee.from_dict, (self.to_dict(),)
+
+    def seal(self, payload: Payload) -> Guarantee:
+        """Return this guarantee with a digest over itself and the artifact's payload, which may come in pieces.
+
+        Examples
+        --------
+        >>> promise = Guarantee("syntactic", parameters={"k": 10}).seal(b"the released table")
+        >>> promise.verify(b"the released table"), promise.verify(b"another table")
+        (True, False)
+        >>> promise.verify([b"the released ", b"table"])
+        True
+        """
+        return replace(self, digest=self._digest(payload))
+
+    def verify(self, payload: Payload) -> bool:
+        """Return whether guarantee and payload are those that were sealed."""
+        return self.digest is not None and self.digest == self._digest(payload)
+
+    def _digest(self, payload: Payload) -> str:
+        facts = {k: v for k, v in self.to_dict().items() if k != "digest"}
+        head = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
+        digest = hashlib.sha256(len(head).to_bytes(8, "big") + head)
+        whole = isinstance(payload, (bytes, bytearray, memoryview)) or not isinstance(payload, Iterable)
+        pieces: Iterable[Any] = (payload,) if whole else payload
+        for piece in pieces:  # one by one: joining a large payload would copy it
+            try:
+                digest.update(piece)
+            except (TypeError, ValueError, BufferError):
+                raise InvalidType("payload", type(piece), "bytes, or an iterable of buffers", 'b"..."') from None
+        return "sha256:" + digest.hexdigest()
+
+    _repr_html_ = html.promise
+
+    def __str__(self) -> str:
+        sentences = [self._promise(), f"The unit of privacy is {self.unit}."]
+        if self.ledger:
+            names = () if self.domain is None else self.domain.names
+            sentences.append(f"It was spent on {'; '.join(spending(self.ledger, self.accounting, names))}.")
+        if isinstance(charged := self.parameters.get("account"), Mapping):
+            sentences.append(f"It was charged to the account {charged['dataset']!r}, at {charged['head']}.")
+        if self.assumptions:
+            sentences.append(f"It assumes that {'; '.join(self.assumptions)}.")
+        sentences += [] if self.domain is None else told_of(self.domain.facts, self.parameters.get("facts"))
+        if self.seeded:
+            sentences.append("THE NOISE WAS SEEDED: this release can be undone and must not be published.")
+        elif self.ledger:
+            sentences.append("The noise was drawn from the operating system's entropy.")
+        sentences.append(f"Made by Discreet {self.version}" + (f", sealed {self.digest}." if self.digest else "."))
+        return " ".join(sentences)
+
+    def _promise(self) -> str:
+        epsilon = self.epsilon
+        if epsilon is None:
+            # An anonymous table has other facts in addition to the rules it satisfies.
+            kept = self.parameters.get("required", self.parameters)
+            stated = ", ".join(rule_text(k, v) for k, v in kept.items() if v is not None)
+            sampled = self.parameters.get("output") == "sample"
+            head = "The rows were drawn from a table that satisfies" if sampled else "This table satisfies"
+            stated += persons_text(self)
+            together = _together_text(self.parameters.get("earlier_releases"))
+            kept_columns = self.parameters.get("kept")
+            if not kept_columns:
+                return f"{head} {stated or 'no stated property'}{together}; it promises no differential privacy."
+            known = ", ".join(map(str, self.parameters.get("quasi_identifiers", ())))
+            where = f" in the columns that were generalised ({known}) only" if stated and known else ""
+            return (
+                f"{head} {stated or 'no stated property'}{where}{together}; it promises no differential privacy. "
+                f"{kept_text(kept_columns)}"
+            )
+        if math.isinf(epsilon):
+            return "This release carries NO privacy guarantee (epsilon is infinite)."
+        if epsilon == 0:
+            return "This release has spent nothing: it is the same whatever the data are."
+        pair = f"({at_most(epsilon)}, {self.delta:.3g})" if self.delta else at_most(epsilon)
+        name = f"{pair}-differential privacy"
+        factor = f"{math.exp(epsilon):.4g}" if epsilon < 700 else "a number beyond all bounds"
+        slack = f", up to a probability of {self.delta:.3g}" if self.delta else ""
+        if self.delta > SURE_DELTA:
+            slack += ", with which anything may come out about anybody: that is too much for a table of more than "
+            slack += f"{math.floor(1 / self.delta):,} rows"
+        return (
+            f"This release satisfies {name} in the {self.model} model (neighbours: {self.neighbours}): no outcome is "
+            f"more than e^{at_most(epsilon)} = {factor} times as likely for one neighbour as for the other{slack}."
+        )
+
+
+def kept_text(kept: Mapping[str, Any]) -> str:
+    """Describe the columns that an anonymous table passes on unchanged, and the risk of that.
+
+    Examples
+    --------
+    >>> kept_text({"columns": ["hours", "weight"], "k": 1, "unique": 0.995}).partition(": ")[2]
+    'if they are known too, the smallest group is 1 and 99.5 % of the rows are unique.'
+    """
+    names = [str(name) for name in kept["columns"]]
+    were = f"Column {names[0]} was" if len(names) == 1 else f"Columns {', '.join(names)} were"
+    told = "it is" if len(names) == 1 else "they are"
+    if "k" not in kept:
+        return f"{were} passed on as {told}."
+    share = 100 * float(kept["unique"])
+    # Rounded up, and never to all or to none where it is not so.
+    shown = "no row is" if not share else "all rows are" if share == 100 else f"{_share_text(share)} % of the rows are"
+    return f"{were} passed on as {told}: if {told} known too, the smallest group is {kept['k']} and {shown} unique."
+
+
+def person_column(guarantee: Guarantee) -> str | None:
+    """Return the column by which the k of a table counts persons; None where it counts rows."""
+    said = guarantee.parameters.get("k_counts")
+    found = re.search(r"by column (['\"])(.*)\1$", said) if isinstance(said, str) else None
+    return found.group(2) if found else None
+
+
+def found_at_most(guarantee: Guarantee) -> float | None:
+    """Return the risk of being found if k counts persons; None if it counts rows.
+
+    Guessing among the persons of a group is right with probability 1/k; guessing among its rows, with the person's
+    share of rows. The larger one counts.
+
+    Examples
+    --------
+    >>> facts = {"required": {"k": 4}, "reached": {"k": 5, "largest_share": 0.375}}
+    >>> found_at_most(Guarantee("syntactic", parameters={**facts, "k_counts": "persons, by column 'who'"}))
+    0.375
+    """
+    reached = guarantee.parameters.get("reached")
+    if person_column(guarantee) is None or not isinstance(reached, Mapping) or not reached.get("k"):
+        return None
+    return max(1 / int(reached["k"]), float(reached.get("largest_share", 0.0)))
+
+
+def persons_text(guarantee: Guarantee) -> str:
+    """Say, where k counts persons, that it does, and how many rows of a group one of them has at most."""
+    if person_column(guarantee) is None:
+        return ""
+    share = dict(guarantee.parameters.get("reached", {})).get("largest_share")
+    if not isinstance(share, (int, float)) or guarantee.parameters.get("output") == "sample":
+        return " (k counts persons)"
+    return f" (k counts persons; of the rows of a group at most {_share_text(100 * share)} % are of one person)"
+
+
+def _share_text(share: float) -> str:
+    return "more than 99.9" if share > 99.9 else "less than 0.1" if share < 0.1 else f"{math.ceil(share * 10) / 10:g}"
+
+
+def _together_text(earlier: Any) -> str:
+    """Describe what a table promises together with earlier ones."""
+    if not earlier:
+        return ""
+    others = "the earlier release" if earlier == 1 else f"the {earlier} earlier releases"
+    return f", and so does every group of its rows that can be told apart with the help of {others}"
+
+
+def _line_to_dict(line: Line) -> dict[str, Any]:
+    facts: dict[str, Any] = {"label": line.label, "amount": str(line.amount), "kind": line.kind}
+    if line.parts:
+        return {**facts, "parts": [_line_to_dict(x) for x in line.parts]}
+    if line.draws:
+        return {**facts, "draws": [draw.to_dict() for draw in line.draws]}
+    return {**facts, "unused" if line.unused else "external": True}
+
+
+def _line_from_dict(facts: Mapping[str, Any]) -> Line:
+    amount: Exact = math.inf if facts["amount"] == "inf" else Fraction(facts["amount"])
+    kind: Kind = checks.choice("kind", facts["kind"], KINDS)
+    parts = tuple(_line_from_dict(x) for x in facts.get("parts", ()))
+    draws = tuple(Draw.from_dict(x) for x in facts.get("draws", ()))
+    said = [name for name in ("parts", "draws", "unused", "external") if facts.get(name)]
+    known = {"label", "amount", "kind", *said}
+    if not isinstance(facts["label"], str) or amount <= 0 or len(said) != 1 or set(facts) != known:
+        raise FormatError("a ledger line is damaged")
+    return Line(facts["label"], amount, kind, parts, draws, said == ["unused"])
+
+
+def _domain_to_dict(domain: Domain) -> dict[str, Any]:
+    unit = {} if domain.unit is None else {"unit": unit_to_plain(domain.unit)}  # or the seals of old ones would break
+    return {"named": domain.named, "columns": domain.to_dict(), **unit, **domain.facts.to_dict()}
+
+
+def _domain_from_dict(facts: Mapping[str, Any]) -> Domain:
+    unknown = sorted(set(map(str, facts)) - {"named", "columns", "unit", "functions", "impossible"})
+    if unknown:
+        raise FormatError(f"the guarantee is damaged: unknown fields {unknown} of the domain")
+    domain = Domain(**{name: told for name, told in facts.items() if name != "named"})
+    return domain if facts["named"] else Domain._of(domain.columns, named=False, unit=domain.unit, facts=domain.facts)
+
+
+def _edge(number: float) -> float | str:
+    return "inf" if math.isinf(number) else float(number)
+
+
+def _plain(name: str, value: Any) -> Any:
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError):
+        raise InvalidType(
+            name, type(value).__name__, "plain data (text, finite numbers, lists)", f"{name}={{'k': 10}}"
+        ) from None

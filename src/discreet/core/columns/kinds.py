@@ -1,0 +1,458 @@
+"""The declaration of one column: bounds or categories, its role, and the rule for its missing values."""
+
+import datetime
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeAlias, cast
+
+import numpy as np
+
+from discreet.core import checks
+from discreet.core.arrays import FloatArray
+from discreet.core.columns import coding, dates, hints, lists
+from discreet.errors import DiscreetWarning, InvalidArgument, InvalidType, SchemaError
+
+Category: TypeAlias = str | int | bool
+Role = Literal["attribute", "quasi-identifier", "sensitive", "identifier", "target", "person"]
+Missing = Literal["drop", "own"]
+
+ROLES: tuple[Role, ...] = ("attribute", "quasi-identifier", "sensitive", "identifier", "target", "person")
+#: Roles of columns that say whose row it is. They are never released, so they are no axes and need no bounds.
+NAMING: tuple[Role, ...] = ("identifier", "person")
+#: The values of a person column that declares none.
+ANYBODY = ("any",)
+MISSING_RULES: tuple[Missing, ...] = ("drop", "own")
+#: Bounds are at least so far apart, and nowhere farther from 0: what is made of them, such as squares of distances,
+#: sums of many rows and small parts of a width, is then a double with all its digits.
+_LEAST, _MOST = 1e-100, 1e100
+_USUAL = {"role": "attribute", "missing": "drop", "bottom": None, "top": None}
+_KEYS = {"kind", "bounds", "categories", "role", "missing", "categories_file", "bottom", "top"}
+
+
+def category_text(value: Category) -> str:
+    """Return the text that identifies a declared category in a file.
+
+    Examples
+    --------
+    >>> [category_text(v) for v in ("f", 7, True)]
+    ['f', '7', 'true']
+    """
+    return str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """A numeric column: values are clamped to ``low..high``.
+
+    Parameters
+    ----------
+    name : str
+        Column name.
+    low, high : float
+        Public bounds, ``low < high``, from -1e100 to 1e100 and at least 1e-100 apart. Values beyond them (also infinite
+        ones) count as the bound.
+    role : str, default "attribute"
+        What the column is to a disclosure: one of `ROLES`.
+    missing : {"drop", "own"}, default "drop"
+        The row-wise rule for missing or unreadable values: the row is left out, or it gets a cell of its own.
+    bottom, top : float, optional
+        Public thresholds beyond which an anonymous table prints all values as one (`discreet.core.columns.coding`).
+
+    Examples
+    --------
+    >>> Numeric("age", 0, 120)
+    Numeric(name='age', low=0.0, high=120.0, role='attribute', missing='drop')
+    """
+
+    name: str
+    low: float
+    high: float
+    role: Role = "attribute"
+    missing: Missing = "drop"
+    bottom: Any = field(default=None, repr=False)
+    top: Any = field(default=None, repr=False)
+    kind: ClassVar[str] = "numeric"
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        fix = hints.repaired(self.low, self.high)
+        low = checks.finite(f"low bound of column {self.name!r}", self.low, fix=fix)
+        high = checks.finite(f"high bound of column {self.name!r}", self.high, fix=fix)
+        expected = ""
+        if not low < high:
+            expected = "a non-empty interval (low < high)"
+        elif max(-low, high) > _MOST or high - low < _LEAST:
+            expected = f"from {-_MOST:g} to {_MOST:g} and at least {_LEAST:g} apart"
+        if expected:
+            raise InvalidArgument(f"bounds of column {self.name!r}", (low, high), expected, fix)
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        _check_rules(self)
+        coding.settle(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data."""
+        return {"bounds": [self.low, self.high], "role": self.role, "missing": self.missing, **coding.declared(self)}
+
+
+@dataclass(frozen=True)
+class Date(Numeric):
+    """A column of dates: a numeric one, in whole days since 1970-01-01.
+
+    Parameters
+    ----------
+    name : str
+        Column name.
+    low, high : date, datetime, datetime64 or ISO 8601 text
+        Public bounds, first and last day. Days beyond them count as the bound.
+    role, missing
+        As in `Numeric`. What is no date is missing; of a time stamp the day counts.
+
+    Examples
+    --------
+    >>> born = Date("born", "1920-01-01", "2010-12-31")
+    >>> born.low, born.to_dict()["bounds"]
+    (-18263.0, ['1920-01-01', '2010-12-31'])
+    """
+
+    kind: ClassVar[str] = "date"
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        for side in ("low", "high"):
+            bound: object = getattr(self, side)
+            # A float is a day already: a copy of a declaration passes through here as well.
+            day = bound if isinstance(bound, float) else dates.day_number(bound)
+            if day is None:
+                label = f"{side} bound of column {self.name!r}"
+                wrong = InvalidArgument if isinstance(bound, str) else InvalidType
+                raise wrong(label, bound, "a date such as 1984-05-01", hints.mended_days(self.low, self.high))
+            object.__setattr__(self, side, day)
+        if not self.low < self.high:
+            label, shown = f"bounds of column {self.name!r}", tuple(self.to_dict()["bounds"])
+            raise InvalidArgument(label, shown, "a first and a later last day", hints.mended_days(self.low, self.high))
+        super().__post_init__()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data; dates as text."""
+        ends = [dates.date_text(self.low), dates.date_text(self.high)]
+        return {"bounds": ends, "role": self.role, "missing": self.missing, **coding.declared(self)}
+
+
+@dataclass(frozen=True, init=False)
+class Integer(Numeric):
+    """A column of whole numbers from ``low`` to ``high``; both ends belong to it.
+
+    Number i is the stretch from i - 1/2 to i + 1/2 of the axis, and no cell ever ends inside it. Other numbers count as
+    the nearest whole one.
+
+    Parameters
+    ----------
+    low, high : int
+        The smallest and the largest number, ``low < high``.
+    role, missing, bottom, top
+        As in `Numeric`.
+    name : str, optional
+        Column name; a `Domain` gives it.
+
+    Examples
+    --------
+    >>> age = Integer(0, 120)
+    >>> age.least, age.most, age.n_values, (age.low, age.high)
+    (0, 120, 121, (-0.5, 120.5))
+    """
+
+    kind: ClassVar[str] = "integer"
+
+    def __init__(
+        self, low: Any, high: Any, *, role: Role = "attribute", missing: Missing = "drop", bottom: Any = None,
+        top: Any = None, name: str = "",
+    ) -> None:  # fmt: skip
+        ends: list[float] = []
+        fix = hints.repaired(low, high, whole=True)
+        for side, given, half in (("low", low, -0.5), ("high", high, 0.5)):
+            label = f"{side} bound of column {name!r}" if name else side
+            value = checks.finite(label, given, fix=fix)
+            if (value - half).is_integer() and isinstance(given, float):  # a copy: the end of the axis already
+                value -= half
+            if not value.is_integer() or abs(value) > 2**51:  # a half next to it must be a double
+                raise InvalidArgument(label, given, "a whole number between -2**51 and 2**51", fix)
+            ends.append(value)
+        if not ends[0] < ends[1]:
+            label = f"bounds of column {name!r}" if name else "bounds"
+            fix = hints.repaired(*ends, whole=True)
+            raise InvalidArgument(label, (int(ends[0]), int(ends[1])), "two different whole numbers, low < high", fix)
+        for part, value in zip(("low", "high"), (ends[0] - 0.5, ends[1] + 0.5), strict=True):
+            object.__setattr__(self, part, value)
+        rules = {"name": name, "role": role, "missing": missing, "bottom": bottom, "top": top}
+        for part, text in rules.items():
+            object.__setattr__(self, part, text)
+        if name:
+            _check_name(name)
+        _check_rules(self)
+        coding.settle(self)
+
+    def __repr__(self) -> str:
+        changed = [f"{k}={getattr(self, k)!r}" for k, usual in _USUAL.items() if getattr(self, k) != usual]
+        return f"Integer({', '.join([str(self.least), str(self.most), *changed])})"
+
+    @property
+    def least(self) -> int:
+        """The smallest number."""
+        return int(self.low + 0.5)
+
+    @property
+    def most(self) -> int:
+        """The largest number."""
+        return int(self.high - 0.5)
+
+    @property
+    def n_values(self) -> int:
+        """Number of whole numbers."""
+        return self.most - self.least + 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data."""
+        bounds = [self.least, self.most]
+        rules = {"role": self.role, "missing": self.missing, **coding.declared(self)}
+        return {"kind": "integer", "bounds": bounds, **rules}
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Time(Integer):
+    """A column of times of day, to the second; both ends belong to it.
+
+    An `Integer` of seconds since midnight, written ``HH:MM:SS``. Midnight is where the axis ends: the last second of a
+    day and the first of the next are not neighbours on it.
+
+    Parameters
+    ----------
+    low, high : time or text, default "00:00:00" and "23:59:59"
+        The first and the last time, ``low < high``. Times beyond them count as the nearest end.
+    role, missing, name
+        As in `Integer`. What is no time of day is missing; of a time stamp the time counts, fractions are left away.
+
+    Examples
+    --------
+    >>> open_hours = Time("08:00", "18:30")
+    >>> open_hours, open_hours.least, open_hours.to_dict()["bounds"]
+    (Time('08:00:00', '18:30:00'), 28800, ['08:00:00', '18:30:00'])
+    """
+
+    kind: ClassVar[str] = "time"
+
+    def __init__(
+        self,
+        low: Any = "00:00:00",
+        high: Any = "23:59:59",
+        *,
+        name: str = "",
+        **rules: Any,
+    ) -> None:
+        ends: list[Any] = []
+        fix = 'low="00:00", high="23:59:59"'  # a night that ends in the morning lies in it too
+        for side, given in (("low", low), ("high", high)):
+            second = given if isinstance(given, float) else dates.second_number(given)
+            if second is None:
+                label = f"{side} bound of column {name!r}" if name else side
+                wrong = InvalidArgument if isinstance(given, str) else InvalidType
+                raise wrong(label, given, "a time of day such as 08:30", fix)
+            ends.append(second if isinstance(given, float) else int(second))
+        if not ends[0] < ends[1]:
+            label = f"bounds of column {name!r}" if name else "bounds"
+            raise InvalidArgument(label, (low, high), "a first and a later last time of day", fix)
+        super().__init__(*ends, name=name, **rules)
+
+    def __repr__(self) -> str:
+        changed = [f"{k}={getattr(self, k)!r}" for k, usual in _USUAL.items() if getattr(self, k) != usual]
+        return f"Time({', '.join([*map(repr, self.to_dict()['bounds']), *changed])})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data; times as text."""
+        ends = [dates.time_text(self.least), dates.time_text(self.most)]
+        rules = {"role": self.role, "missing": self.missing, **coding.declared(self)}
+        return {"kind": "time", "bounds": ends, **rules}
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """A categorical column: values outside the declared categories are treated as missing.
+
+    Parameters
+    ----------
+    name : str
+        Column name.
+    categories : sequence of str, int or bool
+        The public list, in the order of the axis. Recognised by their text, so ``1`` and ``"1"`` are the same.
+    role, missing
+        As in `Numeric`.
+    ordered : bool, default False
+        Whether the order means something, from small to large: then such a column can be compared and has quantiles.
+    listed : str, default ""
+        The public file that the list was read from (`categories_from`); a schema file names it and its digest instead
+        of the list.
+
+    Examples
+    --------
+    >>> Categorical("sex", ["f", "m"]).high
+    2.0
+    """
+
+    name: str
+    categories: tuple[Category, ...]
+    role: Role = "attribute"
+    missing: Missing = "drop"
+    ordered: bool = False
+    listed: str = field(default="", compare=False)
+    kind: ClassVar[str] = "categorical"
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        label = f"categories of column {self.name!r}"
+        if isinstance(self.categories, (str, bytes)) or not isinstance(self.categories, Iterable):
+            raise InvalidType(label, self.categories, "a list of categories", '["a", "b"]')
+        values = tuple(self.categories)
+        for value in values:
+            if not isinstance(value, (str, int, bool, np.integer, np.bool_)):
+                raise InvalidType(label, value, "text, whole numbers or booleans", hints.categories_meant(values))
+        texts = [category_text(v) for v in values]
+        if not values:
+            raise InvalidArgument(label, values, "a list of at least one category", '["a", "b"]')
+        if len(set(texts)) < len(texts):
+            twice = next(t for t in texts if texts.count(t) > 1)
+            raise InvalidArgument(label, twice, "a list without repeats", hints.named_once(values, texts))
+        plain = tuple(v.item() if isinstance(v, (np.integer, np.bool_)) else v for v in values)
+        object.__setattr__(self, "categories", plain)
+        checks.choice(f"ordered of column {self.name!r}", self.ordered, (True, False))
+        _check_rules(self)
+
+    @property
+    def low(self) -> float:
+        """Lower end of the axis, always 0."""
+        return 0.0
+
+    @property
+    def high(self) -> float:
+        """Upper end of the axis: the number of categories."""
+        return float(len(self.categories))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the declaration as plain data."""
+        kind = {"kind": "ordered"} if self.ordered else {}
+        # The name alone: the path may be private.
+        file = Path(self.listed).name
+        listed = {"categories_file": file, "categories_digest": self.list_digest} if self.listed else {}
+        return {**kind, "categories": list(self.categories), **listed, "role": self.role, "missing": self.missing}
+
+    @property
+    def list_digest(self) -> str:
+        """SHA-256 of the list, one category to a line."""
+        return lists.digest(category_text(c) for c in self.categories)
+
+
+Column: TypeAlias = Numeric | Categorical
+
+
+def even_edges(column: Numeric | Categorical, bins: int) -> FloatArray:
+    """Divide the axis of a column into equal bins; for whole numbers, as equal as possible.
+
+    Examples
+    --------
+    >>> even_edges(Numeric("x", 0, 1), 2).tolist(), even_edges(Integer(1, 10), 4).tolist()
+    ([0.0, 0.5, 1.0], [0.5, 3.5, 6.5, 9.5, 10.5])
+    """
+    if not isinstance(column, Integer):
+        return np.linspace(column.low, column.high, bins + 1)
+    return np.append(np.arange(column.low, column.high, -(-column.n_values // bins)), column.high)
+
+
+def read_column(name: object, declared: object) -> Column:
+    _check_name(name)
+    name = cast(str, name)
+    if isinstance(declared, (Numeric, Categorical)):
+        if isinstance(declared, Integer) and not declared.name:
+            return replace(declared, name=name)
+        if declared.name != name:
+            raise InvalidArgument(
+                "columns", declared.name, f"keyed by its own name ({name!r})", f"{declared.name!r}: ..."
+            )
+        return declared
+    if isinstance(declared, list):
+        column = Categorical(name, cast(Any, declared))
+        if len(declared) == 2 and all(hints.is_number(x) for x in declared):
+            warnings.warn(hints.two_categories(name, declared), DiscreetWarning, stacklevel=4)
+        return column
+    if isinstance(declared, (tuple, Mapping)):
+        try:
+            return _bounded(name, declared, {}) if isinstance(declared, tuple) else _by_keys(name, declared)
+        except InvalidArgument as error:
+            raise hints.spelled(error, declared) from None
+    expected = "(low, high) or a list of categories"
+    raise InvalidType(f"declaration of column {name!r}", declared, expected, hints.declaration_meant(declared))
+
+
+def _by_keys(name: str, declared: Mapping[str, Any]) -> Column:
+    """Read a declaration in the words of a schema file."""
+    declared = lists.filled(name, declared)
+    unknown = set(declared) - _KEYS
+    if "unit" in unknown:
+        raise SchemaError(
+            f"column {name!r} has no unit: it belongs to the whole table, so write the line 'unit' above the first "
+            "[columns.NAME] of the file"
+        )
+    if not unknown and declared.get("role") in NAMING and not {"bounds", "categories"} & set(declared):
+        # A person column has no axis: an empty list means any value.
+        declared = {**declared, "categories": list(ANYBODY)}
+    if declared.get("kind") == "time" and not {"bounds", "categories"} & set(declared):
+        declared = {**declared, "bounds": ["00:00:00", "23:59:59"]}
+    if declared.get("kind") == "boolean" and not {"bounds", "categories"} & set(declared):
+        declared = {**declared, "categories": [False, True]}
+    coded: dict[str, Any] = {k: declared[k] for k in ("bottom", "top") if k in declared}
+    if unknown or ("bounds" in declared) == ("categories" in declared) or (coded and "bounds" not in declared):
+        raise SchemaError(
+            f"column {name!r} must declare either 'bounds' or 'categories' (or 'categories_file'), and optionally "
+            f"'kind', 'role' and 'missing', and beside bounds 'bottom' and 'top', got {sorted(map(str, declared))}"
+        )
+    rules: dict[str, Any] = {**coded, **{k: declared[k] for k in ("role", "missing") if k in declared}}
+    kind = declared.get("kind")
+    if kind in ("integer", "time") and "bounds" in declared:
+        low, high = _pair(name, declared["bounds"])
+        return (Integer if kind == "integer" else Time)(low, high, name=name, **rules)
+    found = _bounded(name, declared["bounds"], rules) if "bounds" in declared else None
+    listed = {"ordered": kind == "ordered", "listed": declared.get("categories_file", "")}
+    column = Categorical(name, declared["categories"], **rules, **listed) if found is None else found
+    told = {"numeric": "number", "categorical": "ordered" if kind == "ordered" else "category"}
+    if kind is not None and kind != told.get(column.kind, column.kind):
+        known = "integer, number, date and time (with bounds), category, ordered and boolean"
+        if kind != "boolean" or not set(getattr(column, "categories", ())) <= {False, True}:
+            raise SchemaError(f"column {name!r} cannot be of kind {kind!r} as it is declared; kinds are {known}")
+    return column
+
+
+def _bounded(name: str, bounds: object, rules: Mapping[str, Any]) -> Numeric:
+    low, high = _pair(name, bounds)
+    # Two texts are dates too: that is how plain data holds them, and numbers are not written in quotes.
+    texts = isinstance(low, str) and isinstance(high, str)
+    dated = texts or any(isinstance(b, (datetime.date, np.datetime64)) for b in (low, high))
+    return Date(name, low, high, **rules) if dated else Numeric(name, low, high, **rules)
+
+
+def _pair(name: str, bounds: object) -> tuple[Any, Any]:
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise InvalidArgument(f"bounds of column {name!r}", bounds, "a pair (low, high)", "low=0, high=1")
+    return bounds[0], bounds[1]
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise InvalidType("column name", name, "text", repr(str(name)))
+    if not name or name != name.strip():
+        fix = repr(name.strip() or "age")
+        raise InvalidArgument("column name", name, "non-empty text without surrounding blanks", fix)
+
+
+def _check_rules(column: Column) -> None:
+    checks.choice(f"role of column {column.name!r}", column.role, ROLES)
+    checks.choice(f"missing of column {column.name!r}", column.missing, MISSING_RULES)

@@ -1,0 +1,162 @@
+"""The unit of privacy that a schema states: one row, or one person with a bounded number of rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from discreet.core import checks
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+
+#: What may be said of the unit in one word.
+UNITS = ("row",)
+#: A person's rows, at most: more would be no bound, and noise for so many hides everything.
+MOST_ROWS = 2**20
+ROW = "one row"
+#: How the unit of a promise to persons begins, whatever the bound.
+PERSON = "one person, with all their rows"
+PERSON_NEIGHBOURS = "add or remove one person, with all their rows"
+_EXAMPLE = 'unit=Person("user", rows=8)'
+
+
+@dataclass(frozen=True)
+class Person:
+    """The unit of privacy is one person; at most ``rows`` of their rows are used.
+
+    A keyed hash of person and row chooses them before any other step sees the rows, uniformly among a person's rows.
+    Rows whose person is missing or not as declared are dropped.
+
+    Parameters
+    ----------
+    column : str
+        The column that identifies the person. Bounds or categories are optional; rows outside are dropped.
+    rows : int or "auto"
+        The contribution bound. Noise grows with it; more rows per person are dropped. "auto" selects privately, with 5
+        % of the budget, a bound that nine of ten persons do not exceed.
+    group : str or sequence of str, optional
+        Columns of categories, whole numbers or dates that define groups of rows.
+    per_group : int, optional
+        The contribution bound per person and group.
+
+    Notes
+    -----
+    Adding or removing one person changes the bounded table by at most ``rows`` rows, because the kept rows of a person
+    depend only on their own rows and the key. So counts that a row changes by one in one place change by at most
+    ``rows`` in total (`l1`), and a mechanism that is ε/rows-differentially private for rows is ε-differentially private
+    for persons. In zCDP, ρ grows with the squared Euclidean length of the change (`l2_squared`): ``rows`` squared, or
+    less if groups are counted separately and `per_group` bounds each.
+
+    Examples
+    --------
+    >>> unit = Person("user", rows=8)
+    >>> unit.describe()
+    'one person, with all their rows (at most 8 used)'
+    >>> unit.l1, unit.l2_squared(), Person("user", rows=8, group="day", per_group=3).l2_squared()
+    (8, 64, 22)
+    """
+
+    column: str
+    rows: int | Literal["auto"]
+    group: tuple[str, ...] = ()
+    per_group: int | None = None
+
+    def __init__(self, column: str, rows: Any = None, *, group: Any = (), per_group: Any = None) -> None:
+        if not isinstance(column, str):
+            raise InvalidType("person", column, "the name of a column", _EXAMPLE)
+        if not column or column != column.strip():
+            raise InvalidArgument("person", column, "the name of a column", _EXAMPLE)
+        if rows is None:
+            raise InvalidArgument(
+                "rows",
+                rows,
+                'a whole number, at least 1, or "auto"',
+                f"Person({json.dumps(column, ensure_ascii=False)}, rows=8)",
+            )
+        if isinstance(rows, str) and rows != "auto":
+            fix = int(rows) if rows.isdecimal() and 0 < int(rows) <= MOST_ROWS else "auto"
+            raise InvalidType("rows", rows, 'a whole number, at least 1, or "auto"', f"rows={fix!r}".replace("'", '"'))
+        if rows != "auto":
+            rows = checks.whole("rows", rows, low=1, high=MOST_ROWS)
+        names = (group,) if isinstance(group, str) else group
+        if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+            raise InvalidType("group", group, "names of columns", 'group="day"')
+        if (per_group is None) == bool(names):
+            fix = "per_group=2" if per_group is None else f'group="day", per_group={per_group!r}'
+            raise InvalidArgument("per_group", per_group, "given together with group", fix)
+        if per_group is not None:
+            per_group = checks.whole("per_group", per_group, low=1, high=MOST_ROWS)
+        for name, value in (("column", column), ("rows", rows), ("group", tuple(names)), ("per_group", per_group)):
+            object.__setattr__(self, name, value)
+
+    def describe(self) -> str:
+        """Return the unit as a promise names it."""
+        if self.rows == "auto":
+            return f"{PERSON} (how many are used is bought)"
+        groups = f", at most {self.per_group:,} per {' and '.join(self.group)}" if self.per_group else ""
+        return f"{PERSON} (at most {self.rows:,} used{groups})"
+
+    @property
+    def l1(self) -> int:
+        """By how much one person changes counts altogether, where a row changes one count by one."""
+        if self.rows == "auto":
+            raise SchemaError("how many rows of a person are used is not known before it is bought")
+        return int(self.rows)
+
+    def l2_squared(self, *, grouped: bool = True) -> int:
+        """Return the largest sum of squares by which one person changes such counts.
+
+        All rows may fall into one cell: ``rows`` squared. If no cell holds rows of two groups (``grouped``), a cell
+        gets at most ``per_group``; the sum is largest if as many cells as possible are full.
+        """
+        most = min(self.per_group or self.l1, self.l1) if grouped else self.l1
+        full, rest = divmod(self.l1, most)
+        return full * most**2 + rest**2
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the unit as plain data: the ``[unit]`` of a schema file."""
+        grouped = {"group": list(self.group), "per_group": self.per_group} if self.per_group else {}
+        return {"person": self.column, "rows": self.rows, **grouped}
+
+
+Unit: TypeAlias = Literal["row"] | Person
+
+
+def read_unit(unit: Any) -> Unit | None:
+    """Check a unit from a user or a file; None if nothing is given.
+
+    Examples
+    --------
+    >>> read_unit("row"), read_unit({"person": "user", "rows": 8})
+    ('row', Person(column='user', rows=8, group=(), per_group=None))
+    """
+    if unit is None or isinstance(unit, Person):
+        return unit
+    if isinstance(unit, Mapping):
+        if set(unit) - {"person", "rows", "group", "per_group"} or not {"person", "rows"} <= set(unit):
+            expected = "'row', or a table of person and rows (and group and per_group)"
+            raise InvalidType("unit", sorted(map(str, unit)), expected, f"unit='row' or {_EXAMPLE}")
+        rest = {key: value for key, value in unit.items() if key != "person"}
+        return Person(unit["person"], **rest)
+    if not isinstance(unit, str):
+        raise InvalidType("unit", type(unit).__name__, "the text 'row' or a Person", f"unit='row' or {_EXAMPLE}")
+    if unit != "row":
+        raise InvalidArgument("unit", unit, "'row' or a Person", f"unit='row' or {_EXAMPLE}")
+    return "row"
+
+
+def unit_to_plain(unit: Unit) -> str | dict[str, Any]:
+    """Return a unit as a file holds it."""
+    return unit.to_dict() if isinstance(unit, Person) else unit
+
+
+def unit_kind(text: str) -> str:
+    """Return the kind of unit that the text of a guarantee names: "row", "person", or the text itself.
+
+    Examples
+    --------
+    >>> unit_kind("one row"), unit_kind(Person("user", rows=8).describe()), unit_kind("one user's trajectory")
+    ('row', 'person', "one user's trajectory")
+    """
+    return "row" if text == ROW else "person" if text.startswith(PERSON) else text

@@ -1,0 +1,117 @@
+"""Numbers in sentences: bounds are rounded to the safe side, distances are written exactly.
+
+A promise that holds up to a distance of 0.608480537 does not hold up to 0.608481.
+"""
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+#: No larger budget is accepted, so that sums of budgets stay finite.
+LARGEST_BUDGET = 10**30
+#: A delta above this protects no one: a row may be published as it is with that probability.
+SURE_DELTA = 1e-3
+#: A delta above this, or above one in the number of rows, is a warning: a few rows in the open would be within it.
+USUAL_DELTA = 1e-5
+
+
+def large_delta(delta: float, rows: int | None = None) -> str:
+    """Return a warning about a delta that is large, or large for a public number of rows; "" otherwise.
+
+    Examples
+    --------
+    >>> large_delta(1e-4)
+    'delta = 0.0001 is above 1e-05: with that chance anything may come out about anybody; try delta=1e-6'
+    >>> large_delta(1e-6, rows=2_000_000).partition(": ")[0]
+    'delta = 1e-06 is above one in 2,000,000 rows'
+    >>> large_delta(1e-6), large_delta(1e-6, rows=1000)
+    ('', '')
+    """
+    by_rows = rows is not None and 1 / rows < USUAL_DELTA
+    if delta <= (1 / rows if rows is not None and by_rows else USUAL_DELTA):
+        return ""
+    limit = f"one in {rows:,} rows" if by_rows else f"{USUAL_DELTA:g}"
+    fix = f"{0.1 / rows:.0e}" if rows is not None and by_rows else "1e-6"
+    return f"delta = {delta:g} is above {limit}: with that chance anything may come out about anybody; try delta={fix}"
+
+
+def at_most(number: float | Fraction, digits: int = 6) -> str:
+    """Write a positive upper bound with ``digits`` digits, rounded up.
+
+    Examples
+    --------
+    >>> at_most(3.0041660239, 3), at_most(2.5, 3), at_most(math.exp(7), 3), at_most(Fraction(1, 3), 3)
+    ('3.01', '2.5', '1.1e+03', '0.334')
+    """
+    return _rounded(number, digits, 1)
+
+
+def at_least(number: float | Fraction, digits: int = 6) -> str:
+    """Write a positive lower bound with ``digits`` digits, rounded down.
+
+    Examples
+    --------
+    >>> at_least(Fraction(2, 3), 3), at_least(0.25, 3)
+    ('0.666', '0.25')
+    """
+    return _rounded(number, digits, -1)
+
+
+def _rounded(number: float | Fraction, digits: int, side: int) -> str:
+    text = f"{float(number):.{digits}g}"
+    # A fraction is compared exactly, a float as it is printed: 0.1 is 0.1.
+    if not 0 < number < math.inf or side * ((Fraction if isinstance(number, Fraction) else float)(text) - number) >= 0:
+        return text
+    unit = 10.0 ** (math.floor(math.log10(number)) - digits + 1)
+    return f"{float(number) + side * unit:.{digits}g}"
+
+
+def as_it_is(number: float) -> str:
+    """Write a number with as many digits as it needs.
+
+    Examples
+    --------
+    >>> as_it_is(200.0), as_it_is(0.1), as_it_is(1234567.891)
+    ('200', '0.1', '1234567.891')
+    """
+    text = f"{number:g}"
+    return text if float(text) == number else repr(float(number))
+
+
+def counted(number: int, thing: str) -> str:
+    """Write a number of things, with an s for more than one.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def rule_text(name: str, value: Any) -> str:
+    """Write the requirement of a rule of an anonymous table.
+
+    Examples
+    --------
+    >>> rule_text("l", {"kind": "entropy", "least": 2})
+    'l = 2 (entropy)'
+    >>> rule_text("l", {"kind": "distinct", "least": 2.0, "counts": "persons"})
+    'l = 2 (distinct, counted in persons)'
+    >>> rule_text("probabilistic_k", 5)
+    'probabilistic k-anonymity with k = 5'
+    >>> rule_text("k_by_columns", {"least": 5, "columns": [["age"], ["job", "town"]]})
+    'k = 5 in each of these groups of columns by itself, and not in whole rows: age; job, town'
+    """
+    if name == "probabilistic_k":
+        return f"probabilistic k-anonymity with k = {value}"
+    if not isinstance(value, Mapping):
+        return f"{name} = {value}"
+    if name == "k_by_columns":
+        parts = "; ".join(", ".join(map(str, part)) for part in value["columns"])
+        return f"k = {value['least']} in each of these groups of columns by itself, and not in whole rows: {parts}"
+    amounts = [f"{v:g}" if isinstance(v, float) else str(v) for k, v in value.items() if k in ("least", "most")]
+    said = {"kind": "", "counts": "counted in "}
+    notes = [f"{said.get(k, f'{k} = ')}{v}" for k, v in value.items() if k not in ("least", "most")]
+    return f"{name} = {' '.join(amounts)}" + (f" ({', '.join(notes)})" if notes else "")

@@ -1,0 +1,107 @@
+"""Small pieces of HTML for notebooks: a heading with facts, a table. They suit light and dark themes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+_FRAME = "font:13px/1.45 system-ui,sans-serif;max-width:60em;overflow-x:auto;font-variant-numeric:tabular-nums"
+_CELL = "padding:2px 10px 2px 0;vertical-align:top;background:none;color:inherit;border:0;white-space:normal"
+_LINE = "border:0;border-bottom:1px solid color-mix(in srgb,currentColor 25%,transparent)"
+_TABLE = '<table style="border-collapse:collapse;border:0;margin:0;font:inherit;color:inherit">'
+#: Rows that a notebook shows; the rest is named.
+_MOST = 20
+
+
+def facts(title: str, told: Mapping[str, Any], note: str = "") -> str:
+    """Return a heading and a list of facts; a note under it, as a warning.
+
+    Examples
+    --------
+    >>> "&lt;b&gt;" in facts("<b>", {"rows": 3}), facts("a", {}).count("<tr>")
+    (True, 0)
+    """
+    rows = "".join(
+        f'<tr style="background:none"><td style="{_CELL};text-align:left;opacity:.7">{escape(str(name))}</td>'
+        f'<td style="{_CELL};text-align:left;overflow-wrap:anywhere">{escape(str(value))}</td></tr>'
+        for name, value in told.items()
+    )
+    return _framed(title, f"{_TABLE}{rows}</table>" * bool(rows), note)
+
+
+def level(guarantee: Any) -> str:
+    """Return ε and δ of a guarantee; empty for a syntactic one."""
+    if guarantee.epsilon is None:
+        return ""
+    return f"{guarantee.epsilon:.6g}" + (f" at delta {guarantee.delta:g}" if guarantee.delta else "")
+
+
+def promise(guarantee: Any) -> str:
+    """Return a `Guarantee` in a few lines: what it says first, then its parts."""
+    told: dict[str, Any] = {"model": guarantee.model, "unit": guarantee.unit, "neighbours": guarantee.neighbours}
+    told["epsilon"] = level(guarantee)
+    sign = "ρ " if guarantee.accounting == "rho" else ""
+    told["spent on"] = "; ".join(f"{line.label} {sign}{float(line.amount):.6g}" for line in guarantee.ledger)
+    told["assumes"] = "; ".join(guarantee.assumptions)
+    told["sealed"] = guarantee.digest or "not sealed"
+    first = str(guarantee).partition(" The unit of privacy is ")[0]
+    worry = "Seeded: this run can be repeated and undone. Do not publish its result." if guarantee.seeded else ""
+    return facts(f"Guarantee: {first}", {name: text for name, text in told.items() if text}, worry)
+
+
+def table(title: str, names: Sequence[str], rows: Sequence[Sequence[Any]], note: str = "") -> str:
+    """Return a heading and the first rows of a table, numbers to the right.
+
+    Examples
+    --------
+    >>> text = table("t", ["a", "n"], [["x", 1.5], ["y", 1234567]])
+    >>> "1,234,567" in text, text.count("text-align:right")
+    (True, 3)
+    """
+    first = rows[0] if rows else [""] * len(names)
+    sides = ["right" if isinstance(value, (int, float)) else "left" for value in first]
+    heads = "".join(
+        f'<th style="{_CELL};{_LINE};text-align:{side};font-weight:600">{escape(str(name))}</th>'
+        for name, side in zip(names, sides, strict=True)
+    )
+    # Ends of bins must not look alike; three digits are enough for estimates.
+    digits = [6 if str(name).endswith(("_from", "_to")) else 3 for name in names]
+    lines = []
+    for row in rows[:_MOST]:
+        cells = (
+            f'<td style="{_CELL};text-align:{side}">{escape(_text(value, places))}</td>'
+            for value, side, places in zip(row, sides, digits, strict=True)
+        )
+        lines.append(f'<tr style="background:none">{"".join(cells)}</tr>')
+    more = f'<div style="opacity:.7">and {len(rows) - _MOST:,} more</div>' if len(rows) > _MOST else ""
+    return _framed(title, f'{_TABLE}<tr style="background:none">{heads}</tr>{"".join(lines)}</table>{more}', note)
+
+
+def _framed(title: str, body: str, note: str) -> str:
+    # An amber bar, not amber letters: these would be too pale on one of the themes.
+    told = (
+        f'<div style="border-left:3px solid #d08700;padding-left:8px;margin-top:4px">{escape(note)}</div>'
+        if note
+        else ""
+    )
+    return (
+        f'<div style="{_FRAME}"><div style="font-weight:600;margin-bottom:2px">{escape(title)}</div>{body}{told}</div>'
+    )
+
+
+def _text(value: Any, digits: int) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return "" if value is None else str(value)
+    few = isinstance(value, float) and abs(value) < 10 ** (digits - 1)
+    return f"{value:,.{digits}g}" if few else f"{value:,.0f}"
+
+
+class EstimatorHtml:
+    """Estimators in a notebook: scikit-learn reads their docstrings, and warns of a section that it does not know."""
+
+    def _html_repr(self) -> str:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Unknown section Privacy")
+            return str(super()._html_repr())  # type: ignore[misc]  # of scikit-learn's BaseEstimator

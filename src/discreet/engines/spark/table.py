@@ -1,0 +1,287 @@
+"""Spark data frames: passes go to the rows, exact whole numbers come back, noise is drawn on the driver.
+
+A pass runs on the executors in Arrow batches with the kernels of the other engines (``mapInArrow``). Each partition
+returns numbers by key, Spark adds them up, and the driver collects the sums once. Grids over machine numbers run in SQL
+(`discreet.engines.spark.cells`). Executors draw nothing random, and releases are plain arrays: no lazy plan, which
+Spark could run again with other noise, ever holds a release.
+
+A retry changes nothing: the result of a partition depends on its rows only, and Spark takes one result per partition.
+This requires a deterministic frame; one that visibly is not (``rand()``, some UDFs) causes a warning.
+
+Methods that return rows (perturbed, labelled) bring the needed columns through the driver in batches; the noise of a
+row is drawn there, once. Executors write the rows of anonymous tables (`discreet.engines.spark.parts`).
+
+Only the data frame API is used, so Spark Connect works too. discreet must be installed on the executors.
+"""
+
+import contextlib
+import io
+import os
+import re
+import sys
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core import Domain, FloatArray, IntArray
+from discreet.core.schema import Dialect
+from discreet.engines.passes.tally import CountPass, KeyedNumbers, Pass
+from discreet.engines.spark.cells import GridOfTree, cell_expression
+from discreet.engines.spark.java import provide_java
+from discreet.engines.spark.persons import SparkPersons
+from discreet.engines.tables.encode import Encoder
+from discreet.engines.tables.part import Batch
+from discreet.errors import MissingExtra
+
+#: Keys in one Arrow batch of results.
+_KEYS_AT_ONCE = 2**16
+_KINDS = {
+    "boolean": "bool",
+    "byte": "int",
+    "short": "int",
+    "integer": "int",
+    "long": "int",
+    "float": "float",
+    "double": "float",
+    "decimal": "float",
+    "string": "text",
+    "char": "text",
+    "varchar": "text",
+    "binary": "text",
+    "date": "date",
+    "timestamp": "date",
+    "timestamp_ntz": "date",
+    "void": "null",
+}
+#: Functions whose value is another one each time, and a limit without an order, which takes whichever rows come first.
+_UNSTEADY = re.compile(
+    r"\b(rand|randn|uuid|shuffle|first|any_value|monotonically_increasing_id)\("
+    r"|\bGlobalLimit[^\n]*\n[\s+:-]*LocalLimit[^\n]*\n(?![\s+:-]*Sort\b)"
+)
+
+
+class SparkTable:
+    """A Spark data frame, classic or Connect."""
+
+    bare = False
+    headed = False
+    slow = False
+    label = "the Spark frame"
+    #: Whether columns hold coordinates already.
+    encoded = False
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self._kinds = [field.dataType for field in frame.schema.fields]
+        self.names = tuple(str(name) for name in frame.columns)
+        self._looked_at = False
+
+    def size(self) -> int:
+        return 0  # not known without counting; Spark has progress bars of its own
+
+    def check(self, position: int, encoder: Encoder) -> None:
+        kind = self._kinds[position]
+        encoder.check(_KINDS.get(kind.typeName(), "other"), kind.simpleString(), self.label)
+
+    def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
+        """Bring rows to the driver, a partition at a time, in their order."""
+        for batch in brought(self.frame_of(positions)):
+            for start in range(0, batch.num_rows, batch_size):
+                piece = batch.slice(start, batch_size)
+                yield [piece.column(i) for i in range(len(positions))], 0
+
+    def counted(self, positions: Sequence[int]) -> Iterator[Batch]:
+        """Count equal rows where they are; yield the distinct ones with their counts as a further column."""
+        columns = self.frame_of(positions)
+        for batch in brought(columns.groupBy(*columns.columns).count()):
+            yield batch.columns, 0
+
+    def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
+        return encoder.arrow(piece)
+
+    def gather(self, job: Pass, positions: Sequence[int], dialect: Dialect) -> KeyedNumbers:
+        """Run a pass on the executors and collect its sums, once."""
+        columns = self.frame_of(positions)
+        if isinstance(job, CountPass) and not dialect.missing:  # marks of missing values are for the kernels
+            kinds = [self._kinds[p].typeName() for p in positions]
+            tree = GridOfTree.of(job.cell_map, columns.columns, kinds)
+            cell = cell_expression(job.cell_map, columns.columns, kinds) if tree is None else tree.expression
+            if cell is not None:
+                known = columns.selectExpr(f"{cell} AS key").where("key IS NOT NULL")
+                found = _keyed(known.groupBy("key").count())
+                return found if tree is None else tree.fold(found)
+        names = [f"v{i}" for i in range(job.width)]
+        schema = ", ".join(["key bigint", *(f"{name} bigint" for name in names)])
+        written = None if self.encoded else dialect
+        partial = columns.mapInArrow(lambda batches: _run(job, written, batches), schema)
+        return _keyed(partial.groupBy("key").sum(*names))
+
+    def people(self, choice: Any, positions: Sequence[int], dialect: Dialect) -> Any:
+        """Return the rows by person; they stay where they are."""
+        # A list of categories may distinguish whole numbers by their text.
+        plain = self._kinds[positions[-1]].typeName() in ("byte", "short", "integer", "long") and not choice.listed
+        return _People(SparkPersons(self.frame_of(positions), choice, dialect, wide=not plain))
+
+    def states(self, work: Callable[[Iterator[pa.RecordBatch]], bytes], positions: Sequence[int]) -> Iterator[bytes]:
+        """Run ``work`` once on every partition that has rows, and yield what it returned."""
+        found = self.frame_of(positions).mapInArrow(lambda batches: _state(work, batches), "data binary")
+        for row in found.toLocalIterator(prefetchPartitions=True):
+            yield bytes(row[0])
+
+    def frame_of(self, positions: Sequence[int]) -> Any:
+        """Return the frame with the asked columns only; by position, because Spark ignores case."""
+        self._look()
+        renamed = self._frame.toDF(*(f"c{i}" for i in range(len(self.names))))
+        return renamed.select(*(f"c{i}" for i in positions))
+
+    def _look(self) -> None:
+        """Warn once of a frame that gives other rows each time it is worked out."""
+        if not self._looked_at and unsteady(self._frame):
+            warnings.warn(
+                "the Spark frame is not deterministic: a retry, or a second pass, may see other rows, and counts may "
+                "be wrong; write it out (frame.write.parquet) or frame.checkpoint() it first",
+                UserWarning,
+                stacklevel=2,
+            )
+        self._looked_at = True
+
+
+class CoordinateFrame(SparkTable):
+    """A Spark frame of coordinates, clamped, in the order of a domain."""
+
+    encoded = True
+    label = "the bounded frame"
+
+    def __init__(self, frame: Any, domain: Domain) -> None:
+        super().__init__(frame)
+        self.names = domain.names
+        self._looked_at = True  # what it is made of was looked at
+        weakref.finalize(self, _let_go, frame).atexit = False
+
+    def check(self, position: int, encoder: Encoder) -> None:
+        """Let every column pass: it is as declared."""
+
+    def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
+        return np.asarray(piece.to_numpy(zero_copy_only=False), np.float64)
+
+
+def _let_go(frame: Any) -> None:
+    """Free what Spark keeps of a frame; a session that has ended raises many kinds of errors."""
+    with contextlib.suppress(Exception):
+        frame.unpersist()
+
+
+@dataclass(frozen=True)
+class _People:
+    """Rows by person, as `discreet.engines.persons.bounded.RowsOfPersons` has them."""
+
+    found: SparkPersons
+
+    def histogram(self, most: int) -> IntArray:
+        return self.found.histogram(most)
+
+    def bounded(self, limit: int, per_group: int | None, axes: Domain) -> SparkTable:
+        return CoordinateFrame(self.found.kept(limit, per_group, axes), axes)
+
+
+def unsteady(frame: Any) -> bool:
+    """Return whether the plan of a frame is visibly non-deterministic."""
+    local = vars(frame).get("_jdf")
+    if local is not None:
+        plan = local.queryExecution().analyzed()
+        return not plan.deterministic() or _UNSTEADY.search(plan.toString()) is not None
+    text = io.StringIO()  # a frame of Spark Connect, whose plan is elsewhere
+    with contextlib.redirect_stdout(text):
+        frame.explain(extended=True)
+    analyzed = text.getvalue().partition("== Analyzed Logical Plan ==")[2].partition("== Optimized Logical Plan ==")[0]
+    return _UNSTEADY.search(analyzed) is not None
+
+
+def _run(job: Pass, dialect: Dialect | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Run a pass over one partition, on an executor."""
+    encoders = [Encoder(column, dialect) for column in job.domain]
+    adder = job.start()
+    for batch in batches:
+        if dialect is None:
+            columns = [np.asarray(piece, np.float64) for piece in batch.columns]
+        else:
+            columns = [encoder.arrow(piece) for encoder, piece in zip(encoders, batch.columns, strict=True)]
+        adder.add(job.prepare(columns))
+    found = adder.result()
+    names = ["key", *(f"v{i}" for i in range(job.width))]
+    for start in range(0, len(found.keys), _KEYS_AT_ONCE):
+        chosen = slice(start, start + _KEYS_AT_ONCE)
+        numbers = [pa.array(np.ascontiguousarray(row)) for row in (found.keys[chosen], *found.values[:, chosen])]
+        yield pa.RecordBatch.from_arrays(numbers, names)
+
+
+def _state(work: Callable[[Iterator[pa.RecordBatch]], bytes], batches: Iterator[pa.RecordBatch]) -> Any:
+    yield pa.RecordBatch.from_arrays([pa.array([work(batches)], pa.binary())], ["data"])
+
+
+def _pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Turn Arrow batches into values of a column of bytes: a form in which every Spark hands them to the driver."""
+    for batch in batches:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["data"])
+
+
+def brought(frame: Any) -> Iterator[pa.RecordBatch]:
+    """Bring rows to the driver, a partition at a time, as Arrow batches."""
+    for row in frame.mapInArrow(_pack, "data binary").toLocalIterator(prefetchPartitions=False):
+        with pa.ipc.open_stream(row[0]) as stream:
+            yield from stream
+
+
+def _keyed(sums: Any) -> KeyedNumbers:
+    """Collect a frame of keys and their sums."""
+    total = collected(sums)
+    columns = [np.asarray(column, np.int64) for column in total.columns]
+    return KeyedNumbers.of(columns[0], np.vstack(columns[1:]))
+
+
+def collected(frame: Any) -> pa.Table:
+    """Return all rows of a frame of sums."""
+    if hasattr(type(frame), "toArrow"):  # from PySpark 4 on
+        return frame.toArrow()
+    width = len(frame.columns)
+    rows = [row[0] for row in frame.mapInArrow(_pack, "data binary").collect()]
+    tables = [pa.ipc.open_stream(data).read_all() for data in rows]
+    none = pa.table([pa.array([], pa.int64())] * width, names=[f"c{i}" for i in range(width)])
+    return pa.concat_tables(tables) if tables else none
+
+
+def session(master: str = "local[*]", **config: Any) -> Any:
+    """Start Spark on this machine, or return the existing session.
+
+    The Java runtime of the ``spark`` extra is used unless ``JAVA_HOME`` names another.
+
+    Parameters
+    ----------
+    master : str, default "local[*]"
+        ``local[2]`` uses two threads; ``local-cluster[2,1,1024]`` two processes with one core and a GiB each.
+    **config : str
+        Spark settings, dots written as two underscores: ``spark__executor__memory="2g"``.
+    """
+    try:
+        import pyspark
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise MissingExtra("starting Spark", "spark") from None
+    provide_java()
+    if master.startswith("local-cluster"):  # its processes are started by scripts that come with PySpark
+        os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master(master).appName("discreet").config("spark.ui.enabled", "false")
+    for name, value in config.items():
+        builder = builder.config(name.replace("__", "."), value)
+    return builder.getOrCreate()

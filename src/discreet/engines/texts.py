@@ -1,0 +1,143 @@
+"""Columns of files as text, in batches: what a telemetry client reads. Local privacy needs values, not counts.
+
+A value of any type is read as its text, so the same values give the same reports from every kind of file. No row causes
+an error.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.core import Meter
+from discreet.core.schema import Dialect
+from discreet.engines.opening import open as open_table
+from discreet.engines.tables.encode import arrow_kind
+from discreet.engines.tables.formats.cells import Cells, Labelled
+from discreet.engines.tables.part import is_typed, near_names
+from discreet.engines.tables.text_kernels import Field
+from discreet.engines.tables.texts import as_text
+from discreet.errors import DataSourceError, SchemaError
+
+BATCH_SIZE = 2**16
+_LINES = (".txt", ".text", ".lines")
+_BLOCK = 1 << 22
+
+
+def texts(
+    path: str | Path,
+    columns: Sequence[str] = (),
+    *,
+    batch_size: int = BATCH_SIZE,
+    progress: bool | None = None,
+    dialect: Dialect | None = None,
+) -> Iterator[list[pa.Array]]:
+    """Yield the named columns in batches, as Arrow text.
+
+    ``path`` is a table, a folder or pattern of tables, or a text file (``.txt``) with one value per line; with a
+    dialect, a text file is a table too. ``columns`` may be left out if the file has one column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "words.txt"
+    ...     _ = file.write_text("cat\\ndog\\n")
+    ...     [batch[0].to_pylist() for batch in texts(file)]
+    [['cat', 'dog']]
+    """
+    if dialect is None and str(path).lower().endswith(_LINES):
+        if len(columns) > 1:
+            raise SchemaError(f"a text file has one column, not {len(columns)}; use CSV or Parquet for more")
+        return _even(_lines(Path(path).expanduser(), progress), batch_size)
+    return _even(_table(path, columns, batch_size, progress, dialect), batch_size)
+
+
+def _even(batches: Iterator[list[pa.Array]], size: int) -> Iterator[list[pa.Array]]:
+    """Cut batches to one size, whatever the file's own: a seeded client must not depend on the kind of file."""
+    waiting: list[list[pa.Array]] = []
+    n = 0
+    for batch in batches:
+        waiting.append(batch)
+        n += len(batch[0])
+        if n >= size:
+            whole = [pa.chunked_array(pieces) for pieces in zip(*waiting, strict=True)]
+            for start in range(0, n - n % size, size):
+                yield [column.slice(start, size).combine_chunks() for column in whole]
+            waiting = [[column.slice(n - n % size).combine_chunks() for column in whole]]
+            n %= size
+    if n:
+        yield [pa.chunked_array(pieces).combine_chunks() for pieces in zip(*waiting, strict=True)]
+
+
+def _table(
+    path: str | Path, columns: Sequence[str], batch_size: int, progress: bool | None, dialect: Dialect | None
+) -> Iterator[list[pa.Array]]:
+    source = open_table(str(path), dialect=dialect)
+    names = tuple(columns) or source.names
+    if not columns and len(names) != 1:
+        raise SchemaError(f"data has {len(names)} columns; name the one that holds the values", column="NAME")
+    jobs = []
+    for part in source.parts:
+        if any(name not in part.names for name in names):
+            odd = next(name for name in names if name not in part.names)
+            marks = [mark for mark in ";\t|" if len(part.names) == 1 and odd in _parted(part.names[0], mark)]
+            if marks and dialect is None:
+                raise SchemaError(
+                    f"{part.label} has no column {odd!r}: fields of its first line are parted by {marks[0]!r}; write "
+                    "commas, or say so in a schema where one is taken ('discreet schema' drafts it)"
+                )
+            near = near_names(part, [odd])
+            raise SchemaError(f"{part.label} has no column {odd!r}{near or '; check the name and the header'}")
+        places = [part.names.index(name) for name in names]
+        if is_typed(part):
+            for place in places:
+                kind = part.kind(place)
+                if arrow_kind(kind) == "other":
+                    raise SchemaError(
+                        f"column {part.names[place]!r} of {part.label} has type {kind}; convert it to text"
+                    )
+        jobs.append((part, places))
+    with Meter(sum(part.size() for part, _ in jobs), progress) as meter:
+        for part, places in jobs:
+            for pieces, amount in part.read(places, batch_size):
+                yield [_as_text(piece) for piece in pieces]
+                meter.advance(amount)
+
+
+def _parted(line: str, mark: str) -> list[str]:
+    return [name.strip(' "') for name in line.split(mark)]
+
+
+def _as_text(piece: Any) -> pa.Array:
+    if isinstance(piece, (Field, Cells, Labelled)):
+        return piece.text().view(pa.large_string())
+    if pa.types.is_dictionary(piece.type):
+        piece = piece.dictionary_decode()
+    if arrow_kind(piece.type) == "text":
+        # Not a checked cast: bytes that are not UTF-8 are a value like any other.
+        return piece.cast(pa.large_binary()).view(pa.large_string())
+    return as_text(piece)
+
+
+def _lines(path: Path, progress: bool | None) -> Iterator[list[pa.Array]]:
+    try:
+        with path.open("rb") as file, Meter(path.stat().st_size, progress) as meter:
+            kept = b""
+            while block := file.read(_BLOCK):
+                body, newline, kept_next = (kept + block).rpartition(b"\n")
+                kept = kept_next
+                meter.advance(len(block))
+                if newline:
+                    yield [_split(body)]
+            if kept:
+                yield [_split(kept)]
+    except OSError as error:
+        raise DataSourceError(f"data: cannot read {str(path)!r} ({error.strerror}); check the path") from None
+
+
+def _split(body: bytes) -> pa.Array:
+    """Cut a block at its line ends; the carriage return of Windows is part of the line end."""
+    lines = body.replace(b"\r\n", b"\n").removesuffix(b"\r").split(b"\n")
+    return pa.array(lines, pa.large_binary()).view(pa.large_string())

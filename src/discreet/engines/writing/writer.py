@@ -1,0 +1,210 @@
+"""A table written piece by piece, whole or not at all.
+
+Pieces go to a temporary file. It gets its name, and its guarantee file, when all pieces are written and checked.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from discreet.core import Guarantee, NewFile, cannot_write, check_place, payload_of, promise_place
+from discreet.engines.source import Source
+from discreet.engines.tables.escapes import EscapingWriter, are_escaped
+from discreet.engines.tables.part import StoredFile
+from discreet.engines.writing.shuffled import Order, Shuffler
+from discreet.errors import DataSourceError
+
+PARQUET = (".parquet", ".pq")
+#: What a table can be called that is written; a name without an ending is CSV.
+WRITTEN = (".csv", ".txt", *PARQUET)
+#: Rows that a `WrittenTable` shows.
+HEAD = 6
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenTable:
+    """A table that was written piece by piece and is not in memory.
+
+    Attributes
+    ----------
+    path : Path
+        The file; of a Spark frame a folder of part files.
+    n_rows : int
+        Its rows.
+    names : tuple of str
+        Its columns.
+    head : pyarrow.Table
+        Its first rows.
+    guarantee : Guarantee or None
+        The guarantee, sealed over the bytes of the file; it is also in the same folder as
+        ``<name>.guarantee.json``. None for what is not to be published.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import discreet as dc
+    >>> noise = dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=(0, 1), random_state=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     noise.transform_file(np.array([[0.2, 0.3], [0.8, 0.9]]), f"{folder}/noisy.parquet")
+    <table of 2 rows and 2 columns in noisy.parquet>
+    """
+
+    path: Path
+    n_rows: int
+    names: tuple[str, ...]
+    head: pa.Table
+    guarantee: Guarantee | None = None
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __repr__(self) -> str:
+        return f"<table of {self.n_rows} rows and {len(self.names)} columns in {self.path.name}>"
+
+
+class RowWriter:
+    """Writes tables of one schema to a file: Parquet by the name's suffix, CSV otherwise.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; what is there is replaced at the end.
+    guarantee : Guarantee, optional
+        Stored in a Parquet file; `finish` seals it and writes it next to the file.
+    order : Order, optional
+        Draws the order in which rows are written (`discreet.engines.writing.shuffled`); the default is input order.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, RowWriter(f"{folder}/rows.csv") as rows:
+    ...     rows.write(pa.table({"age": [35]}))
+    ...     rows.write(pa.table({"age": [36]}))
+    ...     rows.finish().n_rows
+    2
+    """
+
+    def __init__(self, path: str | Path, guarantee: Guarantee | None = None, order: Order | None = None) -> None:
+        self._path = Path(path).expanduser()
+        self._guarantee = guarantee
+        self._order = order
+        self._mixed: Shuffler | None = None
+        self._parquet = self._path.suffix.lower() in PARQUET
+        self._writer: Any = None
+        self._out = NewFile(self._path)
+        self._schema: pa.Schema | None = None
+        self._head: pa.Table | None = None
+        self.n_rows = 0
+
+    def __enter__(self) -> RowWriter:
+        check_target(self._path, promised=self._guarantee is not None)
+        if self._order is not None:
+            self._mixed = Shuffler(self._path.parent, self._order)
+        try:
+            self._out.__enter__()
+        except OSError as error:
+            raise cannot_write(self._path, error) from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError, pa.ArrowException):  # what is left of a file that is thrown away
+            if self._writer is not None:
+                self._writer.close()
+        if self._mixed is not None:
+            self._mixed.__exit__()
+        self._out.__exit__()
+
+    def write(self, table: pa.Table) -> None:
+        """Write some rows behind the others, or among them where the order is drawn."""
+        self.n_rows += table.num_rows
+        (self._write if self._mixed is None else self._mixed.add)(table)
+
+    def _write(self, table: pa.Table) -> None:
+        if self._writer is None:
+            self._schema, self._head = table.schema, table.slice(0, 0)
+            try:
+                self._writer = table_writer(self._out.file, table.schema, self._parquet, self._guarantee)
+            except OSError as error:
+                raise cannot_write(self._path, error) from None
+        assert self._head is not None
+        if self._head.num_rows < HEAD:
+            self._head = pa.concat_tables([self._head, table.slice(0, HEAD - self._head.num_rows)]).combine_chunks()
+        try:
+            if table.num_rows or not self._parquet:
+                self._writer.write_table(table)
+        except OSError as error:
+            raise cannot_write(self._path, error) from None
+
+    def finish(self) -> WrittenTable:
+        """Give the file its name, and write its guarantee. At least one table, perhaps empty, was written."""
+        for table in () if self._mixed is None else self._mixed.tables():
+            self._write(table)
+        assert self._schema is not None
+        assert self._head is not None
+        try:
+            self._writer.close()
+            self._out.file.flush()
+            assert self._out.temporary is not None  # a table is never streamed
+            sealed = None if self._guarantee is None else self._guarantee.seal(payload_of(self._out.temporary))
+            self._out.keep(sealed)
+        except OSError as error:
+            raise cannot_write(self._path, error) from None
+        return WrittenTable(self._path, self.n_rows, tuple(self._schema.names), self._head, sealed)
+
+
+def table_writer(file: Any, schema: pa.Schema, parquet: bool, guarantee: Guarantee | None) -> Any:
+    """Open a writer of tables; a Parquet file carries what is promised of it."""
+    if parquet and guarantee is not None:
+        schema = schema.with_metadata({"discreet.guarantee": guarantee.to_json()})
+    if parquet:
+        return pq.ParquetWriter(file, schema)
+    plain = pa_csv.CSVWriter(file, schema)
+    return EscapingWriter(plain) if are_escaped(guarantee) else plain
+
+
+def write_table(path: str | Path, table: pa.Table, guarantee: Guarantee | None = None) -> None:
+    """Write a table from memory, with its guarantee if it has one."""
+    with RowWriter(path, guarantee) as out:
+        out.write(table)
+        out.finish()
+
+
+def check_target(path: str | Path, *, promised: bool, source: Source | None = None) -> None:
+    """Refuse a path where a table or its guarantee cannot be written, before any row is read.
+
+    A table may not replace a file that it is made from: the only copy of the rows would be lost.
+    """
+    target = Path(path).expanduser()
+    promise = promise_place(target)
+    check_place(target)
+    if promised:  # both or none
+        check_place(promise, promise=True)
+    if not promised and promise.exists():
+        raise DataSourceError(
+            f"output: {promise.name!r} beside {str(path)!r} promises something about another table; name another "
+            "file, or remove both first"
+        )
+    check_table_ending(target)
+    files = [str(part.path) for part in source.parts if isinstance(part, StoredFile)] if source is not None else []
+    if str(target.resolve()) in files:
+        raise DataSourceError(f"output: {str(path)!r} is a file that is read, and would be lost; name another")
+
+
+def check_table_ending(path: str | Path) -> None:
+    """Refuse a name that says the table is written in a way that it is not, before budget goes into it."""
+    target = Path(path)
+    if target.suffix.lower() == ".gz":
+        raise DataSourceError(f"output: {str(path)!r} would not be compressed; name a .csv or .parquet file")
+    if target.suffix and target.suffix.lower() not in WRITTEN:
+        raise DataSourceError(
+            f"output: a table is written as {', '.join(WRITTEN[:-1])} or {WRITTEN[-1]}, got {str(path)!r}; "
+            f"try {str(target.with_suffix('.csv'))!r}"
+        )
