@@ -40,7 +40,7 @@ def bound(data: Any) -> int:
     domain = dc.Domain({"x": (0, 1), "y": (0, 1)}, unit=dc.Person("user", rows=KEPT))
     key = np.arange(8, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     source = PersonTable(dc.engines.open(data, domain), domain.unit, domain, domain, key).bounded(KEPT)
-    return int(source._parts[0].size())
+    return int(source.parts[0].size())
 
 
 def in_memory(rows: int, people: int) -> list[dict[str, Any]]:
@@ -99,7 +99,7 @@ def on_spark(rows: int, people: int) -> list[dict[str, Any]]:
 
     import discreet as dc
     from discreet.engines.persons.bounded import PersonTable
-    from discreet.engines.tables.spark import session
+    from discreet.engines.spark import session
 
     spark = session("local[2]", spark__sql__shuffle__partitions="8", spark__ui__showConsoleProgress="false")
     spark.sparkContext.setLogLevel("OFF")
@@ -116,7 +116,7 @@ def on_spark(rows: int, people: int) -> list[dict[str, Any]]:
 
         def ours() -> None:
             people = PersonTable(dc.engines.open(frame, domain), domain.unit, domain, domain, key)
-            part: Any = people.bounded(KEPT)._parts[0]
+            part: Any = people.bounded(KEPT).parts[0]
             part._frame.write.format("noop").mode("overwrite").save()
             part._frame.unpersist(blocking=True)
 

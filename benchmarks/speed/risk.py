@@ -75,7 +75,7 @@ def main() -> None:
         csv.write_csv(table, Path(place, "raw.csv"))
         sources: dict[str, Any] = {"memory": table, "Parquet": f"{place}/raw.parquet", "CSV": f"{place}/raw.csv"}
         if options.spark:
-            from discreet.engines.tables.spark import session
+            from discreet.engines.spark import session
 
             spark = session("local[2]", spark__sql__shuffle__partitions="4", spark__ui__showConsoleProgress="false")
             spark.sparkContext.setLogLevel("OFF")

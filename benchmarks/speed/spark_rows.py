@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
     try:
-        from discreet.engines.tables.spark import session
+        from discreet.engines.spark import session
 
         spark = session("local[2]", spark__sql__shuffle__partitions="4", spark__ui__showConsoleProgress="false")
     except ImportError as error:

@@ -23,8 +23,8 @@ import discreet as dc
 from discreet.accounts import Price, compose
 from discreet.accounts.facts import line_law, steps_of
 from discreet.core.budget.draws import Draw
+from discreet.core.budget.ledger import Line
 from discreet.core.budget.zcdp import zcdp_to_epsilon
-from discreet.core.ledger import Line
 from discreet.engines.source import Source
 from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli.app import app
-from discreet.core.guarantee import Guarantee
+from discreet.core.budget.guarantee import Guarantee
 from discreet.evaluation.audits.recount import recount
 from discreet.reporting.words import for_lawyers
 

@@ -18,7 +18,7 @@ import pytest
 from discreet import Domain
 from discreet.anonymity import DensityTree, Generalization, Microaggregation, Mondrian, Release, ReleaseRecord
 from discreet.anonymity.release.together import _records
-from discreet.core.guarantee import Guarantee
+from discreet.core.budget.guarantee import Guarantee
 from discreet.errors import DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
 from release_attacker import Held, hold, singled_out
 

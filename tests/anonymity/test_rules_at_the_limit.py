@@ -19,7 +19,7 @@ from discreet.anonymity.masking.masked import on_grid
 from discreet.anonymity.masking.microaggregation import _means
 from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.rules import Rules
-from discreet.core.columns import Categorical, Integer
+from discreet.core.columns.kinds import Categorical, Integer
 from discreet.errors import InvalidArgument
 
 CLASSES = [0, 0, 0, 1, 1, 1]

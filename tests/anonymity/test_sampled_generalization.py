@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dc
 from discreet.anonymity import SampledGeneralization, sampling_epsilon
-from discreet.core.guarantee import Guarantee
+from discreet.core.budget.guarantee import Guarantee
 from discreet.errors import BudgetExceeded, DiscreetError
 
 JOBS = {"office": ["clerk", "manager"], "craft": ["smith", "cook"]}

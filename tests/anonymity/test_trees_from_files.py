@@ -23,8 +23,8 @@ from discreet.anonymity.methods.density_tree import CRITERIA
 from discreet.anonymity.release import spilled
 from discreet.anonymity.release.spilled import is_large
 from discreet.core.domain import Domain
+from discreet.core.output.progress import followed
 from discreet.engines import spill
-from discreet.engines.progress import followed
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs.job import Job
 

@@ -88,7 +88,7 @@ def test_a_text_file_is_read_by_any_usual_name_but_not_found_by_accident(tmp_pat
     for name in ("part.csv", "README.txt", "notes.dat"):
         (tmp_path / name).write_text("age\n30\n")
     assert dc.engines.open(tmp_path / "notes.dat").names == ("age",)
-    assert len(dc.engines.open(tmp_path)._parts) == 1
+    assert len(dc.engines.open(tmp_path).parts) == 1
 
 
 @pytest.mark.parametrize(("words", "told"), [

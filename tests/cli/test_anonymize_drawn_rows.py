@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli.app import app
-from discreet.core.guarantee import Guarantee
+from discreet.core.budget.guarantee import Guarantee
 
 SCHEMA = """
 [columns.age]

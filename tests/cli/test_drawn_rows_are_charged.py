@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
-from discreet.core.guarantee import Guarantee
+from discreet.core.budget.guarantee import Guarantee
 from discreet.errors import BudgetExceeded, DataSourceError, InvalidArgument, SchemaError
 from discreet.jobs.kinds import KINDS
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
-from discreet.core.output import NewFile, special, write_whole
+from discreet.core.output.files import NewFile, special, write_whole
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs.kinds import KINDS
 

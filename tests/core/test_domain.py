@@ -198,7 +198,7 @@ DAYS = [-1.0, 31.0, math.nan]  # of 1969-12-31, 1970-02-01 and nothing
 
 
 def days(data: object) -> list[float]:
-    pieces = [batch[0] for batch in dc.engines.open(data, DATES)._batches(DATES)]
+    pieces = [batch[0] for batch in dc.engines.open(data, DATES).batches(DATES)]
     return np.concatenate(pieces).tolist()
 
 
@@ -256,7 +256,7 @@ def test_dates_are_read_from_tables_of_all_kinds(tmp_path: Path) -> None:
     assert days(tmp_path / "a.csv") == pytest.approx(DAYS, nan_ok=True)
     array = np.array(["1969-12-31T23", "1970-02-01", "NaT"], "datetime64[h]")
     box = dc.Domain._of(DATES.columns, named=False)
-    assert next(iter(dc.engines.open(array, box)._batches(box)))[0] == pytest.approx(DAYS, nan_ok=True)
+    assert next(iter(dc.engines.open(array, box).batches(box)))[0] == pytest.approx(DAYS, nan_ok=True)
 
 
 def test_types_that_hold_no_dates_are_refused() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.core.columns import Categorical, Date, Integer, Numeric, Time
+from discreet.core.columns.kinds import Categorical, Date, Integer, Numeric, Time
 from discreet.core.schema.file import write_toml
 from discreet.errors import DiscreetWarning, InvalidArgument
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.core.guarantee import Budget, Line, Scope, add_up, epsilon_to_zcdp, zcdp_to_epsilon
+from discreet.core.budget.guarantee import Budget, Line, Scope, add_up, epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType
 
 # From 10^-6 to 10, in up to millionths; made of whole numbers, which are drawn several times faster than fractions.

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.core.output import promise_place, write_whole, write_with_promise
+from discreet.core.output.files import promise_place, write_whole, write_with_promise
 from discreet.errors import DataSourceError
 from discreet.local.tasks.device_file import DeviceFile
 from support.second_reader.reading import seal

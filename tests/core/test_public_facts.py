@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.core.facts import a_choice
+from discreet.core.columns.facts import a_choice
 from discreet.core.people import with_person
 from discreet.engines.passes.marginals import AxisGrids
 

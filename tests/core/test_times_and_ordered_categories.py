@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.core.dates import round_marks
+from discreet.core.columns.dates import round_marks
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument, SchemaError
 from discreet.synopses import Synopsis
 
@@ -55,7 +55,7 @@ def test_times_are_read_alike_from_texts_files_and_types(tmp_path: Path) -> None
     wanted = [30_600, 30_659, 86_399, 36_000, math.nan, math.nan, math.nan]
 
     def read(data: object) -> list[float]:
-        return np.concatenate([b[0] for b in dc.engines.open(data)._batches(domain)]).tolist()
+        return np.concatenate([b[0] for b in dc.engines.open(data).batches(domain)]).tolist()
 
     path = tmp_path / "t.csv"
     path.write_text("at\n" + "\n".join(f'"{w}"' for w in written) + "\n")
@@ -259,7 +259,7 @@ def test_money_shares_and_words_are_read_as_declared(tmp_path: Path) -> None:
     columns = {"pay": (-1e7, 1e7), "share": (0, 100), "good": (0, 1)}
     for good in ((0, 1), [False, True]):
         domain = dc.Domain({**columns, "good": good}, source=source)
-        (found,) = dc.engines.open(path, dialect=domain.source)._batches(domain)
+        (found,) = dc.engines.open(path, dialect=domain.source).batches(domain)
         np.testing.assert_equal(found[0], [1234.5, 1234567.5, -5])
         np.testing.assert_equal(found[1], [12, 12.5, math.nan])
         np.testing.assert_equal(found[2], [1, 1, 0] if good == (0, 1) else [1.5, 1.5, 0.5])

@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dc
 from discreet.cli.app import main
-from discreet.core.guarantee import Guarantee
+from discreet.core.budget.guarantee import Guarantee
 from discreet.errors import FormatError, InvalidArgument, InvalidType, SchemaError
 from discreet.jobs.job import Job
 from discreet.reporting.words import for_lawyers

@@ -56,7 +56,7 @@ def test_wrong_declarations_are_refused(make: Any, error: type[Exception]) -> No
 
 def test_values_are_the_nearest_declared_whole_number() -> None:
     source = dc.engines.open(pa.table({"age": [34.4, 34.6, -7.0, 500.0, None, float("inf")]}), AGES)
-    found = np.concatenate([batch[0] for batch in source._batches(AGES)])
+    found = np.concatenate([batch[0] for batch in source.batches(AGES)])
     assert found[:4].tolist() == [34.0, 35.0, 0.0, 120.0]
     assert np.isnan(found[4])
     assert found[5] == 120.0

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.engines.tables.columns import as_text, read_columns
+from discreet.engines.readers import as_text, read_columns
 
 ROLES = {
     "age": {"bounds": [0, 100], "role": "quasi-identifier"},

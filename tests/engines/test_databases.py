@@ -16,7 +16,7 @@ import discreet as dc
 from discreet import engines
 from discreet.cli.app import app
 from discreet.core.schema.address import is_address, read_address
-from discreet.engines.tables.columns import read_columns
+from discreet.engines.readers import read_columns
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument, SchemaError
 from discreet.jobs import Job
 from postgres import binaries, server
@@ -82,7 +82,7 @@ def test_values_of_sqlite_are_taken_as_what_they_are(tmp_path: Path) -> None:
     source = engines.open(f'sqlite:///{tmp_path}/t.db?table=odd "name', dialect=dialect)  # type: ignore[arg-type]
     assert source.names == ('a "b', "c")
     domain = dc.Domain({'a "b': (0, 10)}, source=dialect)
-    found = np.concatenate([b[0] for b in source._batches(domain)])
+    found = np.concatenate([b[0] for b in source.batches(domain)])
     assert len(found) == len(rows)
     np.testing.assert_array_equal(found[-5:], [1, 2.5, 3.5, np.nan, np.nan])
     texts = read_columns(source, ["c"])["c"].to_pylist()
@@ -91,7 +91,7 @@ def test_values_of_sqlite_are_taken_as_what_they_are(tmp_path: Path) -> None:
         f"sqlite:///{tmp_path}/t.db", "select cast(x'ff41' as text) as c, 9e999 as x, 'a' || char(0) as n"
     )
     assert read_columns(torn, ["c", "n"]).to_pydict() == {"c": ["\ufffdA"], "n": ["a\0"]}
-    assert next(iter(torn._batches(dc.Domain({"x": (0, 1)}))))[0].tolist() == [np.inf]
+    assert next(iter(torn.batches(dc.Domain({"x": (0, 1)}))))[0].tolist() == [np.inf]
     empty = engines.sql(f"sqlite:///{tmp_path}/t.db", table="plain")
     assert empty.count(engines.GridMap(dc.Domain({"c": (0, 1)}), 2)).dense().tolist() == [0, 0]
 
@@ -149,7 +149,7 @@ def test_types_of_postgres_are_read_or_refused_never_their_rows(postgres: str) -
     source = engines.open(f"{postgres}&table=public.kinds", dialect=german)  # type: ignore[arg-type]
 
     def read(declared: dict[str, Any]) -> list[float]:
-        return np.concatenate([b[0] for b in source._batches(dc.Domain(declared))]).tolist()
+        return np.concatenate([b[0] for b in source.batches(dc.Domain(declared))]).tolist()
 
     may = float(np.datetime64("1984-05-01").astype(int))
     nan = np.nan
@@ -163,7 +163,7 @@ def test_types_of_postgres_are_read_or_refused_never_their_rows(postgres: str) -
     ]:  # fmt: skip
         np.testing.assert_array_equal(read({name: declared}), found, err_msg=name)
     source = engines.sql(postgres, table="public.kinds", domain=dc.Domain({"s": (0, 9)}, source=german))
-    np.testing.assert_array_equal(next(iter(source._batches(source._domain)))[0], [1.5, nan, nan])  # type: ignore[arg-type]
+    np.testing.assert_array_equal(next(iter(source.batches(source.domain)))[0], [1.5, nan, nan])  # type: ignore[arg-type]
     with pytest.raises(SchemaError, match="declared with numbers as bounds"):
         engines.sql(postgres, table="kinds", domain=dc.Domain({"d": (0, 9)}))
     assert read_columns(engines.sql(postgres, table="kinds"), ["k", "n", "d"]).to_pydict() == {
@@ -192,7 +192,7 @@ def test_no_password_is_ever_shown(postgres: str, tmp_path: Path) -> None:
     for address, query in [(wrong, "select 1"), (postgres, "select 'open-sesame'::int"), (postgres, "select 1/0"),
                            (postgres, "with gone as (delete from people returning *) select * from gone")]:  # fmt: skip
         with pytest.raises(DataSourceError) as caught:
-            next(iter(engines.sql(address, query)._batches(dc.Domain({"?column?": (0, 1)}))))
+            next(iter(engines.sql(address, query).batches(dc.Domain({"?column?": (0, 1)}))))
         said.append(str(caught.value))
     model = dc.TreeSynopsis(epsilon=1.0, domain=DOMAIN, random_state=1).fit(f"{postgres}&table=people")
     model.synopsis_.save(tmp_path / "s.parquet")

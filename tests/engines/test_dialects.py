@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.core.dates import parse_days
+from discreet.core.columns.dates import parse_days
 from discreet.core.schema.dialect import Dialect, read_dialect
 from discreet.engines.first_line import look, propose
 from discreet.engines.tables.csv_file import CsvTable

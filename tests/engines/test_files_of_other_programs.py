@@ -17,8 +17,8 @@ import pytest
 
 import discreet as dc
 from discreet import engines
-from discreet.engines.passes.texts import texts
-from discreet.engines.tables.columns import read_columns
+from discreet.engines.readers import read_columns
+from discreet.engines.texts import texts
 from discreet.errors import DataSourceError, MissingExtra, SchemaError
 from written_tables import DOMAIN, WRITERS, arrow_table, columns, digest, write_xlsx
 
@@ -82,7 +82,7 @@ def test_cells_are_taken_as_what_they_are(tmp_path: Path) -> None:
     declared = dc.Domain(
         {"x": (0, 5000), "day": ("1900-01-01", "2000-01-01"), "word": ["a", "7", "true"]}, source=written
     )
-    x, day, word = (np.concatenate(pieces) for pieces in zip(*source._batches(declared), strict=True))
+    x, day, word = (np.concatenate(pieces) for pieces in zip(*source.batches(declared), strict=True))
     np.testing.assert_array_equal(x, [1.5, 1500.5, 1, np.nan, np.nan])
     may = (datetime.date(1984, 5, 1) - datetime.date(1970, 1, 1)).days
     np.testing.assert_array_equal(day, [may, may, may + 31, np.nan, np.nan])
@@ -144,10 +144,10 @@ def test_labels_are_categories_and_codes_still_are(tmp_path: Path) -> None:
         missing_ranges={"sex": [9], "age": [{"lo": 98, "hi": 98}]},
     )  # fmt: skip
     source = engines.open(path)
-    assert source._parts[0].labels == {"sex": {1: "female", 2: "male"}, "zone": {"n": "north", "s": "south"}}  # type: ignore[attr-defined]
+    assert source.parts[0].labels == {"sex": {1: "female", 2: "male"}, "zone": {"n": "north", "s": "south"}}  # type: ignore[attr-defined]
 
     def read(declared: dict[str, Any]) -> list[float]:
-        return np.concatenate([b[0] for b in source._batches(dc.Domain(declared))]).tolist()
+        return np.concatenate([b[0] for b in source.batches(dc.Domain(declared))]).tolist()
 
     np.testing.assert_array_equal(read({"sex": ["male", "female"]}), [1.5, 0.5, np.nan, np.nan])
     np.testing.assert_array_equal(read({"sex": [1, 2, 3, 9]}), [0.5, 1.5, 2.5, np.nan])

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.engines.passes.texts import texts
+from discreet.engines.texts import texts
 from discreet.errors import SchemaError
 
 DOMAIN = dc.Domain({"postcode": (0, 99999), "age": (0, 120)})

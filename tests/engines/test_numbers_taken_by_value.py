@@ -18,7 +18,7 @@ import pytest
 import discreet as dc
 from discreet.anonymity.release.printed import as_numbers
 from discreet.core.schema.dialect import Dialect
-from discreet.engines.tables.columns import column_batches, read_columns
+from discreet.engines.readers import column_batches, read_columns
 from discreet.engines.tables.encode import Encoder
 
 GERMAN = Dialect(decimal=",", thousands=".", missing=["-999"])

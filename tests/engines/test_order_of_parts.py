@@ -7,7 +7,7 @@ import pyarrow as pa
 from scipy import stats
 
 from discreet import noise
-from discreet.engines.tables.spark import parts
+from discreet.engines.spark import parts
 
 
 def groups(cells: np.ndarray, texts: list[str | None], rows: np.ndarray, first: np.ndarray) -> pa.RecordBatch:

@@ -18,11 +18,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.engines.passes.checkpoint import Checkpoint
+from discreet.core.output.progress import Meter
+from discreet.engines.checkpoint import Checkpoint
 from discreet.engines.passes.nearest import NearestMap
 from discreet.engines.passes.nested import NestedMap
-from discreet.engines.passes.trees import RowCells, TreeMap
-from discreet.engines.progress import Meter
+from discreet.engines.passes.trees import TreeMap
+from discreet.engines.readers import RowCells
 from discreet.engines.source import Source
 from discreet.engines.tables import parquet
 from discreet.engines.tables.parquet import ParquetTable
@@ -121,7 +122,7 @@ import os, signal, sys, threading
 from discreet import engines
 from discreet.core.domain import Domain
 from discreet.engines.tables import parquet
-from discreet.engines.passes.checkpoint import Checkpoint
+from discreet.engines.checkpoint import Checkpoint
 parquet._UNIT_ROWS = 200
 begun, lock, original = [], threading.Lock(), parquet.ParquetTable.read_unit
 def read_unit(self, unit, positions, batch_size):

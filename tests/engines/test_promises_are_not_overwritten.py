@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.engines.writer import write_table
+from discreet.engines.writing.writer import write_table
 from discreet.errors import DataSourceError
 
 DOMAIN = dc.Domain({"age": {"bounds": [0, 100], "role": "quasi-identifier"}})

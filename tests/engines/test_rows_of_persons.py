@@ -98,7 +98,7 @@ def rows_of(people: Any, declared: Any = None, rows: int = 100) -> list[float]:
     domain = dc.Domain(columns, unit=dc.Person("user", rows=rows))
     axes = domain.select(["age"])
     found = PersonTable(source(people), domain.unit, domain, axes, KEY).bounded(rows)
-    return sorted(x for batch in found._batches(axes) for x in batch[0].tolist())
+    return sorted(x for batch in found.batches(axes) for x in batch[0].tolist())
 
 
 def test_rows_of_nobody_are_left_out() -> None:
@@ -201,7 +201,7 @@ def test_what_does_not_fit_into_memory_is_chosen_alike(
         found = people.bounded(5)
         held = people._found
         seen.append(sum(map(len, held._spilled)))
-        return Counter(zip(*(c.tolist() for c in next(found._batches(domain))), strict=True)), histogram.tolist()
+        return Counter(zip(*(c.tolist() for c in next(found.batches(domain))), strict=True)), histogram.tolist()
 
     seen: list[int] = []
     expected = chosen()

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.engines.tables.columns import read_columns
+from discreet.engines.readers import read_columns
 from discreet.engines.tables.same import same_key
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.metric import UserLedger

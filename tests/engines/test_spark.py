@@ -20,8 +20,8 @@ import pytest
 
 import discreet as dc
 from discreet.engines.passes.cells import RowMap
-from discreet.engines.tables.columns import read_columns
-from discreet.engines.tables.spark.cells import GridOfTree, cell_expression
+from discreet.engines.readers import read_columns
+from discreet.engines.spark.cells import GridOfTree, cell_expression
 from discreet.errors import DataSourceError, InvalidArgument, SchemaError
 from spark_releases import (
     DOMAIN,
@@ -61,7 +61,7 @@ PLAIN = {
 
 @pytest.fixture(scope="module")
 def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
-    from discreet.engines.tables.spark import session
+    from discreet.engines.spark import session
 
     # With the slow tests two executors, each a process of its own; tasks that take long are started twice. Without them
     # two threads, whose tasks are sent, retried and added up in the same way, at half the cost.
@@ -211,7 +211,7 @@ def test_private_k_means_finds_the_same_centres(frame: Any) -> None:
 @pytest.mark.slow  # a dozen passes, each a job of its own
 def test_many_columns_are_projected_where_the_rows_are(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums of all columns come back as one aggregate of keys and numbers; no row does."""
-    from discreet.engines.tables.spark import SparkTable
+    from discreet.engines.spark import SparkTable
 
     rng = np.random.default_rng(0)
     rows = np.clip(rng.uniform(0, 1, (3, 20))[rng.integers(3, size=400)] + rng.normal(0, 0.05, (400, 20)), 0, 1)
@@ -298,7 +298,7 @@ def as_a_bag(rows: pa.Table) -> list[str]:
 
 
 def no_rows_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.engines.tables.spark import SparkTable, parts
+    from discreet.engines.spark import SparkTable, parts
 
     def read(*_: Any) -> None:
         raise AssertionError("rows were brought to the driver")
@@ -456,7 +456,7 @@ def test_a_part_that_is_written_twice_is_there_once(
     frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first attempt of every task writes its whole file and fails then; what it wrote is not released."""
-    from discreet.engines.tables.spark import parts
+    from discreet.engines.spark import parts
 
     no_rows_here(monkeypatch)
     original, fails = parts._write_part, 1
@@ -485,7 +485,7 @@ def test_a_part_that_is_written_twice_is_there_once(
 KILLED = """
 import sys, time
 from pathlib import Path
-from discreet.engines.tables.spark import parts, session
+from discreet.engines.spark import parts, session
 from spark_releases import anonymous, table
 original = parts._write_part
 def write(*given):
@@ -556,7 +556,7 @@ def test_more_rows_are_written_than_the_driver_would_take(spark: Any, tmp_path: 
 def test_risk_counts_equal_rows_where_they_are(
     missing: str, frame: Any, shuffled: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discreet.engines.tables.spark import SparkTable
+    from discreet.engines.spark import SparkTable
 
     def read(*_: Any) -> None:
         raise AssertionError("rows were brought to the driver")
@@ -705,7 +705,7 @@ def test_a_frame_that_gives_other_rows_each_time_is_warned_about(spark: Any, fra
     with pytest.warns(UserWarning, match="the Spark frame is not deterministic") as caught:
         fit(drawn)
     assert sum("not deterministic" in str(w.message) for w in caught) == 1  # of several passes
-    from discreet.engines.tables.spark import unsteady
+    from discreet.engines.spark import unsteady
 
     told = functions.udf(lambda x: x, "double").asNondeterministic()
     assert unsteady(frame.withColumn("income", told("income")))
@@ -717,7 +717,7 @@ def test_a_frame_that_gives_other_rows_each_time_is_warned_about(spark: Any, fra
 def test_the_plan_as_text_tells_as_much_where_there_is_no_other(frame: Any) -> None:
     from pyspark.sql import functions
 
-    from discreet.engines.tables.spark import unsteady
+    from discreet.engines.spark import unsteady
 
     class Distant:
         """Stands for a frame of Spark Connect, which has no plan in this process."""

@@ -18,13 +18,13 @@ pytestmark = pytest.mark.slow
 JOB = """
 import json, os, sys, warnings
 warnings.simplefilter("ignore")
-from discreet.engines.tables.spark.java import provide_java
+from discreet.engines.spark.java import provide_java
 provide_java()
 os.environ.update(SPARK_LOCAL_IP="127.0.0.1", PYSPARK_PYTHON=sys.executable)
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from spark_releases import grids, sketches, trees
-from discreet.engines.tables.spark import unsteady
+from discreet.engines.spark import unsteady
 spark = SparkSession.builder.remote("local[2]").getOrCreate()
 frame = spark.read.parquet(sys.argv[1])
 found = {"module": type(frame).__module__, "trees": trees(frame, ("binary", "median")), "grids": grids(frame)}

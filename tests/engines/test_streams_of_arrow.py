@@ -20,7 +20,7 @@ import pytest
 
 import discreet as dc
 from discreet import engines
-from discreet.engines.tables.columns import read_columns
+from discreet.engines.readers import read_columns
 from discreet.errors import DataSourceError, InvalidType, SchemaError
 from written_tables import DOMAIN, arrow_table, digest
 

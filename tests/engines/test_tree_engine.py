@@ -9,7 +9,8 @@ import pytest
 
 from discreet import Domain, engines
 from discreet.core.budget.prices import Epsilon
-from discreet.engines.passes.trees import SPREAD_UNITS, RowCells, TreeMap
+from discreet.engines.passes.trees import SPREAD_UNITS, TreeMap
+from discreet.engines.readers import RowCells
 from discreet.synopses.tree.budgets import split_chance
 from discreet.synopses.tree.growth import GrowingTree
 from discreet.synopses.tree.levels import _test

@@ -6,8 +6,8 @@ import numpy as np
 
 import discreet as dc
 from discreet import engines
+from discreet.core.output.progress import followed
 from discreet.engines.passes.cells import RowMap
-from discreet.engines.progress import followed
 
 
 def test_a_count_tells_its_share_and_nothing_else(tmp_path: Path) -> None:

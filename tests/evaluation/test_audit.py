@@ -17,6 +17,7 @@ from scipy import stats
 
 import discreet as dc
 from audit_zoo import ZOO, Broken
+from discreet.core import clopper_pearson
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.evaluation.audits import bounds as _bounds
 from discreet.evaluation.audits import features as _features
@@ -148,7 +149,7 @@ def test_delta_excuses_a_rare_disclosure_and_nothing_more() -> None:
 def test_intervals_cover_the_rate_as_promised() -> None:
     n, miss = 60, 0.01
     k = np.arange(n + 1)
-    low, high = _bounds.clopper_pearson(k, n, miss)
+    low, high = clopper_pearson(k, n, miss)
     for p in (0.001, 0.03, 0.2, 0.5, 0.9, 0.999):
         chances = stats.binom.pmf(k, n, p)
         assert chances[low > p].sum() <= miss

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.core.output import promise_place
+from discreet.core.output.files import promise_place
 from discreet.errors import FormatError
 from discreet.jobs.work.audit import examine
 from discreet.reporting import report_facts

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow.csv as pa_csv
 
 import discreet as dc
-from discreet.core.output import promise_place
+from discreet.core.output.files import promise_place
 from discreet.jobs.work.audit import examine
 
 HERE = Path(__file__).parent

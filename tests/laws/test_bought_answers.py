@@ -11,7 +11,7 @@ import pytest
 from discreet import Domain, engines, noise
 from discreet.core.arrays import IntArray
 from discreet.core.budget.prices import Epsilon
-from discreet.engines.passes.trees import RowCells
+from discreet.engines.readers import RowCells
 from discreet.synopses import OwnPartitioner
 from discreet.synopses.tree.growth import GrowingTree
 from discreet.synopses.tree.own import Offers, OwnCuts

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from discreet import noise
-from discreet.engines.shuffled import Shuffler
+from discreet.engines.writing.shuffled import Shuffler
 from discreet.noise.integer import exceedances
 from discreet.noise.reports.bases import independent_vectors
 from discreet.noise.reports.coin_bytes import coin_bytes

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet import noise
-from discreet.core.columns import Categorical
+from discreet.core.columns.kinds import Categorical
 from discreet.core.domain import Box
 from discreet.metric import NDLaplace, Trajectory, UserLedger
 from discreet.metric.perturber import _respond

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.core.unit import Person
+from discreet.core.columns.unit import Person
 from discreet.engines.persons import bounded
 from discreet.engines.persons.bounded import PersonTable
 from discreet.synopses.opening import AUTO_ROWS, AUTO_SHARE, AUTO_SPAN, AUTO_WEIGHTS, bound_scores
@@ -36,7 +36,7 @@ def kept(table: list[list[float]], seed: int, rows: int = ROWS, unit: Person | N
     key = np.random.default_rng(seed).integers(0, 2**64, 8, dtype=np.uint64)
     source = dc.engines.open(np.array(table, float).reshape(-1, 2), DOMAIN)
     people = PersonTable(source, unit or Person("user", rows=rows), DOMAIN, AXES, key)
-    return Counter(x for batch in people.bounded(rows)._batches(AXES) for x in batch[0].tolist())
+    return Counter(x for batch in people.bounded(rows).batches(AXES) for x in batch[0].tolist())
 
 
 def choices(most: int) -> list[tuple[float, ...]]:
@@ -64,7 +64,7 @@ def test_groups_are_bounded_too_and_leave_the_others_alone() -> None:
         found = []
         for rows in (table, table[table[:, 0] != seed % 4]):
             people = PersonTable(dc.engines.open(rows, domain), unit, domain, domain.select(["day", "x"]), key)
-            found.append(np.column_stack(next(people.bounded(3)._batches(domain.select(["day", "x"])))).tolist())
+            found.append(np.column_stack(next(people.bounded(3).batches(domain.select(["day", "x"])))).tolist())
         assert all(row in found[0] for row in found[1])
         assert len(found[0]) - len(found[1]) == len(np.unique(table[table[:, 0] == seed % 4, 1]))
 
@@ -196,7 +196,7 @@ def test_every_pair_of_different_rows_is_as_likely_as_any_other() -> None:
     table = np.column_stack([np.repeat(np.arange(keys), 5), np.tile(values, keys)]).astype(float)
     key = np.random.default_rng(8).integers(0, 2**64, 8, dtype=np.uint64)
     people = PersonTable(dc.engines.open(table, DOMAIN), Person("user", rows=2), DOMAIN, AXES, key)
-    rows = np.sort(next(people.bounded(2)._batches(AXES))[0].reshape(-1, 2), axis=1)  # a person's rows lie together
+    rows = np.sort(next(people.bounded(2).batches(AXES))[0].reshape(-1, 2), axis=1)  # a person's rows lie together
     pairs = Counter(map(tuple, rows.tolist()))
     assert len(pairs) == 10
     assert sum((n - keys / 10) ** 2 / (keys / 10) for n in pairs.values()) < 33.7

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from discreet import Domain, engines, noise
 from discreet.core.budget.prices import Epsilon
-from discreet.engines.passes.trees import RowCells, TreeMap
+from discreet.engines.passes.trees import TreeMap
+from discreet.engines.readers import RowCells
 from discreet.mechanisms import PrivTreeRule, gate, law_for
 from discreet.noise.choice._scaled_kernels import heap_of
 from discreet.noise.choice.exponential import law

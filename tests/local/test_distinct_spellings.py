@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli.app import app
-from discreet.engines.passes.texts import texts
+from discreet.engines.texts import texts
 from discreet.local import DistinctSketch, FlippedBitmap
 
 #: So much budget that no coin falls the other way: what the bitmap itself is.

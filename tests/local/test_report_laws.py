@@ -15,7 +15,7 @@ import pytest
 
 import discreet as dc
 from discreet import noise
-from discreet.core.guarantee import Guarantee
+from discreet.core.budget.guarantee import Guarantee
 from discreet.local import Task
 from discreet.local.mechanism import mechanisms
 from discreet.local.tasks.device import Device

@@ -13,7 +13,7 @@ import pytest
 import discreet as dc
 from discreet.core.budget.draws import Draw
 from discreet.core.budget.prices import Epsilon, Rho, Wanted
-from discreet.core.unit import Person
+from discreet.core.columns.unit import Person
 from discreet.errors import BudgetExceeded, FormatError, InvalidArgument
 from discreet.mechanisms import COUNT, Gate, ManyRuns, Moves, PrivTreeTests, law_for
 from discreet.mechanisms import gate as gate_file

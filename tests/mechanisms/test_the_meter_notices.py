@@ -9,8 +9,8 @@ import pytest
 import discreet as dc
 from discreet import noise
 from discreet.clustering.central import auto, lift
+from discreet.core.budget.ledger import Entry
 from discreet.core.budget.prices import Epsilon, Rho, Wanted
-from discreet.core.ledger import Entry
 from discreet.errors import FormatError
 from discreet.mechanisms import Gate, gate, laws
 from meter import Meter

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.core.guarantee import Guarantee
+from discreet.core.budget.guarantee import Guarantee
 from discreet.metric.laws import AxesLatticeLaw, IsotropicLatticeLaw
 from discreet.metric.perturber import checked_domain
 from discreet.noise.reports.laws import within

@@ -19,7 +19,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "discreet"
 #: Where promises are made. What only reads releases (plots, studies, pages) is not here.
 ROOMS = ("noise", "engines", "mechanisms", "synopses", "clustering", "local", "metric", "anonymity")
 LEDGERS = (
-    "core.ledger",
+    "core.budget.ledger",
     "core.budget.zcdp",
     "core.budget.prices",
     "core.budget.draws",
@@ -66,7 +66,7 @@ AFTERWARDS = {
     "anonymity.release.printed": "reads published tables back, for attacks and measures",
     "engines.tables.text_kernels": "ends of loops and buffers where the text of a file is read, a record by itself",
     "anonymity.release.on_executors": "runs with Spark only; rows are compared with the others' in their own tests",
-    "engines.tables.spark.table": "runs with Spark only; counts are compared with the others' in their own tests",
+    "engines.spark.table": "runs with Spark only; counts are compared with the others' in their own tests",
     "noise.public": "seeds, orders, keys and directions, which hide nothing by themselves",
     "noise.stream.watch": "tells the tests what was drawn",
     "noise.stream.numpy_streams": "streams of audits, searches and error bars, which draw for no release",

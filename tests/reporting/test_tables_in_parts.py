@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.core.output import payload_of, promise_place
-from discreet.engines.writer import table_writer
+from discreet.core.output.files import payload_of, promise_place
+from discreet.engines.writing.writer import table_writer
 from discreet.jobs.work.audit import examine
 from discreet.reporting import report_facts
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
-from discreet.core.guarantee import Guarantee
-from discreet.core.output import promise_place
+from discreet.core.budget.guarantee import Guarantee
+from discreet.core.output.files import promise_place
 from discreet.synopses import Synopsis
 from studio_story import Visit, studio
 from studio_tables import adult, causes, gowalla, messy

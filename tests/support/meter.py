@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from discreet.core.budget.draws import Draw
-from discreet.core.guarantee import Guarantee
-from discreet.core.ledger import Ledger, Line, add_up
+from discreet.core.budget.guarantee import Guarantee
+from discreet.core.budget.ledger import Ledger, Line, add_up
 from discreet.noise.stream import watch
 from discreet.noise.stream.generator import Generator
 

@@ -73,7 +73,7 @@ def test_the_shell_completes_the_names_that_the_jobs_know(name: str) -> None:
 def test_the_names_to_complete_are_those_that_are_taken() -> None:
     from discreet.anonymity.methods.density_tree import CRITERIA
     from discreet.anonymity.risk.report import MISSING
-    from discreet.core.unit import UNITS
+    from discreet.core.columns.unit import UNITS
     from discreet.jobs.work import perturb, tables
     from discreet.metric.perturber import ORDERS
     from discreet.metric.points.nd_laplace import REMAPS

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.engines.tables.columns import read_columns
+from discreet.engines.readers import read_columns
 from discreet.engines.tables.escapes import escaped, unescaped
 from discreet.errors import DiscreetError
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.core.unit import Person
+from discreet.core.columns.unit import Person
 from discreet.engines.passes.marginals import AxisGrids, GroupedMarginal
 from discreet.synopses.marginals import release
 from discreet.synopses.marginals.bins import consistent, levels

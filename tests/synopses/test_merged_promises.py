@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.core.guarantee import add_up
+from discreet.core.budget.guarantee import add_up
 from discreet.synopses import Synopsis
 from discreet.synopses.artifact.merge import DISJOINT
 

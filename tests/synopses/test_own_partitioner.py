@@ -75,7 +75,7 @@ def test_without_noise_bought_medians_halve_the_rows():
 
 @pytest.mark.parametrize("own", [Median(1.25), Median(3)], ids=["a little", "much"])
 def test_a_partitioner_that_would_overspend_is_refused_before_rows_are_read(own, monkeypatch):
-    from discreet.engines.passes.trees import RowCells
+    from discreet.engines.readers import RowCells
 
     asked = []
     count = RowCells.count

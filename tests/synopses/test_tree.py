@@ -17,9 +17,10 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import discreet as dc
 from discreet import Domain, datasets, engines
+from discreet.core.budget.guarantee import add_up
 from discreet.core.budget.prices import Epsilon
-from discreet.core.guarantee import add_up
 from discreet.engines.passes import trees
+from discreet.engines.readers import RowCells
 from discreet.errors import InvalidArgument
 from discreet.synopses.opening import OpenRelease
 from discreet.synopses.tree.estimator import TreeSynopsis, build
@@ -97,8 +98,8 @@ def test_same_seed_same_synopsis_from_every_storage_and_batch(partitioner, axis,
     assert same(first, fitted(X=SMALL.X[::-1].copy(), **settings))
     monkeypatch.setattr(trees, "CHUNK", 37)
     assert same(first, fitted(X=np.asfortranarray(SMALL.X), **settings))
-    monkeypatch.setattr(trees.RowCells.__init__, "__kwdefaults__", {"memory": 0})
-    monkeypatch.setattr(engines.Source._batches, "__defaults__", (101, None))
+    monkeypatch.setattr(RowCells.__init__, "__kwdefaults__", {"memory": 0})
+    monkeypatch.setattr(engines.Source.batches, "__defaults__", (101, None))
     assert same(first, fitted(**settings))
     assert not same(first, fitted(**settings, random_state=8))
 

@@ -12,8 +12,8 @@ import pytest
 
 import discreet as dc
 from discreet.cli.app import main
-from discreet.core.guarantee import Guarantee
-from discreet.core.unit import unit_kind
+from discreet.core.budget.guarantee import Guarantee
+from discreet.core.columns.unit import unit_kind
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.jobs.job import Job
 from discreet.reporting.words import for_lawyers

@@ -17,7 +17,7 @@ from discreet.accounts.book import FORMAT, VERSION, Entry, Totals
 from discreet.accounts.chain import Chain, Disk
 from discreet.accounts.facts import heads_of, step_facts, steps_of, unit_facts, unit_of, unit_text
 from discreet.accounts.standing import Standing
-from discreet.core import KINDS, SURE_DELTA, Exact, Guarantee, Kind, Line, checks
+from discreet.core import KINDS, LARGEST_BUDGET, SURE_DELTA, Exact, Guarantee, Kind, Line, checks
 from discreet.core.budget import zcdp_to_epsilon
 from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
 
@@ -122,7 +122,7 @@ class Account(Standing):
             raise InvalidArgument("epsilon", epsilon, "given, or rho with delta, but not both", "epsilon=3")
         name, limit = ("epsilon", epsilon) if rho is None else ("rho", rho)
         most = checks.positive(name, limit)
-        if most > checks.LARGEST_BUDGET:
+        if most > LARGEST_BUDGET:
             raise InvalidArgument(name, limit, "a limit that means something", f"{name}=3")
         share = checks.exact("delta", delta, "a number from 0, and below 1", "delta=1e-6")
         if not 0 <= share < 1 or (rho is not None and not share):

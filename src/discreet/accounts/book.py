@@ -7,14 +7,13 @@ they chose (basic composition, and that of zCDP, hold for adaptive prices under 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from discreet.core import checks
+from discreet.core import at_least, at_most, checks
 from discreet.errors import BudgetExceeded, FormatError
 
 FORMAT, VERSION = "discreet.account", 1
@@ -225,14 +224,14 @@ class Totals:
             raise FormatError("a release costs something")
         if self.spent + price > self.limit:
             raise BudgetExceeded(
-                f"{what!r} needs {self.currency} {_up(price)} but only {_down(self.limit - self.spent)} of "
-                f"{_down(self.limit)} is left in the account {self.opened['dataset']!r}; spend less, or read an "
+                f"{what!r} needs {self.currency} {at_most(price)} but only {at_least(self.limit - self.spent)} of "
+                f"{at_least(self.limit)} is left in the account {self.opened['dataset']!r}; spend less, or read an "
                 "earlier release again, which costs nothing"
             )
         if self.delta_spent + delta > self._most_delta:
-            have = f"only {_down(self._most_delta - self.delta_spent)} is left" if self._most_delta else "has none"
+            have = f"only {at_least(self._most_delta - self.delta_spent)} is left" if self._most_delta else "has none"
             raise BudgetExceeded(
-                f"{what!r} needs delta {_up(delta)} but of delta the account {self.opened['dataset']!r} "
+                f"{what!r} needs delta {at_most(delta)} but of delta the account {self.opened['dataset']!r} "
                 f"{have}; make a release without delta, or charge an account with more of it"
             )
 
@@ -306,13 +305,3 @@ class Totals:
             self.entries[facts["entry"]] = Entry(*asked, task=facts["task"], **made)
         else:
             self.entries[before.number] = replace(before, price=price, delta=delta, state=state, **made)
-
-
-def _up(amount: Fraction) -> str:
-    text = f"{float(amount):.6g}"
-    return text if Fraction(text) >= amount else f"{float(amount) * (1 + 1e-5):.6g}"
-
-
-def _down(amount: Fraction) -> str:
-    text = f"{float(amount):.6g}"
-    return text if Fraction(text) <= amount else f"{math.nextafter(float(amount) * (1 - 1e-5), 0):.6g}"

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import fft, optimize
 
 from discreet.accounts.laws import IN_RHO, LARGEST_SIGMA, Loss, Price, loss_law
-from discreet.core import FloatArray, checks
+from discreet.core import LARGEST_BUDGET, FloatArray, at_most, checks
 from discreet.core.budget import zcdp_to_epsilon
 from discreet.errors import InvalidArgument, InvalidType
 
@@ -134,19 +134,11 @@ def in_words(prices: Sequence[Price], delta: Any) -> str:
     'epsilon 0.8232 at delta 1e-06, had all prices been fixed beforehand (added up: 2; by zCDP: 0.9)'
     """
     share = float(checks.probability("delta", delta))
-    found = f"epsilon {_up(compose(prices, delta=delta))} at delta {share:g}, {CONDITION}"
+    found = f"epsilon {at_most(compose(prices, delta=delta), 4)} at delta {share:g}, {CONDITION}"
     plain, zcdp = float(add_up(prices)), _by_zcdp(prices, share)
     other = [("added up", plain), ("by zCDP", zcdp if zcdp < plain else math.inf)]
-    beside = "; ".join(f"{name}: {_up(value)}" for name, value in other if math.isfinite(value))
+    beside = "; ".join(f"{name}: {at_most(value, 4)}" for name, value in other if math.isfinite(value))
     return f"{found} ({beside})" if beside else found
-
-
-def _up(value: float) -> str:
-    """Show four digits, rounded up."""
-    if not 0 < value < math.inf:
-        return f"{value:g}"
-    unit = 10.0 ** (math.floor(math.log10(value)) - 3)
-    return f"{math.ceil(value / unit - 1e-9) * unit:.4g}"
 
 
 def _above(amount: checks.Exact) -> float:
@@ -156,7 +148,7 @@ def _above(amount: checks.Exact) -> float:
 
 def _by_zcdp(prices: Sequence[Price], delta: float) -> float:
     rho = sum((p.zcdp for p in prices), Fraction(0))
-    return zcdp_to_epsilon(rho, delta) if rho < checks.LARGEST_BUDGET else math.inf
+    return zcdp_to_epsilon(rho, delta) if rho < LARGEST_BUDGET else math.inf
 
 
 def _merged(prices: Sequence[Price]) -> list[Price]:

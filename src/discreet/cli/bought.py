@@ -40,8 +40,7 @@ def buy(
 ) -> tuple[dict[str, list[str]], Any]:
     """Buy the categories of each column; return them, and the dialect with what they cost written into it."""
     from discreet.core import checks
-    from discreet.engines import MISSING
-    from discreet.engines.passes import texts
+    from discreet.engines import MISSING, texts
     from discreet.engines.tables import person_key
     from discreet.mechanisms import private_categories
 

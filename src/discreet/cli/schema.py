@@ -106,7 +106,6 @@ def _draft(
         undeclared,
     )
     from discreet.engines import first_line
-    from discreet.engines.tables import is_typed
 
     found = first_line.proposed(data, header=header, sheet=sheet, skip=skip)
     if book:
@@ -118,7 +117,7 @@ def _draft(
     for name in names:
         offered = getattr(known_kind(name), "declared", {}) if known else {}
         declared[name] = merged(merged(offered, book.get(name, {})), typed.get(name, {}))
-    headed = any(part.headed for part in source._parts)
+    headed = source.headed
     if not names:
         raise DataSourceError(f"data: {data!r} has no first line to draft from; check the file")
     if header is None and first_line.may_be_a_record(source):
@@ -131,8 +130,8 @@ def _draft(
     if headed and len(names) == 1:
         hint = "There is one name only: if it is a title above the table, say --skip 1, or how many lines there are."
         found = replace(found, reasons=(*found.reasons, hint))
-    if rows and not is_typed(source._parts[0]):  # where a file keeps types, there is nothing to look for
-        found = first_line.look(found, source._parts[0], rows)
+    if rows and not source.types:  # where a file keeps types, there is nothing to look for
+        found = first_line.look(found, source, rows)
     read = "first line" if headed else "fields" if header is False else "names"
     if output is not None:
         check_place(output)

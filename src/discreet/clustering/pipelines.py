@@ -116,7 +116,7 @@ class DomainScaler(EstimatorHtml, OneToOneFeatureMixin, TransformerMixin, BaseEs
                 f"X has {len(source.names)} features, but DomainScaler is expecting {self.n_features_in_} features "
                 "as input"
             )
-        parts = [np.column_stack(c) for c in bind(source, self._declared, self.domain_)._batches(self.domain_)]
+        parts = [np.column_stack(c) for c in bind(source, self._declared, self.domain_).batches(self.domain_)]
         rows = np.concatenate(parts) if parts else np.empty((0, len(self.domain_)))
         return self.domain_.to_unit(rows)
 
@@ -252,7 +252,7 @@ def _numbers(steps: list[tuple[str, Any]], X: Any) -> Any:
         return X
     source = engines.open(table(X))
     declared = as_domain((0, 1), source.names)
-    parts = [np.column_stack(c) for c in bind(source, declared, declared)._batches(declared)]
+    parts = [np.column_stack(c) for c in bind(source, declared, declared).batches(declared)]
     rows = np.concatenate(parts) if parts else np.empty((0, len(declared)))
     return type(X)(rows, columns=source.names) if hasattr(X, "iloc") else rows
 

@@ -58,7 +58,8 @@ def door(
         module, inner = homes[name]
         if module == package:
             return import_module(f"{package}.{inner}")
-        return getattr(import_module(module), inner)
+        home = import_module(module)
+        return getattr(home, inner) if hasattr(home, inner) else import_module(f"{module}.{inner}")
 
     room = sys.modules[package]
     room._offered = {name for name, (module, _) in homes.items() if module != package}  # type: ignore[attr-defined]

@@ -19,8 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from discreet.core.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.figures import large_delta
-from discreet.core.options import LARGEST_BUDGET as LARGEST_BUDGET
+from discreet.core.output.figures import LARGEST_BUDGET, large_delta
 from discreet.errors import DiscreetWarning, FormatError, InvalidArgument, InvalidType, SchemaError
 
 #: A number that a budget or a scale may be written as.

@@ -20,17 +20,18 @@ from typing import Any, cast
 
 import numpy as np
 
-from discreet.core import checks, html, lists
-from discreet.core import columns as kinds
+from discreet.core import checks
 from discreet.core.arrays import FloatArray
-from discreet.core.box import Box, vector
-from discreet.core.columns import Categorical, Column, Date, Integer, Numeric, Time, category_text, even_edges
-from discreet.core.facts import Facts
-from discreet.core.output import write_whole
-from discreet.core.schema import hints
+from discreet.core.columns import hints, lists
+from discreet.core.columns import kinds as kinds
+from discreet.core.columns.box import Box, vector
+from discreet.core.columns.facts import Facts
+from discreet.core.columns.kinds import Categorical, Column, Date, Integer, Numeric, Time, category_text, even_edges
+from discreet.core.columns.unit import Person, Unit, read_unit, unit_to_plain
+from discreet.core.output import html
+from discreet.core.output.files import write_whole
 from discreet.core.schema.dialect import Dialect, read_dialect
 from discreet.core.schema.file import load_schema, write_toml
-from discreet.core.unit import Person, Unit, read_unit, unit_to_plain
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 __all__ = [
@@ -72,7 +73,7 @@ class Domain:
     impossible : sequence of mapping, optional
         Combinations of values of two or three columns that no row has, each written as for `Synopsis.count`.
 
-    Both are public facts (`discreet.core.facts`): true of every table of this kind, and not read off this one.
+    Both are public facts (`discreet.core.columns.facts`): true of every table of this kind, and not read off this one.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from numba import njit
 from numba.core import caching, event
 
 from discreet._version import __version__
-from discreet.core.output import cache_folder
+from discreet.core.output.files import cache_folder
 
 F = TypeVar("F", bound=Callable[..., Any])
 

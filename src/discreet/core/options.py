@@ -35,10 +35,9 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, ClassVar, dataclass_transform
 
+from discreet.core.output.figures import LARGEST_BUDGET
 from discreet.errors import InvalidArgument, InvalidType
 
-#: No larger budget is accepted, so that sums of budgets stay finite.
-LARGEST_BUDGET = 10**30
 #: A docstring section after which generated parameters may not stand.
 _SECTION = re.compile(r"^[ ]*(\w[\w ]*)\n[ ]*-{3,}[ ]*$", re.MULTILINE)
 #: The values that an annotation allows.

@@ -5,9 +5,9 @@ times the ε. So a schema that names a person gets no promise about rows by acci
 meant, or that one person is (`Person`), whose rows are then bounded.
 """
 
-from discreet.core.columns import NAMING
+from discreet.core.columns.kinds import NAMING
+from discreet.core.columns.unit import Person
 from discreet.core.domain import Domain
-from discreet.core.unit import Person
 from discreet.errors import SchemaError
 
 

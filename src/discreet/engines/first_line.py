@@ -17,8 +17,8 @@ import numpy as np
 
 from discreet.core import NAMING, Domain, FloatArray, Integer, Numeric
 from discreet.core.schema import Dialect, is_address, looks_like_a_record
-from discreet.engines import is_text_table
-from discreet.engines import open as open_table
+from discreet.engines.opening import is_text_table
+from discreet.engines.opening import open as open_table
 from discreet.engines.source import Source
 from discreet.engines.tables.csv_file import decoded_head
 from discreet.engines.tables.encode import Encoder
@@ -84,12 +84,12 @@ def text_file(data: str) -> Path | None:
 
 def may_be_a_record(source: Source) -> bool:
     """Tell whether the line that names the columns may be about somebody; then not a word of it may be shown."""
-    return any(part.headed for part in source._parts) and looks_like_a_record(source.names)
+    return source.headed and looks_like_a_record(source.names)
 
 
 def first_rows(source: Source, rows: int) -> list[list[str]]:
     """Return the first rows as texts, for the eyes of whoever holds the table."""
-    part, found = source._parts[0], []
+    part, found = source.parts[0], []
     for pieces, _ in part.read(range(len(part.names)), rows):
         found += list(zip(*(_cells(piece, rows) for piece in pieces), strict=True))
         if len(found) >= rows:
@@ -113,8 +113,9 @@ def propose(path: Path, *, header: bool = True, skip: int = 0) -> Proposal:
     return Proposal(Dialect(delimiter=delimiter, encoding=encoding, header=header, skip=skip), tuple(reasons), {})
 
 
-def look(proposed: Proposal, table: Part, rows: int) -> Proposal:
+def look(proposed: Proposal, source: Source, rows: int) -> Proposal:
     """Look at the first rows, and propose how values are written and of what kinds columns are: no bounds, no lists."""
+    table = source.parts[0]
     seen = _texts(table, rows)
     values = [v for column in seen for v in column]
     missing = tuple(m for m in MISSING if m in set(values))
@@ -298,7 +299,7 @@ def examine(domain: Domain, data: str, rows: int) -> Doubts:
     source = open_table(data, dialect=domain.source)
     # A number among the marks is missing by value, however it is written: without the marks it can be read.
     unmarked = [Encoder(column, replace(domain.source, missing=())) for column in tried]
-    for part, (positions, encoders) in zip(source._parts, source._match(tried), strict=True):
+    for part, (positions, encoders) in zip(source.parts, source.match(tried), strict=True):
         for pieces, _ in part.read(positions, 2**12) if left > 0 else ():
             for name, piece, encoder, bare in zip(plain, pieces, encoders, unmarked, strict=True):
                 values = part.encode(piece, encoder)[:left]

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from discreet.core import Domain, promise_place
 from discreet.core.schema import Dialect, is_address, read_address, read_dialect
-from discreet.engines.passes.checkpoint import Checkpoint
+from discreet.engines.checkpoint import Checkpoint
 from discreet.engines.source import Source
 from discreet.engines.tables.csv_file import CsvTable
 from discreet.engines.tables.escapes import file_is_escaped
@@ -49,7 +49,7 @@ def open(
     data : array, data frame, table or path
         A NumPy array (rows by columns; columns are called ``x0, x1, ...``), a pandas or Polars data frame or series, an
         Arrow table or record batch, a mapping of columns, a list of records (mappings of values by column), a Spark
-        data frame (`discreet.engines.tables.spark`), or a path, a glob, a
+        data frame (`discreet.engines.spark`), or a path, a glob, a
         directory or a list of paths of files: CSV (``.csv``, ``.tsv``, also with ``.gz`` or ``.zst``), Parquet,
         workbooks (``.xlsx``, ``.xls``, ``.xlsb``, ``.ods``), files of Stata, SPSS and SAS (``.dta``, ``.sav``,
         ``.zsav``, ``.por``, ``.sas7bdat``, ``.xpt``). Or the address of a table in a database, see `sql`; or anything
@@ -91,8 +91,8 @@ def open(
     if isinstance(data, Source):
         if domain is None and saved is None:
             return data
-        parts: Sequence[Part] = data._parts
-        domain, saved = domain or data._domain, saved or data._checkpoint
+        parts: Sequence[Part] = data.parts
+        domain, saved = domain or data.domain, saved or data.checkpoint
         written = read_dialect(dialect) if dialect is not None else data.dialect
     elif is_address(data):
         parts = [database(read_address(data))]
@@ -167,7 +167,7 @@ def _table(data: Any) -> Part:
         if kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "polars":
             return PolarsTable(data)
         if kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pyspark":
-            from discreet.engines.tables.spark import SparkTable
+            from discreet.engines.spark import SparkTable
 
             return SparkTable(data)
         if kind.__name__ == "Series" and kind.__module__.partition(".")[0] in ("pandas", "polars"):

@@ -2,26 +2,27 @@
 
 A source consists of parts (one for a table in memory, one per file otherwise). A part knows its column names and
 types and yields its columns batch by batch; matching columns, counting and progress are the same for all. A frame of
-Spark is a part too: passes are sent to where its rows are (`discreet.engines.tables.spark`).
+Spark is a part too: passes are sent to where its rows are (`discreet.engines.spark`).
 """
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
-from discreet.core import Domain, FloatArray, IntArray, checks
+import pyarrow as pa
+
+from discreet.core import Domain, FloatArray, IntArray, Meter, checks, in_order
 from discreet.core.schema import Dialect
+from discreet.engines.checkpoint import Checkpoint
+from discreet.engines.gather import gather, units_of
 from discreet.engines.passes.cells import CellMap, GridMap
-from discreet.engines.passes.checkpoint import Checkpoint
 from discreet.engines.passes.counts import CellCounts
-from discreet.engines.passes.gather import gather, units_of
 from discreet.engines.passes.lattice import BallPass, batch_rows
 from discreet.engines.passes.marginals import MarginalsPass
 from discreet.engines.passes.sums import BoxedMap, CellSums, SumsPass
 from discreet.engines.passes.tally import Adder, CountPass, KeyedNumbers, Pass
 from discreet.engines.passes.where import WhereSum
-from discreet.engines.progress import Meter
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.memory import ArrayTable
 from discreet.engines.tables.part import (
@@ -32,18 +33,19 @@ from discreet.engines.tables.part import (
     check_named,
     is_divided,
     is_remote,
+    is_typed,
     near_names,
 )
-from discreet.engines.threads import in_order
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
-
-T = TypeVar("T")
 
 
 class Source:
-    """A table that can be counted by cell. Made by `discreet.engines.open`.
+    """A table that can be read in batches and counted by cell. `discreet.engines.open` makes it.
 
-    It has names, and no number of rows: that is a raw count, and one to spend budget on.
+    It has names but no number of rows: that is a raw count, and publishing it costs budget.
+
+    `count`, `sums` and the other passes return raw numbers. Other rooms read rows through `batches` (coordinates),
+    `run` (any pass) and `discreet.engines.tables.column_batches` (columns as they are).
 
     Examples
     --------
@@ -61,28 +63,28 @@ class Source:
         checkpoint: Checkpoint | None = None,
         dialect: Dialect | None = None,
     ) -> None:
-        self._parts = tuple(parts)
+        self.parts = tuple(parts)
         self.dialect = dialect or Dialect()
-        self._domain = domain
-        self._checkpoint = checkpoint
+        self.domain = domain
+        self.checkpoint = checkpoint
         if domain is not None:
-            self._match(domain)
+            self.match(domain)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns, in order: those of the domain if the source was opened with one."""
-        return self._parts[0].names if self._domain is None else self._domain.names
+        return self.parts[0].names if self.domain is None else self.domain.names
 
     @property
     def named(self) -> bool:
         """Whether the columns have names of their own, as those of an array do not."""
-        return not any(part.bare for part in self._parts)
+        return not any(part.bare for part in self.parts)
 
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:
         """What files of statistics packages declare that the codes of a column stand for: metadata, not rows."""
         found: dict[str, dict[str, None]] = {}
-        for part in self._parts:
+        for part in self.parts:
             for name, texts in getattr(part, "labels", {}).items():
                 found.setdefault(name, {}).update(dict.fromkeys(texts.values()))
         return {name: tuple(texts) for name, texts in found.items()}
@@ -118,7 +120,7 @@ class Source:
         """
         if not isinstance(cell_map, GridMap) and not isinstance(cell_map, CellMap):
             raise InvalidType("cell_map", type(cell_map), "a cell map", "cell_map=GridMap(domain, 16)")
-        found = self._gather(CountPass(cell_map), batch_size, progress)
+        found = self.run(CountPass(cell_map), batch_size, progress)
         return CellCounts(cell_map.n_cells, found.keys, found.values[0])
 
     def sums(self, cell_map: BoxedMap, scale: int = 1024, *, batch_size: int = BATCH_SIZE) -> CellSums:
@@ -147,46 +149,68 @@ class Source:
         [[2048, -512]]
         """
         job = SumsPass(cell_map, scale)
-        return job.result(self._gather(job, batch_size))
+        return job.result(self.run(job, batch_size))
 
     def marginals(self, job: MarginalsPass) -> list[IntArray]:
         """Count many marginals in one pass; raw counts of each, its last column fastest."""
-        return job.split(self._gather(job))
+        return job.split(self.run(job))
 
     def ball_sums(self, job: BallPass) -> IntArray:
         """Count rows by group and add up their clipped offsets, in one pass; raw numbers, the count first."""
-        return job.result(self._gather(job, batch_rows(len(job.domain))))
+        return job.result(self.run(job, batch_rows(len(job.domain))))
 
     def where_sum(self, job: WhereSum) -> tuple[int, int]:
         """Count the rows that conditions are true of and add up a column of theirs, in one pass; raw numbers."""
-        return job.result(self._gather(job))
+        return job.result(self.run(job))
 
     @property
-    def _distant(self) -> bool:
-        """Whether rows are better not brought here: passes go to where they are, or are to be saved."""
-        return self._checkpoint is not None or any(is_remote(part) for part in self._parts)
+    def headed(self) -> bool:
+        """True if the names come from a first line, which may be a record."""
+        return any(part.headed for part in self.parts)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Types of the columns as the first file states them; empty if it keeps none."""
+        part = self.parts[0]
+        return tuple(str(part.kind(i)) for i in range(len(part.names))) if is_typed(part) else ()
+
+    @property
+    def remote(self) -> bool:
+        """True if the rows stay where they are, as on Spark: passes are sent to them."""
+        return is_remote(self.parts[0])  # such a part is the only one
+
+    def states(self, work: Callable[[Iterator[pa.RecordBatch]], bytes], positions: Sequence[int]) -> Iterator[bytes]:
+        """Run ``work`` on every partition of a remote table and yield what it returned."""
+        part = self.parts[0]
+        assert is_remote(part)
+        return part.states(work, positions)
+
+    @property
+    def distant(self) -> bool:
+        """True if each pass should be run on its own: rows are remote, or passes are saved in a checkpoint."""
+        return self.checkpoint is not None or self.remote
 
     @property
     def _known_rows(self) -> int:
-        """How many rows the files' own tables of contents tell of; only memory is planned by it."""
-        return sum(sum(part.units) for part in self._parts if is_divided(part))
+        """Number of rows by the files' own tables of contents. Use it to plan memory and nothing else."""
+        return sum(sum(part.units) for part in self.parts if is_divided(part))
 
-    def _gather(self, job: Pass, batch_size: int = BATCH_SIZE, progress: bool | None = None) -> KeyedNumbers:
-        """Run a pass over all rows: on Spark, over files from several places at once, or over a table in memory."""
-        matched = self._match(job.domain)
-        if is_remote(first := self._parts[0]):  # such a part is the only one
-            if self._checkpoint is not None:
+    def run(self, job: Pass, batch_size: int = BATCH_SIZE, progress: bool | None = None) -> KeyedNumbers:
+        """Run a pass over all rows: on Spark, over several places of files at once, or over a table in memory."""
+        matched = self.match(job.domain)
+        if is_remote(first := self.parts[0]):  # such a part is the only one
+            if self.checkpoint is not None:
                 _identity(first)
             return first.gather(job, matched[0][0], self.dialect)
         batch_size, progress = _checked(batch_size, progress)
-        units = units_of(self._parts, [positions for positions, _ in matched])
+        units = units_of(self.parts, [positions for positions, _ in matched])
         saved = None
-        if self._checkpoint is not None:
-            saved = self._checkpoint.of(job, [_identity(part) for part in self._parts])
+        if self.checkpoint is not None:
+            saved = self.checkpoint.of(job, [_identity(part) for part in self.parts])
         elif len(units) < 2:
             adder = job.start()
             by_row = getattr(job, "by_row", False)
-            batches = self._batches(job.domain, batch_size, progress, matched=matched, by_row=by_row)
+            batches = self.batches(job.domain, batch_size, progress, matched=matched, by_row=by_row)
             # Threads are not worth starting for what is known to be a single batch.
             single = len(units) == 1 and units[0].number is not None and units[0].size <= batch_size
             for prepared in map(job.prepare, batches) if single else in_order(job.prepare, batches):
@@ -196,7 +220,7 @@ class Source:
             lambda: _Encoding(job, self.dialect), units, batch_size=batch_size, progress=progress, saved=saved
         )
 
-    def _batches(
+    def batches(
         self,
         domain: Domain,
         batch_size: int = BATCH_SIZE,
@@ -205,15 +229,34 @@ class Source:
         matched: list[tuple[list[int], list[Encoder]]] | None = None,
         by_row: bool = False,
     ) -> Iterator[Any]:
-        """Yield the coordinates of some rows at a time, one array per column of the domain: what every pass reads.
+        """Yield the coordinates of the rows in batches, one array per column of the domain. Every pass reads these.
 
-        ``by_row`` takes them as one array, rows by columns, from a table that has them in that form: hundreds of
-        columns are not taken apart only to be put together again.
+        Coordinates are raw values: only missing and unreadable values are NaN, and nothing is clamped.
+
+        Parameters
+        ----------
+        domain : Domain
+            The columns to read.
+        batch_size, progress
+            As in `count`.
+        matched : list, optional
+            The result of `match`, if it is known.
+        by_row : bool, default False
+            Yield one array (rows by columns) per batch if the table has that form. This saves taking hundreds of
+            columns apart.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import discreet as dc
+        >>> source = dc.engines.open(np.array([[0.1, 0.9], [0.2, 0.8]]))
+        >>> [[column.tolist() for column in batch] for batch in source.batches(dc.Domain.box(0, [1, 1]))]
+        [[[0.1, 0.2], [0.9, 0.8]]]
         """
         batch_size, progress = _checked(batch_size, progress)
-        jobs = self._match(domain) if matched is None else matched
-        with Meter(sum(part.size() for part in self._parts), progress) as meter:
-            for part, (positions, encoders) in zip(self._parts, jobs, strict=True):
+        jobs = self.match(domain) if matched is None else matched
+        with Meter(sum(part.size() for part in self.parts), progress) as meter:
+            for part, (positions, encoders) in zip(self.parts, jobs, strict=True):
                 if by_row and isinstance(part, ArrayTable) and part.plain(positions, encoders):
                     for block in part.blocks(batch_size):
                         yield block
@@ -225,20 +268,16 @@ class Source:
                     yield columns
                     meter.advance(amount)
 
-    def _prepared(self, prepare: Callable[[Any], T], domain: Domain, batch_size: int) -> Iterator[T]:
-        """Yield what ``prepare`` makes of every batch, in order."""
-        return in_order(prepare, self._batches(domain, batch_size, by_row=True))
-
-    def _match(self, domain: Domain) -> list[tuple[list[int], list[Encoder]]]:
-        """Find the columns of a domain in every part and check their types, before any row is read."""
+    def match(self, domain: Domain) -> list[tuple[list[int], list[Encoder]]]:
+        """Return the positions and encoders of a domain's columns for every part; check types, read no row."""
         encoders = [Encoder(column, self.dialect) for column in domain]
         jobs = []
-        for part in self._parts:
-            if self._domain is None or domain is self._domain:
+        for part in self.parts:
+            if self.domain is None or domain is self.domain:
                 positions = _positions(part, domain)
             else:
-                bound = _positions(part, self._domain)
-                positions = [bound[self._domain.position(name)] for name in domain.names]
+                bound = _positions(part, self.domain)
+                positions = [bound[self.domain.position(name)] for name in domain.names]
             for position, encoder in zip(positions, encoders, strict=True):
                 part.check(position, encoder)
             jobs.append((positions, encoders))
@@ -258,7 +297,7 @@ class Source:
         ...
         discreet.errors.SchemaError: domain: two bounds hold for columns of numbers, and column 'town' of the table ...
         """
-        for part in self._parts:
+        for part in self.parts:
             for i, name in enumerate(() if part.bare else part.names):
                 part.check(i, cast(Encoder, _Numbers(name)))
 

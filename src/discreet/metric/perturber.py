@@ -226,7 +226,7 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
         charged = None
         if ledger is not None or users is not None:
             first = domain.select([domain.names[0]])
-            charged = sum(len(columns[0]) for columns in source._batches(first))
+            charged = sum(len(columns[0]) for columns in source.batches(first))
             charge_rows(ledger, users, charged, self.guarantee_, period)
         shuffled = noise.RowOrder(noise.beside(self.random_state, stream)) if order == "shuffled" else None
         with RowWriter(target, self.guarantee_, shuffled) as out:

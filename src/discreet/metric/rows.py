@@ -50,7 +50,7 @@ def read_rows(X: Any, domain: Any) -> tuple[FloatArray, Domain]:
         if len(kept) < table.shape[1]:
             table = table[:, [source.names.index(name) for name in kept.names]]
         return np.ascontiguousarray(table), kept
-    blocks = [np.stack(batch, axis=1) for batch in source._batches(unrounded(kept))]
+    blocks = [np.stack(batch, axis=1) for batch in source.batches(unrounded(kept))]
     rows = np.concatenate(blocks) if blocks else np.empty((0, len(kept)))
     return np.ascontiguousarray(rows), kept
 
@@ -91,7 +91,7 @@ def chunks_of(source: engines.Source, domain: Domain) -> Iterator[FloatArray]:
     [[[1.0], [nan]]]
     """
     chunk, filled, full = np.empty((ROWS_AT_ONCE, len(domain))), 0, False
-    for columns in source._batches(unrounded(domain)):
+    for columns in source.batches(unrounded(domain)):
         start, n = 0, len(columns[0])
         while start < n:
             stop = min(n, start + ROWS_AT_ONCE - filled)

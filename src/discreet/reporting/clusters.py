@@ -47,7 +47,7 @@ def against_raw(clusters: Mapping[str, Any], domain: Domain | None, against: Any
     names, centers = list(clusters["columns"]), clusters["centers"]
     if domain is None or not centers or any(isinstance(place, str) for center in centers for place in center):
         return None
-    batches = open_table(against)._batches(domain.select(names))
+    batches = open_table(against).batches(domain.select(names))
     rows = np.concatenate([np.empty((0, len(names))), *(np.column_stack(list(batch)) for batch in batches)])
     rows = domain.select(names).clamp(rows)
     rows = rows[np.isfinite(rows).all(axis=1)]

@@ -373,7 +373,7 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
         if reason := _not_compared(thing, column, source.names):
             left_out.append({"column": column.name, "reason": reason})
             continue
-        raw = np.concatenate([b[0] for b in open_table(against)._batches(domain.select([column.name]))])
+        raw = np.concatenate([b[0] for b in open_table(against).batches(domain.select([column.name]))])
         if isinstance(column, Categorical):
             edges = np.linspace(column.low, column.high, len(column.categories) + 1)
         else:
@@ -441,7 +441,7 @@ def _released(thing: Any, column: Any, edges: Any, domain: Domain) -> Any:
         if not isinstance(column, Categorical) and not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
             return None  # printed intervals: their rows have no value
         one = thing.select([column.name])
-        values = np.concatenate([b[0] for b in open_table(one)._batches(domain.select([column.name]))])
+        values = np.concatenate([b[0] for b in open_table(one).batches(domain.select([column.name]))])
         values = np.clip(values[~np.isnan(values)], column.low, column.high)
         return np.histogram(values, edges)[0].astype(float) if len(values) else None
     return None

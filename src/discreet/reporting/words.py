@@ -111,7 +111,7 @@ def for_lawyers(guarantee: Guarantee) -> list[str]:
 
     Examples
     --------
-    >>> from discreet.core.guarantee import Ledger
+    >>> from discreet.core.budget.guarantee import Ledger
     >>> ledger = Ledger(epsilon=1)
     >>> _ = ledger.spend("cells", 1, "parallel")
     >>> for_lawyers(Guarantee.from_ledger(ledger, model="central"))[0][:71]

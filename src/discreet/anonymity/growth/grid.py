@@ -28,12 +28,12 @@ from discreet.core import (
     Numeric,
     Time,
     checks,
+    coding,
     date_text,
     day_number,
     jit,
     time_text,
 )
-from discreet.core.schema import coding
 from discreet.errors import InvalidArgument
 
 #: Steps of a numeric column unless the user says otherwise.
@@ -218,7 +218,7 @@ class Grid:
 
     @property
     def coded(self) -> tuple[bool, bool]:
-        """Whether the first bin is a coded bottom, and the last a coded top (`discreet.core.schema.coding`)."""
+        """Whether the first bin is a coded bottom, and the last a coded top (`discreet.core.columns.coding`)."""
         below, above = coding.edges(self.column)
         return below is not None, above is not None
 

@@ -16,8 +16,7 @@ from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.printed import with_legend
 from discreet.anonymity.release.release import Release, _kept_by, _order_of, _others, in_order, unknown_columns
 from discreet.anonymity.release.table import Table, TablePlan
-from discreet.core import Date, FloatArray, Guarantee, Integer, Time, date_array, time_array
-from discreet.core.schema import coding
+from discreet.core import Date, FloatArray, Guarantee, Integer, Time, coding, date_array, time_array
 from discreet.errors import InvalidArgument
 
 
@@ -127,7 +126,7 @@ def read_coordinates(data: Any, table: Table) -> FloatArray:
     source = engines.open(data, plan.domain)
     wanted = plan.domain.select(list(plan.quasi))
     pieces: list[list[FloatArray]] = [[np.empty(0)] for _ in plan.quasi]
-    for columns in source._batches(wanted):
+    for columns in source.batches(wanted):
         for grid, coordinates, piece in zip(plan.grids, columns, pieces, strict=True):
             piece.append(np.clip(coordinates, grid.column.low, grid.column.high))
     return np.stack([np.concatenate(piece) for piece in pieces])[:, table.kept]

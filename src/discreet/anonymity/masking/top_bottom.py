@@ -11,8 +11,7 @@ from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.masking.masked import plain_array
 from discreet.anonymity.masking.noise_and_swapping import _Masking
 from discreet.anonymity.release.table import Table, TablePlan
-from discreet.core import FloatArray, Integer
-from discreet.core.schema import coding
+from discreet.core import FloatArray, Integer, coding
 from discreet.errors import SchemaError
 
 
@@ -29,7 +28,7 @@ class TopBottomCoding(_Masking):
     Notes
     -----
     Whole numbers above ``top`` become ``> 90``, other numbers from it on ``>= 90``; those below ``bottom`` become
-    ``< 18`` (spec local-sketches, 3.A.4; `discreet.core.schema.coding`). Such a column is released as text. Missing
+    ``< 18`` (spec local-sketches, 3.A.4; `discreet.core.columns.coding`). Such a column is released as text. Missing
     values stay missing. The anonymisers code the same ends of the same columns and need no step before them.
 
     Privacy

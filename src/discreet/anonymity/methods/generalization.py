@@ -32,7 +32,6 @@ from discreet.anonymity.release.streamed import FrozenPartition, PublishedCells,
 from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan, read_table
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import IntArray, checks
-from discreet.engines.tables import is_remote
 from discreet.errors import InvalidArgument, InvalidType
 
 
@@ -89,7 +88,7 @@ class Generalization(ToFile, RulePartitioner):
         """Check the levels, or choose them on these records; those of a Spark frame are counted where they are."""
         plan, trees = self._plan(data)
         source = engines.open(data, plan.domain)
-        if is_remote(source._parts[0]):
+        if source.remote:
             with framed(source, plan, self.rules_) as records:
                 self._choose(*self._ready(source, records, trees))
         elif is_large(source, plan, self._memory):

@@ -28,7 +28,6 @@ from discreet.anonymity.release.table import Table, TablePlan, read_table, witho
 from discreet.anonymity.release.together import enforce_together, read_past
 from discreet.anonymity.risk.rules import Rules, stacked
 from discreet.core import Categorical, EstimatorHtml, IntArray, Person, as_domain, checks, dialect_of
-from discreet.engines.tables import is_remote
 from discreet.errors import InvalidArgument, InvalidType
 
 #: What is assumed of a release that was checked against earlier ones.
@@ -84,7 +83,7 @@ class Partitioner(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
         """
         plan, trees = self._plan(data)
         source = engines.open(data, plan.domain)
-        if self._grows_outside and is_remote(source._parts[0]):
+        if self._grows_outside and source.remote:
             with framed(source, plan, self.rules_) as records:
                 self._partition(*self._ready(source, records, trees))
         elif self._grows_outside and is_large(source, plan, self._memory):
@@ -418,7 +417,7 @@ def _refuse_missing(data: Any, table: BuildRecords) -> None:
     elif table.dropped:
         source = engines.open(data, plan.domain)
         for name in plan.quasi:
-            pieces = source._batches(plan.domain.select([name]))
+            pieces = source.batches(plan.domain.select([name]))
             if all(np.isnan(piece[0]).all() for piece in pieces):
                 empty.append(name)
     if empty:

@@ -33,7 +33,7 @@ from discreet.anonymity.release.tabled import Counter
 from discreet.anonymity.risk.counted import Values
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import AnyArray, IntArray
-from discreet.engines.tables.spark import brought, collected
+from discreet.engines.spark import brought, collected
 
 #: Bytes that counts may take, and so many the rows that a task grows at a time. Only time depends on it.
 MEMORY = 1 << 27
@@ -147,7 +147,7 @@ class FramedTable:
             rows = ExecutorRows(self._source, self.plan, _OnePlace(), self._names)
             here, values, numbers = rows.worker(self._asked), self._values, self._numbers()
             asked = {name: (values[name], own) for name, own in zip(self._asked, numbers, strict=True)}
-            columns = rows.table._columns(here.positions)
+            columns = rows.table.frame_of(here.positions)
             packed = columns.mapInArrow(lambda pieces: _packed(pieces, here, asked), "block binary")
             self._held.append(packed.persist())
         return self._held[0]

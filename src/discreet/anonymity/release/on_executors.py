@@ -23,9 +23,11 @@ from discreet.anonymity.release.table import TablePlan
 from discreet.anonymity.risk.counted import Values, ValueTally
 from discreet.core import BoolArray, Domain, Guarantee, IntArray, WordArray
 from discreet.core.schema import Dialect
-from discreet.engines.tables import declared_type, places_of, same_key
-from discreet.engines.tables.spark import PERSON, ROWS, PartFolder, SparkTable, check_new
-from discreet.engines.tables.spark import parts as spark_parts
+from discreet.engines.readers import places_of
+from discreet.engines.spark import PERSON, ROWS, PartFolder, SparkTable, check_new
+from discreet.engines.spark import parts as spark_parts
+from discreet.engines.tables import same_key
+from discreet.engines.writing import declared_type
 
 __all__ = ["ExecutorRows", "RowsHere", "bin_label", "check_new"]
 
@@ -49,7 +51,7 @@ class ExecutorRows:
     def __init__(
         self, source: engines.Source, plan: TablePlan, partition: FrozenPartition, names: Sequence[str]
     ) -> None:
-        self.table = cast(SparkTable, source._parts[0])
+        self.table = cast(SparkTable, source.parts[0])
         self._source, self._plan, self._partition, self._names = source, plan, partition, list(names)
 
     def placed(self) -> Iterator[FoundRows]:
@@ -109,7 +111,7 @@ class ExecutorRows:
     def worker(self, names: Sequence[str]) -> RowsHere:
         domain, wanted = self._plan.domain, {*self._plan.quasi, *names}
         asked = [name for name in domain.names if name in wanted]
-        bound = self._source._match(domain)[0][0]
+        bound = self._source.match(domain)[0][0]
         positions = [bound[domain.position(name)] for name in asked]
         assert not names or places_of(self._source, self.table, list(names))
         return RowsHere(self._plan, domain.select(asked), self._source.dialect, tuple(names), positions)

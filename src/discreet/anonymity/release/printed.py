@@ -1,6 +1,6 @@
 """Reading what was printed: released cells such as ``[34, 41)``, ``{cook, smith}``, ``office`` or ``*`` as conditions.
 
-Dates are read as days, `discreet.core.dates`.
+Dates are read as days, `discreet.core.columns.dates`.
 
 The counterpart of `Grid.text`. It uses nothing but the released table and its promise, which says what labels stand
 for; so it is also what an adversary would do.

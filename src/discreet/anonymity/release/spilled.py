@@ -3,7 +3,7 @@
 The table is read once. Of every row the bins of its quasi-identifiers go to a temporary file, and the numbers of its
 sensitive values and of its person where a rule looks at them. The file is read again for every level of the upper part
 of the tree (`discreet.anonymity.growth.outside`). It is as sensitive as the table, private, and gone when growth ends
-(`discreet.engines.spill`).
+(`discreet.engines.writing.spill`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def machine_memory() -> float:
 def known_rows(source: engines.Source) -> float:
     """Return how many rows there may be: none of those that are in memory already or on Spark, and any of a stream."""
     total = 0.0
-    for part in source._parts:
+    for part in source.parts:
         if is_remote(part):
             continue
         if is_divided(part):

@@ -31,7 +31,9 @@ from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCount
 from discreet.anonymity.risk.rules import ReachedLevels, Rules
 from discreet.core import AnyArray, BoolArray, Guarantee, IntArray
 from discreet.engines import PARQUET, RowWriter, WrittenTable, check_target
-from discreet.engines.tables import column_batches, declared_values, is_remote, with_escapes
+from discreet.engines.readers import column_batches
+from discreet.engines.tables import with_escapes
+from discreet.engines.writing import declared_values
 from discreet.errors import DataSourceError, InvalidArgument
 
 
@@ -95,7 +97,7 @@ def release_file(
     passed, total = KeptCounter(plan), 0
     names = list(dict.fromkeys([*counter.names, *passed.names]))
     rows: Rows = DriverRows(source, plan, partition, names)
-    if is_remote(source._parts[0]) and delivery.order == "shuffled":
+    if source.remote and delivery.order == "shuffled":
         from discreet.anonymity.release.on_executors import ExecutorRows, check_new
 
         check_new(target)

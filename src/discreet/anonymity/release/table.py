@@ -32,13 +32,15 @@ from discreet.core import (
     Numeric,
     Time,
     category_text,
+    coding,
     day_number,
     nearest,
     second_number,
     with_person,
 )
-from discreet.core.schema import coding
-from discreet.engines.tables import declared_type, declared_values, read_columns, same_key
+from discreet.engines.readers import read_columns
+from discreet.engines.tables import same_key
+from discreet.engines.writing import declared_type, declared_values
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 Bins = npt.NDArray[np.uint16]
@@ -278,7 +280,7 @@ def read_table(data: Any, plan: TablePlan) -> Table:
     wanted = plan.domain.select([*plan.quasi, *plan.passed])
     pieces, lost = [np.empty((d, 0), np.uint16)], 0
     found: list[list[pa.Array]] = [[] for _ in passed]
-    for columns in source._batches(wanted):
+    for columns in source.batches(wanted):
         pieces.append(np.empty((d, len(columns[0])), np.uint16))
         for grid, coordinates, piece in zip(plan.grids, columns[:d], pieces[-1], strict=True):
             lost += grid.write_bins(coordinates, piece)

@@ -19,7 +19,8 @@ from discreet.anonymity.risk.classes import Joint, join
 from discreet.anonymity.risk.counted import MISSING, UNKNOWN, Values, ValueTally, looked_up, total
 from discreet.anonymity.risk.persons import persons_by_class
 from discreet.core import BoolArray, IntArray
-from discreet.engines.tables import counted_columns, same_key
+from discreet.engines.readers import counted_columns
+from discreet.engines.tables import same_key
 
 
 @dataclass(frozen=True)

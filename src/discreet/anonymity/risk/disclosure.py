@@ -15,7 +15,7 @@ from discreet import engines, noise
 from discreet.anonymity.release.printed import Legend, as_numbers, as_texts, legend_of, read_sets, read_stretches
 from discreet.anonymity.release.release import Release
 from discreet.core import FloatArray, IntArray, checks
-from discreet.engines.tables import read_columns
+from discreet.engines.readers import read_columns
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 #: Distances that differ by less, relative to their size, count as equal.

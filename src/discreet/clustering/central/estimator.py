@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -11,7 +12,7 @@ from discreet import engines
 from discreet.clustering.central.columns import distance_units
 from discreet.core import Domain, EstimatorHtml, FloatArray, IntArray
 from discreet.engines import RowWriter, WrittenTable, check_target
-from discreet.engines.passes import NearestMap, nearest_distances, nearest_labels
+from discreet.engines.passes import NearestMap
 from discreet.errors import InvalidType, SchemaError
 from discreet.synopses import bind, table
 
@@ -40,7 +41,9 @@ class Centers(EstimatorHtml, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         X : array, data frame, table or path
             Rows with the columns of the fit; values beyond the declared bounds are clamped.
         """
-        return nearest_labels(self._rows(X), self._cells())
+        cells = self._cells()
+        found = [cells.ids(columns) for columns in self._rows(X).batches(cells.domain)]
+        return np.concatenate([np.empty(0, np.int64), *found])
 
     def predict_file(self, X: Any, target: str | Path, *, column: str = "cluster") -> WrittenTable:
         """Write the nearest centre of each row to a file as rows come: tables larger than memory, and Spark frames.
@@ -69,7 +72,7 @@ class Centers(EstimatorHtml, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         check_target(target, promised=False, source=source)
         with RowWriter(target) as out:
             out.write(pa.table({column: pa.array([], pa.int64())}))
-            for columns in source._batches(cells.domain):
+            for columns in source.batches(cells.domain):
                 out.write(pa.table({column: cells.ids(columns)}))
             return out.finish()
 
@@ -79,7 +82,9 @@ class Centers(EstimatorHtml, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     def transform(self, X: Any) -> FloatArray:
         """Return the distance of each row to each centre. Not for publication."""
-        return nearest_distances(self._rows(X), self._cells())
+        cells = self._cells()
+        found = [cells.distances(columns) for columns in self._rows(X).batches(cells.domain)]
+        return np.concatenate([np.empty((0, cells.n_cells)), *found])
 
     @property
     def _n_features_out(self) -> int:

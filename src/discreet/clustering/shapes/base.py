@@ -123,7 +123,7 @@ class LeafClusters(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         domain = self.synopsis_.domain
         source = bind(engines.open(table(X)), domain, domain)
-        parts = [self._of_rows(columns, domain) for columns in source._batches(domain)]
+        parts = [self._of_rows(columns, domain) for columns in source.batches(domain)]
         return np.concatenate([np.empty(0, np.int64), *parts])
 
     def _of_rows(self, columns: Any, domain: Domain) -> IntArray:

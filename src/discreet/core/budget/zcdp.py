@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from discreet.core import checks
+from discreet.core.output.figures import LARGEST_BUDGET
 from discreet.errors import InvalidArgument
 
 _SAFETY = 1e-9
@@ -41,7 +42,7 @@ def zcdp_to_epsilon(rho: checks.Number, delta: checks.Number) -> float:
     if isinstance(rho, float) and math.isinf(rho) and rho > 0:
         return math.inf
     exact = checks.exact("rho", rho, "a number of at least 0", "rho=0.5")
-    if not 0 <= exact <= checks.LARGEST_BUDGET:
+    if not 0 <= exact <= LARGEST_BUDGET:
         raise InvalidArgument("rho", rho, "a number of at least 0", "rho=0.5")
     if exact == 0:
         return 0.0

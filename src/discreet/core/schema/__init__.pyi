@@ -1,4 +1,3 @@
-from . import coding as coding
 from .address import Address as Address
 from .address import is_address as is_address
 from .address import read_address as read_address

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.checks import nearest
-from discreet.core.columns import ROLES
+from discreet.core.columns.kinds import ROLES
 from discreet.errors import DataSourceError, InvalidArgument, SchemaError
 
 #: What a codebook calls the column that has no name there.

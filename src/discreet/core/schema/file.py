@@ -17,7 +17,7 @@ from typing import Any
 
 import tomli_w
 
-from discreet.core import lists
+from discreet.core.columns import lists
 from discreet.errors import DataSourceError, SchemaError
 
 #: What a schema file may say beside its columns.

@@ -2,8 +2,6 @@ from .cells import GridMap as GridMap
 from .cells import RowMap as RowMap
 from .counts import DENSE_LIMIT as DENSE_LIMIT
 from .counts import CellCounts as CellCounts
-from .gather import gather as gather
-from .gather import units_of as units_of
 from .lattice import NORM_CELLS as NORM_CELLS
 from .lattice import ONE as ONE
 from .lattice import REACH as REACH
@@ -18,13 +16,9 @@ from .marginals import GroupedMarginal as GroupedMarginal
 from .marginals import MarginalsPass as MarginalsPass
 from .marginals import MarginalTally as MarginalTally
 from .nearest import NearestMap as NearestMap
-from .nearest import nearest_distances as nearest_distances
-from .nearest import nearest_labels as nearest_labels
 from .nested import NestedMap as NestedMap
-from .texts import texts as texts
 from .trees import SPREAD_UNITS as SPREAD_UNITS
 from .trees import Cells as Cells
-from .trees import RowCells as RowCells
 from .trees import TreeMap as TreeMap
 from .trees import grid_cells as grid_cells
 from .trees import real_bounds as real_bounds

@@ -1,18 +1,15 @@
-"""The cell map of k-means: a row belongs to its nearest centre. Also labels and distances of a user's own rows."""
+"""The cell map of k-means: a row belongs to its nearest centre."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from discreet.core import Domain, FloatArray, IntArray, jit
 from discreet.errors import InvalidArgument
-
-if TYPE_CHECKING:
-    from discreet.engines.source import Source
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,18 +69,6 @@ class NearestMap:
 
     def _scaled(self, columns: Sequence[FloatArray]) -> FloatArray:
         return self.domain.clamp(np.column_stack(list(columns))) / self.units
-
-
-def nearest_labels(source: Source, cells: NearestMap) -> IntArray:
-    """Return the cell of every row, in order: a fact about each row, not for publication."""
-    parts = [cells.ids(columns) for columns in source._batches(cells.domain)]
-    return np.concatenate([np.empty(0, np.int64), *parts])
-
-
-def nearest_distances(source: Source, cells: NearestMap) -> FloatArray:
-    """Return the distance of every row to every centre, in order: not for publication."""
-    parts = [cells.distances(columns) for columns in source._batches(cells.domain)]
-    return np.concatenate([np.empty((0, cells.n_cells)), *parts])
 
 
 def nearest_rows(rows: FloatArray, centers: FloatArray) -> IntArray:

@@ -1,6 +1,6 @@
 """Tree maps: which node of a public tree a row falls into, and what trees need to know of the rows in their nodes.
 
-A tree lives on the public grid of spec `partition-synopsis.md`, 9.1: ``2**bits`` equal cells on a numeric axis, one a
+A tree lives on a public grid: ``2**bits`` equal cells on a numeric axis, one a
 category on a categorical one, and where missing values have a cell of their own, one more at the end. A box is a
 range of cells per axis, a cut a whole number k, and a row goes left of it iff its cell is below k. The part p of G
 of a range [A, B) starts at ``A + floor(p (B - A) / G)``; a range of fewer than G cells has one part per cell.
@@ -10,11 +10,10 @@ What is read are sums over rows of whole numbers, so neither batches nor threads
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,25 +21,17 @@ import numpy.typing as npt
 from discreet.core import Categorical, Column, Domain, FloatArray, IntArray, Integer
 from discreet.engines.passes import _tree_kernels as kernels
 from discreet.engines.passes.cells import first_number
-from discreet.engines.passes.counts import CellCounts, CellTally
 from discreet.engines.passes.tally import KeyedNumbers
-from discreet.engines.threads import WORKERS
-
-if TYPE_CHECKING:
-    from discreet.engines.source import Source
 
 #: Rows of a block.
 CHUNK = 2**13
 #: A row at the edge of a box is this many units from its middle (`RowCells.spreads`).
 SPREAD_UNITS = 2**8
-#: Cells of rows are kept between passes if they need no more bytes than this.
-MEMORY = 2**30
 
 #: Cells, and ends of boxes in cells: an axis has 2^30 + 1 of them at most. There may be many, so they are kept short.
 Cells: TypeAlias = npt.NDArray[np.int32]
 #: Cells by row and axis, and the node each row has reached.
 Block: TypeAlias = tuple[Cells, npt.NDArray[np.int32]]
-T = TypeVar("T")
 
 
 def grid_parts(domain: Domain, bits: int) -> IntArray:
@@ -310,97 +301,3 @@ class Spreads(TreeAdder):
         """Return what was added up, by slot."""
         keys = np.flatnonzero(self.counts)
         return KeyedNumbers(keys, np.vstack([self.counts[np.newaxis], self.sums.T])[:, keys])
-
-
-class RowCells:
-    """The rows of a source as grid cells, for the many passes of a tree that grows. As sensitive as the rows.
-
-    They are read from the source once and kept, half as large as an array of doubles, together with the node each row
-    has reached; where that would need more than ``memory`` bytes they are read again for every pass, and rows on Spark
-    stay there. Maps must come from one growing tree, each pass at nodes not above those of the last; `count` with
-    ``ahead`` leaves the rows where they are.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> domain = dc.Domain({"age": (0, 120)})
-    >>> rows = RowCells(dc.engines.open(np.array([[35.0], [70.0]])), domain, bits=4)
-    >>> rows.histograms(TreeMap.root(domain, bits=4), 4).tolist()
-    [[[0, 1, 1, 0]]]
-    """
-
-    def __init__(self, source: Source, domain: Domain, bits: int, *, memory: int = MEMORY) -> None:
-        self._source, self._domain, self._bits, self._memory = source, domain, bits, memory
-        self._kept: list[Block] | None = None
-        # Rows that are known not to fit are not kept at first either. That is all their number decides.
-        self._distant = source._distant or source._known_rows * 4 * (len(domain) + 1) > memory
-
-    def count(self, tree_map: TreeMap, *, ahead: bool = False) -> CellCounts:
-        """Count rows by cell of a map."""
-        if self._distant:
-            return self._source.count(tree_map)
-        # Made when a worker comes: with few rows there is one, and room for all cells is not cheap.
-        tallies: dict[int, CellTally] = {}
-
-        def use(worker: int, block: Block) -> None:
-            if worker not in tallies:
-                tallies[worker] = CellTally(tree_map.n_cells)
-            tallies[worker].add(tree_map.block_ids((block[0], block[1].copy()) if ahead else block))
-
-        self._pass(use)
-        total, *others = [tally.result() for tally in tallies.values()] or [CellTally(tree_map.n_cells).result()]
-        for other in others:
-            total += other
-        return total
-
-    def histograms(self, tree_map: TreeMap, bins: int) -> IntArray:
-        """Count rows by slot, axis and part of the slot's box on that axis: shape (slots, axes, bins)."""
-        job = HistogramPass(tree_map, bins)
-        if self._distant:
-            return job.result(self._source._gather(job))
-        adders = [job.start() for _ in range(WORKERS)]
-        self._pass(lambda worker, block: adders[worker].add_block(block))
-        return np.asarray(sum(adder.totals for adder in adders))
-
-    def spreads(self, tree_map: TreeMap) -> tuple[IntArray, IntArray]:
-        """Return the rows of every slot, and by axis how far they lie from its middle, in 256ths of the half width.
-
-        Each row is rounded by itself, to a whole number from 0 to 256.
-        """
-        job = SpreadPass(tree_map)
-        if self._distant:
-            return job.result(self._source._gather(job))
-        adders = [job.start() for _ in range(WORKERS)]
-        self._pass(lambda worker, block: adders[worker].add_block(block))
-        return np.asarray(sum(a.counts for a in adders)), np.asarray(sum(a.sums for a in adders))
-
-    def _pass(self, use: Callable[[int, Block], None]) -> None:
-        if self._kept is not None:
-            _in_threads(use, self._kept)
-            return
-        kept: list[Block] | None = []
-        size = 0
-        for columns in self._source._batches(self._domain):
-            whole = blank(columns)
-
-            def read(worker: int, start: int, columns: Sequence[FloatArray] = columns, whole: Block = whole) -> Block:
-                block = encode(self._domain, self._bits, columns, start, whole)
-                use(worker, block)
-                return block
-
-            blocks = _in_threads(read, range(0, len(columns[0]), CHUNK))
-            size += sum(block[0].nbytes + block[1].nbytes for block in blocks)
-            kept = None if kept is None or size > self._memory else kept + blocks
-        self._kept = kept
-        self._distant = kept is None
-
-
-def _in_threads(work: Callable[[int, Any], T], items: Iterable[Any]) -> list[T]:
-    """Return ``work(worker, item)`` of all items; each worker has every so-many-th. Kernels hold no lock."""
-    listed = list(items)
-    workers = min(WORKERS, len(listed) // 4)
-    if workers < 2:
-        return [work(0, item) for item in listed]
-    with ThreadPoolExecutor(max_workers=workers) as pool:
-        parts = list(pool.map(lambda w: [work(w, item) for item in listed[w::workers]], range(workers)))
-    return [parts[i % workers][i // workers] for i in range(len(listed))]

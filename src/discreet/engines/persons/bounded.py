@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import ANYBODY, Categorical, Domain, FloatArray, IntArray, Person, WordArray
+from discreet.core import ANYBODY, Categorical, Domain, FloatArray, IntArray, Person, WordArray, in_order
 from discreet.engines.persons.kernels import (
     HEAD,
     fill_entries,
@@ -45,12 +45,11 @@ from discreet.engines.persons.kernels import (
     sort_entries,
 )
 from discreet.engines.persons.keys import PersonKeys
+from discreet.engines.readers.columns import column_batches, places_of
 from discreet.engines.source import Source
-from discreet.engines.tables.columns import column_batches, places_of
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.memory import _Table
 from discreet.engines.tables.part import Part, is_remote
-from discreet.engines.threads import in_order
 
 #: What entries may take in memory before they are merged, and then go to a file.
 MOST_BYTES = 1 << 29
@@ -235,7 +234,7 @@ class CoordinateTable(_Table):
 
 def check_person(source: Source, person: Person) -> None:
     """Refuse a table without a column of persons, by its form."""
-    for part in source._parts:
+    for part in source.parts:
         places_of(source, part, [person.column])
 
 
@@ -272,8 +271,8 @@ class PersonTable:
         self._axes, self._per_group = axes, person.per_group
         groups = tuple(wanted.position(name) for name in person.group)
         choice = Choice(wanted, PersonKeys(column, source.dialect, key), groups)
-        if is_remote(part := source._parts[0]):
-            positions = [*source._match(wanted)[0][0], *places_of(source, part, [person.column])]
+        if is_remote(part := source.parts[0]):
+            positions = [*source.match(wanted)[0][0], *places_of(source, part, [person.column])]
             self._found: Any = part.people(choice, positions, source.dialect)
             return
         self._found = RowsOfPersons(choice)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from discreet.core import ANYBODY, BoolArray, Categorical, Column, Integer, Numeric, WordArray, category_text
 from discreet.core.schema import Dialect
 from discreet.engines.persons.kernels import number_words, plain_texts
-from discreet.engines.tables.columns import plainly
+from discreet.engines.tables.arrow import plainly
 from discreet.engines.tables.encode import Encoder, arrow_kind
 from discreet.engines.tables.same import person_key, same_key
 from discreet.noise.hashing import TAG_BYTES, siphash_bytes

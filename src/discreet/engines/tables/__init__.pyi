@@ -1,9 +1,3 @@
-from .columns import column_batches as column_batches
-from .columns import counted_columns as counted_columns
-from .columns import places_of as places_of
-from .columns import read_columns as read_columns
-from .declared import declared_type as declared_type
-from .declared import declared_values as declared_values
 from .encode import Encoder as Encoder
 from .encode import arrow_kind as arrow_kind
 from .escapes import FACT as FACT
@@ -15,11 +9,9 @@ from .escapes import unescaped as unescaped
 from .escapes import with_escapes as with_escapes
 from .part import BATCH_SIZE as BATCH_SIZE
 from .part import Part as Part
-from .part import Remote as Remote
 from .part import StoredFile as StoredFile
 from .part import is_divided as is_divided
 from .part import is_remote as is_remote
-from .part import is_typed as is_typed
 from .same import key_codes as key_codes
 from .same import person_key as person_key
 from .same import same_key as same_key

@@ -20,13 +20,12 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import ByteArray, FloatArray, IntArray
+from discreet.core import ByteArray, FloatArray, IntArray, in_order
 from discreet.core.schema import ENCODINGS, Dialect
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.escapes import unescaped_field
 from discreet.engines.tables.part import BATCH_SIZE, Batch
 from discreet.engines.tables.text_kernels import RECORD_LIMIT, START, Field, record_ends, split_records
-from discreet.engines.threads import in_order
 from discreet.errors import DataSourceError
 
 #: Bytes read at a time for batches of the usual size.

@@ -33,7 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core import Categorical, Column, category_text
-from discreet.engines.tables.columns import _as_arrow
+from discreet.engines.tables.arrow import as_arrow
 from discreet.engines.tables.encode import Encoder, arrow_kind
 from discreet.engines.tables.texts import as_text
 
@@ -100,7 +100,7 @@ def same_key(column: pa.Array | pa.ChunkedArray, declared: Column | None = None)
     """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    column = _as_arrow(column)
+    column = as_arrow(column)
     if arrow_kind(column.type) == "int" and not isinstance(declared, Categorical):
         return column
     encoded = pc.dictionary_encode(column)

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from discreet import noise
-from discreet.core import FloatArray, checks
+from discreet.core import FloatArray, checks, normal_width
 from discreet.errors import InvalidType
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.distinguishing import _perturber
@@ -138,7 +137,7 @@ def averaging_attack(
     places = space.scale(truth)
     near = space.expected_noise / 4 if within is None else float(checks.positive("within", within))
     errors = [[np.linalg.norm(guess - places, axis=1) for guess in pair] for pair in guesses]
-    wide = float(ndtri((1 + level) / 2)) / np.sqrt(len(truth))
+    wide = normal_width(level) / np.sqrt(len(truth))
     mixed = draws.others(len(truth), stream)
     control = -np.linalg.norm(guesses[-1][1][mixed] - places, axis=1)
     single = -np.linalg.norm(reports[:, 0] - places, axis=1)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.stats import binomtest
+from discreet.core import wilson
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,8 @@ class Rate:
     @property
     def interval(self) -> tuple[float, float]:
         """Lower and upper end; 0 and 1 without trials."""
-        if not self.trials:
-            return 0.0, 1.0
-        found = binomtest(self.successes, self.trials).proportion_ci(self.confidence, "wilson")
-        return float(found.low), float(found.high)
+        low, high = wilson(self.successes, self.trials, self.confidence)
+        return float(low), float(high)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""

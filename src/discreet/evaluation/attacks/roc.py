@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, logit
 from scipy.stats import binom
 from sklearn import metrics
 
 from discreet import noise
-from discreet.core import BoolArray, FloatArray, checks
+from discreet.core import BoolArray, FloatArray, checks, normal_width
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.rates import Rate
 
@@ -116,7 +116,7 @@ class ScoredAttack:
         one = _placements(self.scores, self.control_scores).var(ddof=1) / m
         two = _placements(self.control_scores, self.scores).var(ddof=1) / n
         # On the scale of log odds: near the ends the plain interval is too short, and goes beyond them.
-        half = float(ndtri((1 + self.confidence) / 2)) * math.sqrt(one + two) / (area * (1 - area))
+        half = normal_width(self.confidence) * math.sqrt(one + two) / (area * (1 - area))
         middle = float(logit(area))
         return float(expit(middle - half)), float(expit(middle + half))
 

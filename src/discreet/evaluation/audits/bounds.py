@@ -10,33 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, ndtri
 from scipy.stats import binom
 
-from discreet.core import FloatArray
+from discreet.core import FloatArray, clopper_pearson, wilson
 
 #: A leak counts as one that would have been seen if it is seen this often.
 _SURE = 0.9
 _PLACES = 64
-
-
-def clopper_pearson(successes: Any, trials: Any, miss: float) -> tuple[Any, Any]:
-    """Return the exact one-sided lower and upper bound of a rate, each wrong with chance at most ``miss``.
-
-    The lower bound is the rate at which that many successes or more have the chance ``miss``, the upper one that at
-    which that many or fewer have it (Clopper and Pearson 1934): quantiles of Beta(k, n-k+1) and Beta(k+1, n-k).
-
-    Examples
-    --------
-    >>> [round(float(x), 4) for x in clopper_pearson(0, 100, 0.005)]
-    [0.0, 0.0516]
-    >>> [round(float(x), 4) for x in clopper_pearson(50, 100, 0.025)]
-    [0.3983, 0.6017]
-    """
-    k, n = np.asarray(successes, np.float64), np.asarray(trials, np.float64)
-    low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, miss), 0.0)
-    high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - miss), 1.0)
-    return low, high
 
 
 def lower_bound(hits: int, other_hits: int, trials: int, miss: float, delta: float) -> float:
@@ -58,15 +38,9 @@ def quick_bounds(
     hits: FloatArray, other_hits: FloatArray, trials: tuple[int, int], miss: float, delta: float
 ) -> FloatArray:
     """Return `lower_bound` for many events, with Wilson's ends: close and quick, for choosing and not for proof."""
-    z = float(-ndtri(miss / 2))
-    low, high = _wilson(hits, trials[0], z, -1), _wilson(other_hits, trials[1], z, 1)
+    low, high = wilson(hits, trials[0], 1 - miss)[0], wilson(other_hits, trials[1], 1 - miss)[1]
     found: FloatArray = np.log(np.maximum(low - delta, 1e-300) / high)
     return found
-
-
-def _wilson(k: FloatArray, n: int, z: float, side: int) -> FloatArray:
-    spread = z * np.sqrt(k * (n - k) / n + z * z / 4)
-    return np.asarray((k + z * z / 2 + side * spread) / (n + z * z))
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from discreet.core import (
     even_edges,
 )
 from discreet.engines import Source
-from discreet.engines.tables import read_columns
+from discreet.engines.readers import read_columns
 from discreet.errors import InvalidArgument, SchemaError
 
 #: A column of texts is taken for a name or number of somebody if it has more different values than this, and more than
@@ -70,7 +70,7 @@ class Columns:
         source = engines.open(table)
         if self.domain is None:
             return self._numbered(label, _present(read_columns(source, self.names)))
-        batches = list(source._batches(self.domain))
+        batches = list(source.batches(self.domain))
         found = np.vstack([np.column_stack(columns) for columns in batches]) if batches else np.empty((0, 1))
         _refuse_empty(label, len(found))
         return np.where(self.numeric, np.clip(found, self.domain.low, self.domain.high), np.floor(found))

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet import engines, noise
 from discreet.core import Domain, FloatArray, checks, html
-from discreet.engines.tables import read_columns
+from discreet.engines.readers import read_columns
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.comparison import learners, records

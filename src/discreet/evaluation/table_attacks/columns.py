@@ -24,7 +24,7 @@ from discreet.anonymity.release import (
 )
 from discreet.anonymity.risk import join
 from discreet.core import BoolArray, FloatArray, IntArray
-from discreet.engines.tables import read_columns
+from discreet.engines.readers import read_columns
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 

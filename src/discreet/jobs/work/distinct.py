@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 
 from discreet import noise
 from discreet.accounts import Account
-from discreet.engines import write_table
-from discreet.engines.passes import texts
+from discreet.engines import texts, write_table
 from discreet.errors import SchemaError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds.distinct import OVERLAP

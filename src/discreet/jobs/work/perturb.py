@@ -9,7 +9,7 @@ import numpy as np
 from discreet import engines, metric
 from discreet.core import Domain, Guarantee, checks, promise_place, released_columns
 from discreet.engines import WrittenTable, check_target
-from discreet.engines.tables import read_columns
+from discreet.engines.readers import read_columns
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.pages import finish
 from discreet.reporting import category_level, kind_of, whole_level

@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from discreet import local, noise
 from discreet.core import NewFile, write_whole
-from discreet.engines import write_table
-from discreet.engines.passes import texts
+from discreet.engines import texts, write_table
 from discreet.errors import DataSourceError, FormatError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.pages import finish

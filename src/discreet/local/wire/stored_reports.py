@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines
-from discreet.engines.passes import gather, units_of
-from discreet.engines.tables import BATCH_SIZE, Encoder, Part, Remote
+from discreet.engines import gather, units_of
+from discreet.engines.tables import BATCH_SIZE, Encoder, Part
 from discreet.errors import SchemaError
 from discreet.local import mechanism as _mechanism
 from discreet.local.wire.bits import Rows
@@ -42,12 +42,12 @@ def count_stored(mechanism: _mechanism.Mechanism, data: Any) -> Counts:
     ([2, 1, 0], 3, 2)
     """
     source = engines.open(data)
-    places = [[_place(part)] for part in source._parts]
-    if not isinstance(source._parts[0], Remote):
-        units = units_of(source._parts, places)
+    places = [[_place(part)] for part in source.parts]
+    if not source.remote:
+        units = units_of(source.parts, places)
         return gather(lambda: _Counting(mechanism.empty()), units, batch_size=BATCH_SIZE, progress=None)
     total, facts = mechanism.empty(), mechanism.to_dict()
-    for state in source._parts[0].states(lambda batches: _partition(facts, batches), places[0]):
+    for state in source.states(lambda batches: _partition(facts, batches), places[0]):
         total += Counts.from_bytes(state)
     return total
 

@@ -8,14 +8,13 @@ rows compose in parallel. Random bytes are read segment by segment, in order.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core import BoolArray, Exact, FloatArray, IntArray
+from discreet.core import BoolArray, Exact, FloatArray, IntArray, map_threads
 from discreet.noise.choice import _many_kernels as kernels
 from discreet.noise.choice import _scaled_kernels as _scaled
 from discreet.noise.choice.exponential import CLAMP, ETA, LARGEST_EPSILON, Scaled, rate
@@ -153,11 +152,8 @@ def joint_cuts(runs: ManyRuns, n_cuts: int, epsilon: Exact, source: Generator) -
 
 def _in_halves(draw: Callable[[int, int], None], n: int, work: int) -> None:
     """Call ``draw(a, b)`` for both halves of 0..n, in threads if worth it: no random number is drawn there any more."""
-    if n < 2 or work < _WORTH_A_THREAD:
-        draw(0, n)
-        return
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        list(pool.map(draw, (0, n // 2), (n // 2, n)))
+    halves = [(0, n)] if n < 2 or work < _WORTH_A_THREAD else [(0, n // 2), (n // 2, n)]
+    map_threads(lambda half: draw(*half), halves, 2)
 
 
 def _subsets(first: IntArray, size: IntArray, k: IntArray, source: Generator) -> IntArray:

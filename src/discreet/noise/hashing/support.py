@@ -1,12 +1,11 @@
 """Count which reports support which candidates, on all cores."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from discreet.core import IntArray
+from discreet.core import IntArray, map_threads
 from discreet.noise.hashing import _support_kernels as kernels
 
 #: Pairs below which a second thread costs more than it brings.
@@ -28,10 +27,7 @@ def count_support(points: Any, functions: Any, buckets: Any, width: int, k0: Any
         kernels.count_support(points, functions[rows], buckets[rows], np.uint64(width), k0, k1, kernels.SLACK, counts)
         return counts
 
-    if threads == 1:
-        return part(0)
-    with ThreadPoolExecutor(threads) as pool:
-        return np.asarray(sum(pool.map(part, range(threads))), np.int64)
+    return np.asarray(sum(map_threads(part, range(threads), threads)), np.int64)
 
 
 def cores() -> int:

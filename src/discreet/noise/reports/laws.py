@@ -94,7 +94,7 @@ class ReportLaw:
 
     epsilon: Exact
 
-    #: See `discreet.core.guarantee.Guarantee.of_law`.
+    #: See `discreet.core.budget.guarantee.Guarantee.of_law`.
     one_of = ""
 
     @property

@@ -2,13 +2,12 @@
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core import WordArray
+from discreet.core import WordArray, map_threads
 from discreet.noise.stream.cipher import chacha20
 from discreet.noise.stream.generator import generator
 
@@ -65,10 +64,5 @@ def in_chunks(rows: int, per_row: int, work: Callable[[int, int], None]) -> None
     """Call ``work(start, stop)`` for chunks of rows, on all cores if there are enough of them."""
     chunk = max(_WORDS_AT_ONCE // per_row // 8 * 8, 8)
     starts = range(0, rows, chunk)
-    cores = os.cpu_count() or 1
-    if rows * per_row < _THREADED or cores < 2:
-        for start in starts:
-            work(start, min(start + chunk, rows))
-        return
-    with ThreadPoolExecutor(cores) as pool:
-        list(pool.map(lambda start: work(start, min(start + chunk, rows)), starts))
+    cores = 1 if rows * per_row < _THREADED else os.cpu_count() or 1
+    map_threads(lambda start: work(start, min(start + chunk, rows)), starts, cores)

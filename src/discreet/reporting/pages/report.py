@@ -27,7 +27,7 @@ def report_page(facts: dict[str, Any]) -> str:
 
     Examples
     --------
-    >>> from discreet.core.guarantee import Guarantee
+    >>> from discreet.core.budget.guarantee import Guarantee
     >>> facts = {"file": "t.csv", "kind": "anonymous table", "checks": {"seal": "intact", "seeded": False},
     ...     "promise": {"model": "syntactic", "epsilon": None, "delta": 0, "unit": "one row", "plain": ["Hidden."],
     ...     "symbols": []}, "ledger": [], "assumptions": [], "columns": [], "parameters": {}, "release": {"rows": 3},

@@ -21,7 +21,6 @@ from discreet import engines
 from discreet.core import write_whole
 from discreet.core.schema import Dialect, is_address, read_dialect, write_toml
 from discreet.engines import first_line
-from discreet.engines.tables import is_typed
 from discreet.errors import DataSourceError
 from discreet.studio.workspace import Project
 
@@ -123,10 +122,10 @@ def _head(source: str, changed: object, said: str, sure: bool) -> Head:
     dialect = found.dialect
     if not dialect.header and not dialect.names:
         dialect = replace(dialect, names=table.names)
-    part = table._parts[0]
-    types = tuple(str(part.kind(i)) for i in range(len(part.names))) if is_typed(part) else ()
     names = () if doubtful else table.names
-    return Head(names, doubtful, dialect, found.reasons, types, table.labels, first_line.text_file(source) is not None)
+    return Head(
+        names, doubtful, dialect, found.reasons, table.types, table.labels, first_line.text_file(source) is not None
+    )
 
 
 def rows_of(project: Project) -> list[list[str]]:
@@ -142,7 +141,7 @@ def suggested(project: Project) -> Dialect:
     if not project.looked or not head.lines:
         return head.dialect
     table = engines.open(project.source, dialect=head.dialect)
-    return first_line.look(first_line.Proposal(head.dialect, (), {}), table._parts[0], MOST_ROWS).dialect
+    return first_line.look(first_line.Proposal(head.dialect, (), {}), table, MOST_ROWS).dialect
 
 
 def say_written(project: Project, dialect: Dialect) -> None:

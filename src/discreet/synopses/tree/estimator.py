@@ -38,7 +38,7 @@ from discreet.core import (
     option,
 )
 from discreet.core.budget import Epsilon, Rho
-from discreet.engines.passes import RowCells
+from discreet.engines.readers import RowCells
 from discreet.mechanisms import Gate
 from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.opening import OpenRelease, check_release, note_columns, open_for

@@ -26,7 +26,7 @@ from discreet.mechanisms import Gate
 from discreet.synopses.tree.partitioners import Quantiles, TreePartitioner
 
 if TYPE_CHECKING:
-    from discreet.engines.passes import RowCells
+    from discreet.engines.readers import RowCells
     from discreet.synopses.tree.growth import GrowingTree
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.core import BoolArray, FloatArray, IntArray
 from discreet.core.budget import Epsilon, Rho
-from discreet.engines.passes import RowCells
+from discreet.engines.readers import RowCells
 from discreet.mechanisms import Gate, ManyRuns
 from discreet.synopses.tree.axes import spread_losses, tie_order, widest_axis
 from discreet.synopses.tree.growth import GrowingTree

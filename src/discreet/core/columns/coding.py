@@ -19,7 +19,8 @@ A bin of numbers holds its lower end, as every other bin of the grid does; hence
 
 from typing import Any
 
-from discreet.core import checks, dates
+from discreet.core import checks
+from discreet.core.columns import dates
 from discreet.errors import InvalidArgument, InvalidType
 
 #: Numbers from texts, and texts of numbers, of kinds that are written in another way.
@@ -68,7 +69,7 @@ def edges(column: Any) -> tuple[float | None, float | None]:
 
     Examples
     --------
-    >>> from discreet.core.columns import Integer, Numeric
+    >>> from discreet.core.columns.kinds import Integer, Numeric
     >>> edges(Integer(0, 120, top=90)), edges(Numeric("pay", 0, 1e6, bottom=1000, top=2e5))
     ((None, 90.5), (1000.0, 200000.0))
     """

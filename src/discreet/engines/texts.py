@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.core import Meter
 from discreet.core.schema import Dialect
-from discreet.engines import open as open_table
-from discreet.engines.progress import Meter
+from discreet.engines.opening import open as open_table
 from discreet.engines.tables.encode import arrow_kind
 from discreet.engines.tables.formats.cells import Cells, Labelled
 from discreet.engines.tables.part import is_typed, near_names
@@ -85,7 +85,7 @@ def _table(
     if not columns and len(names) != 1:
         raise SchemaError(f"data has {len(names)} columns; name the one that holds the values", column="NAME")
     jobs = []
-    for part in source._parts:
+    for part in source.parts:
         if any(name not in part.names for name in names):
             odd = next(name for name in names if name not in part.names)
             marks = [mark for mark in ";\t|" if len(part.names) == 1 and odd in _parted(part.names[0], mark)]

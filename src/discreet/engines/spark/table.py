@@ -2,7 +2,7 @@
 
 A pass runs on the executors as Arrow batches with the very kernels of the other engines (``mapInArrow``); each
 partition gives its numbers by key, Spark adds them up by key, and the driver collects the sums once. (A grid over
-columns of machine numbers does not even need that, see `discreet.engines.tables.spark.cells`.) Nothing else leaves
+columns of machine numbers does not even need that, see `discreet.engines.spark.cells`.) Nothing else leaves
 executors, nothing random is drawn on them, and what a mechanism returns is made of plain arrays: no lazy plan, which
 Spark could work out again with the same rows and other noise, ever holds a release.
 
@@ -12,7 +12,7 @@ out; one that visibly does not (``rand()``, a UDF that says so) is warned about.
 
 Methods that hand rows back (perturbed, labelled) bring the needed columns through the driver in Arrow batches and give
 an Arrow table, or write a file there batch by batch: the noise of a row is drawn there, eagerly, and never again. Rows
-of anonymous tables, in which nothing is drawn, are written by the executors (`discreet.engines.tables.spark.parts`).
+of anonymous tables, in which nothing is drawn, are written by the executors (`discreet.engines.spark.parts`).
 
 Only the data frame API is used, so Spark Connect works as well. discreet must be installed on the executors too.
 """
@@ -23,20 +23,23 @@ import os
 import re
 import sys
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import FloatArray
+from discreet.core import Domain, FloatArray, IntArray
 from discreet.core.schema import Dialect
 from discreet.engines.passes.tally import CountPass, KeyedNumbers, Pass
+from discreet.engines.spark.cells import GridOfTree, cell_expression
+from discreet.engines.spark.java import provide_java
+from discreet.engines.spark.persons import SparkPersons
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.part import Batch
-from discreet.engines.tables.spark.cells import GridOfTree, cell_expression
-from discreet.engines.tables.spark.java import provide_java
 from discreet.errors import MissingExtra
 
 #: Keys in one Arrow batch of results.
@@ -91,14 +94,14 @@ class SparkTable:
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
         """Bring rows to the driver, a partition at a time, in their order."""
-        for batch in brought(self._columns(positions)):
+        for batch in brought(self.frame_of(positions)):
             for start in range(0, batch.num_rows, batch_size):
                 piece = batch.slice(start, batch_size)
                 yield [piece.column(i) for i in range(len(positions))], 0
 
     def counted(self, positions: Sequence[int]) -> Iterator[Batch]:
         """Count equal rows where they are; bring the different ones here, with their counts as a further column."""
-        columns = self._columns(positions)
+        columns = self.frame_of(positions)
         for batch in brought(columns.groupBy(*columns.columns).count()):
             yield batch.columns, 0
 
@@ -107,7 +110,7 @@ class SparkTable:
 
     def gather(self, job: Pass, positions: Sequence[int], dialect: Dialect) -> KeyedNumbers:
         """Run a pass on the executors and collect its sums, once."""
-        columns = self._columns(positions)
+        columns = self.frame_of(positions)
         if isinstance(job, CountPass) and not dialect.missing:  # marks of missing values are for the kernels
             kinds = [self._kinds[p].typeName() for p in positions]
             tree = GridOfTree.of(job.cell_map, columns.columns, kinds)
@@ -124,19 +127,17 @@ class SparkTable:
 
     def people(self, choice: Any, positions: Sequence[int], dialect: Dialect) -> Any:
         """Return the rows by person; they stay where they are."""
-        from discreet.engines.tables.spark.persons import SparkPersons
-
         # A list of categories may tell whole numbers apart by their text.
         plain = self._kinds[positions[-1]].typeName() in ("byte", "short", "integer", "long") and not choice.listed
-        return SparkPersons(self._columns(positions), choice, dialect, wide=not plain)
+        return _People(SparkPersons(self.frame_of(positions), choice, dialect, wide=not plain))
 
     def states(self, work: Callable[[Iterator[pa.RecordBatch]], bytes], positions: Sequence[int]) -> Iterator[bytes]:
         """Run ``work`` once on every partition that has rows, and yield what it returned."""
-        found = self._columns(positions).mapInArrow(lambda batches: _state(work, batches), "data binary")
+        found = self.frame_of(positions).mapInArrow(lambda batches: _state(work, batches), "data binary")
         for row in found.toLocalIterator(prefetchPartitions=True):
             yield bytes(row[0])
 
-    def _columns(self, positions: Sequence[int]) -> Any:
+    def frame_of(self, positions: Sequence[int]) -> Any:
         """Return the frame with the asked columns only; by place, as Spark does not tell capitals apart."""
         self._look()
         renamed = self._frame.toDF(*(f"c{i}" for i in range(len(self.names))))
@@ -152,6 +153,44 @@ class SparkTable:
                 stacklevel=2,
             )
         self._looked_at = True
+
+
+class CoordinateFrame(SparkTable):
+    """A Spark frame of coordinates, clamped, in the order of a domain."""
+
+    encoded = True
+    label = "the bounded frame"
+
+    def __init__(self, frame: Any, domain: Domain) -> None:
+        super().__init__(frame)
+        self.names = domain.names
+        self._looked_at = True  # what it is made of was looked at
+        weakref.finalize(self, _let_go, frame).atexit = False
+
+    def check(self, position: int, encoder: Encoder) -> None:
+        """Let every column pass: it is as declared."""
+
+    def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
+        return np.asarray(piece.to_numpy(zero_copy_only=False), np.float64)
+
+
+def _let_go(frame: Any) -> None:
+    """Free what Spark keeps of a frame; a session that has ended keeps nothing, and says so in many ways."""
+    with contextlib.suppress(Exception):
+        frame.unpersist()
+
+
+@dataclass(frozen=True)
+class _People:
+    """Rows by person, as `discreet.engines.persons.bounded.RowsOfPersons` has them."""
+
+    found: SparkPersons
+
+    def histogram(self, most: int) -> IntArray:
+        return self.found.histogram(most)
+
+    def bounded(self, limit: int, per_group: int | None, axes: Domain) -> SparkTable:
+        return CoordinateFrame(self.found.kept(limit, per_group, axes), axes)
 
 
 def unsteady(frame: Any) -> bool:

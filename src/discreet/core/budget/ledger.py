@@ -14,11 +14,12 @@ import threading
 from fractions import Fraction
 from typing import Any, Literal
 
-from discreet.core import checks, html
+from discreet.core import checks
 from discreet.core.budget.draws import Draw
 from discreet.core.budget.lines import KINDS, Kind, Line, add_up, spending
 from discreet.core.budget.zcdp import zcdp_to_epsilon
 from discreet.core.checks import Budget, Exact
+from discreet.core.output import html
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType
 
 __all__ = ["KINDS", "Entry", "Kind", "Ledger", "Line", "Scope", "add_up", "spending"]

@@ -18,15 +18,16 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from discreet._version import __version__
-from discreet.core import checks, html
+from discreet.core import checks
 from discreet.core.budget.draws import Draw
+from discreet.core.budget.ledger import KINDS, Kind, Ledger, Line, Scope, add_up, spending
 from discreet.core.budget.zcdp import epsilon_to_zcdp, zcdp_to_epsilon
 from discreet.core.checks import Budget, Exact
+from discreet.core.columns.facts import told_of
+from discreet.core.columns.unit import unit_to_plain
 from discreet.core.domain import Domain
-from discreet.core.facts import told_of
-from discreet.core.figures import SURE_DELTA, rule_text
-from discreet.core.ledger import KINDS, Kind, Ledger, Line, Scope, add_up, spending
-from discreet.core.unit import unit_to_plain
+from discreet.core.output import html
+from discreet.core.output.figures import SURE_DELTA, at_most, rule_text
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 
 __all__ = ["Budget", "Guarantee", "Ledger", "Line", "Scope", "add_up", "epsilon_to_zcdp", "zcdp_to_epsilon"]
@@ -354,7 +355,7 @@ class Guarantee:
             return "This release carries NO privacy guarantee (epsilon is infinite)."
         if epsilon == 0:
             return "This release has spent nothing: it is the same whatever the data are."
-        pair = f"({_up(epsilon)}, {self.delta:.3g})" if self.delta else _up(epsilon)
+        pair = f"({at_most(epsilon)}, {self.delta:.3g})" if self.delta else at_most(epsilon)
         name = f"{pair}-differential privacy"
         factor = f"{math.exp(epsilon):.4g}" if epsilon < 700 else "a number beyond all bounds"
         slack = f", up to a probability of {self.delta:.3g}" if self.delta else ""
@@ -363,7 +364,7 @@ class Guarantee:
             slack += f"{math.floor(1 / self.delta):,} rows"
         return (
             f"This release satisfies {name} in the {self.model} model (neighbours: {self.neighbours}): no outcome is "
-            f"more than e^{_up(epsilon)} = {factor} times as likely for one neighbour as for the other{slack}."
+            f"more than e^{at_most(epsilon)} = {factor} times as likely for one neighbour as for the other{slack}."
         )
 
 
@@ -466,12 +467,6 @@ def _domain_from_dict(facts: Mapping[str, Any]) -> Domain:
         raise FormatError(f"the guarantee is damaged: unknown fields {unknown} of the domain")
     domain = Domain(**{name: told for name, told in facts.items() if name != "named"})
     return domain if facts["named"] else Domain._of(domain.columns, named=False, unit=domain.unit, facts=domain.facts)
-
-
-def _up(number: float) -> str:
-    """Write a budget with six digits, never less than it is."""
-    text = f"{number:.6g}"
-    return text if float(text) >= number else f"{number * (1 + 1e-5):.6g}"
 
 
 def _edge(number: float) -> float | str:

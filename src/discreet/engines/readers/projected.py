@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from discreet.core import Domain, FloatArray
+from discreet.core import Domain, FloatArray, in_order
 from discreet.core.schema import Dialect
 from discreet.engines.passes.lattice import ProjectedPass, Projection, batch_rows
 from discreet.engines.passes.tally import KeyedNumbers, Pass
-from discreet.engines.passes.trees import MEMORY
+from discreet.engines.readers.tree_rows import MEMORY
 from discreet.engines.source import Source
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.part import Batch
@@ -80,8 +80,9 @@ class ProjectedTable:
         self._kept = kept
 
     def _read(self) -> Iterator[list[FloatArray]]:
-        lattice = self._projection.lattice
-        return self._source._prepared(self._projection.columns, lattice.domain, batch_rows(len(lattice.domain)))
+        domain = self._projection.lattice.domain
+        batches = self._source.batches(domain, batch_rows(len(domain)), by_row=True)
+        return in_order(self._projection.columns, batches)
 
 
 class DistantProjection(ProjectedTable):
@@ -90,7 +91,7 @@ class DistantProjection(ProjectedTable):
     def gather(self, job: Pass, positions: Sequence[int], dialect: Dialect) -> KeyedNumbers:
         """Run a pass over all rows."""
         assert list(positions) == list(range(len(self.names)))
-        return self._source._gather(ProjectedPass(job, self._projection), batch_rows(len(self._projection.matrix)))
+        return self._source.run(ProjectedPass(job, self._projection), batch_rows(len(self._projection.matrix)))
 
     def counted(self, positions: Sequence[int]) -> Iterator[Batch]:
         """Refuse: nobody asks for the different rows of a projection."""
@@ -103,5 +104,5 @@ def _joined(rows: list[list[FloatArray]]) -> list[FloatArray]:
 
 def projected(source: Source, projection: Projection, domain: Domain) -> Source:
     """Return a source of the few columns of a projection, which ``domain`` declares."""
-    kind = DistantProjection if source._distant else ProjectedTable
+    kind = DistantProjection if source.distant else ProjectedTable
     return Source([kind(source, projection, domain)], domain)

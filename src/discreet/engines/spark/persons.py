@@ -5,8 +5,6 @@ sorts them (what a window would do), and executors keep the smallest of each per
 collected. The bounded frame is kept by Spark until the release is done, or every pass would choose again.
 """
 
-import contextlib
-import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +12,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import Domain, FloatArray, IntArray, WordArray
+from discreet.core import Domain, IntArray, WordArray
 from discreet.core.schema import Dialect
 from discreet.engines.persons.bounded import Choice, merged
 from discreet.engines.persons.kernels import HEAD
-from discreet.engines.tables.columns import _present
+from discreet.engines.tables.arrow import present
 from discreet.engines.tables.encode import Encoder
-from discreet.engines.tables.spark import SparkTable
 
 
 @dataclass(frozen=True)
@@ -78,12 +75,12 @@ class SparkPersons:
             found[n - 1] = count
         return found
 
-    def bounded(self, limit: int, per_group: int | None, axes: Domain) -> SparkTable:
+    def kept(self, limit: int, per_group: int | None, axes: Domain) -> Any:
         """Return the frame of the rows that are kept, as coordinates."""
         kept = self._entries
         if per_group is not None:
             kept = self._keep(kept, per_group, None)
-        return CoordinateFrame(self._keep(kept, limit, len(axes)).persist(), axes)
+        return self._keep(kept, limit, len(axes)).persist()
 
     def _keep(self, frame: Any, limit: int, d: int | None) -> Any:
         """Keep that many rows of every group of a person; with ``d``, of every person, and only their coordinates."""
@@ -98,31 +95,6 @@ class SparkPersons:
         return together.mapInArrow(work, layout.schema(d))
 
 
-class CoordinateFrame(SparkTable):
-    """A Spark frame of coordinates, clamped, in the order of a domain."""
-
-    encoded = True
-    label = "the bounded frame"
-
-    def __init__(self, frame: Any, domain: Domain) -> None:
-        super().__init__(frame)
-        self.names = domain.names
-        self._looked_at = True  # what it is made of was looked at
-        weakref.finalize(self, _let_go, frame).atexit = False
-
-    def check(self, position: int, encoder: Encoder) -> None:
-        """Let every column pass: it is as declared."""
-
-    def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
-        return np.asarray(piece.to_numpy(zero_copy_only=False), np.float64)
-
-
-def _let_go(frame: Any) -> None:
-    """Free what Spark keeps of a frame; a session that has ended keeps nothing, and says so in many ways."""
-    with contextlib.suppress(Exception):
-        frame.unpersist()
-
-
 def _entries(
     batches: Iterator[pa.RecordBatch], choice: Choice, dialect: Dialect, layout: _Layout
 ) -> Iterator[pa.RecordBatch]:
@@ -130,7 +102,7 @@ def _entries(
     encoders = [Encoder(column, dialect) for column in choice.domain]
     for batch in batches:
         columns = [encoder.arrow(piece) for encoder, piece in zip(encoders, batch.columns[:-1], strict=True)]
-        entries, _ = choice.entries((columns, _present(batch.columns[-1], dialect)))
+        entries, _ = choice.entries((columns, present(batch.columns[-1], dialect)))
         yield layout.batch(entries, choice.group(entries) if choice.groups else None)
 
 

@@ -16,10 +16,10 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet.core import Guarantee, NewFile, cannot_write, check_place, payload_of, promise_place
-from discreet.engines.shuffled import Order, Shuffler
 from discreet.engines.source import Source
 from discreet.engines.tables.escapes import EscapingWriter, are_escaped
 from discreet.engines.tables.part import StoredFile
+from discreet.engines.writing.shuffled import Order, Shuffler
 from discreet.errors import DataSourceError
 
 PARQUET = (".parquet", ".pq")
@@ -81,7 +81,7 @@ class RowWriter:
     guarantee : Guarantee, optional
         Is put into a Parquet file, and sealed and written beside the file by `finish`.
     order : Order, optional
-        Draws the order in which rows are written (`discreet.engines.shuffled`); by default they are as they come.
+        Draws the order in which rows are written (`discreet.engines.writing.shuffled`); by default they are as they come.
 
     Attributes
     ----------
@@ -199,7 +199,7 @@ def check_target(path: str | Path, *, promised: bool, source: Source | None = No
             "file, or remove both first"
         )
     check_table_ending(target)
-    files = [part.identity()[0] for part in source._parts if isinstance(part, StoredFile)] if source is not None else []
+    files = [part.identity()[0] for part in source.parts if isinstance(part, StoredFile)] if source is not None else []
     if str(target.resolve()) in files:
         raise DataSourceError(f"output: {str(path)!r} is a file that is read, and would be lost; name another")
 

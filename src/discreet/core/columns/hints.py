@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from discreet.core import dates
+from discreet.core.columns import dates
 from discreet.errors import InvalidArgument
 
 #: Categories that a suggestion repeats at most.

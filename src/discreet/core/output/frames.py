@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.core import html
+from discreet.core.output import html
 
 
 class Frames:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.checks import nearest
-from discreet.core.columns import Categorical, Column, Date, Integer, category_text
-from discreet.core.dates import day_number, second_number
+from discreet.core.columns.dates import day_number, second_number
+from discreet.core.columns.kinds import Categorical, Column, Date, Integer, category_text
 from discreet.errors import InvalidArgument, InvalidType
 
 #: Stretches of one axis, half open; (NaN, NaN) is the place of missing values.

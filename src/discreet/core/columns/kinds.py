@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
-from discreet.core import checks, dates, lists
+from discreet.core import checks
 from discreet.core.arrays import FloatArray
-from discreet.core.schema import coding, hints
+from discreet.core.columns import coding, dates, hints, lists
 from discreet.errors import DiscreetWarning, InvalidArgument, InvalidType, SchemaError
 
 Category: TypeAlias = str | int | bool
@@ -58,7 +58,7 @@ class Numeric:
     missing : {"drop", "own"}, default "drop"
         The row-wise rule for missing or unreadable values: the row is left out, or it gets a cell of its own.
     bottom, top : float, optional
-        Public thresholds beyond which an anonymous table prints all values as one (`discreet.core.schema.coding`).
+        Public thresholds beyond which an anonymous table prints all values as one (`discreet.core.columns.coding`).
 
     Examples
     --------

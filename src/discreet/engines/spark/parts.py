@@ -31,9 +31,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet.core import Guarantee, WordArray, after_promise, payload_of
-from discreet.engines.shuffled import even_tables
-from discreet.engines.tables.spark import SparkTable, brought
-from discreet.engines.writer import HEAD, PARQUET, WrittenTable, table_writer
+from discreet.engines.spark import SparkTable, brought
+from discreet.engines.writing.shuffled import even_tables
+from discreet.engines.writing.writer import HEAD, PARQUET, WrittenTable, table_writer
 from discreet.errors import DataSourceError
 from discreet.noise import keyed_order
 from discreet.noise.hashing import TAG_BYTES, siphash_bytes
@@ -85,7 +85,7 @@ def carried_type(declared: str) -> str:
 
 def added_up(table: SparkTable, positions: Sequence[int], work: Work, schema: str) -> Iterator[pa.RecordBatch]:
     """Run ``work`` on executors, add up the column ``rows`` of equal entries, and bring these."""
-    made = table._columns(positions).mapInArrow(work, schema)
+    made = table.frame_of(positions).mapInArrow(work, schema)
     names = [name for name in made.columns if name != ROWS]
     return brought(made.groupBy(*names).agg({ROWS: "sum"}))
 
@@ -116,7 +116,7 @@ def write_parts(
     key : ndarray of two words
         From `discreet.noise.order_key`.
     """
-    made = table._columns(positions).mapInArrow(work, schema)
+    made = table.frame_of(positions).mapInArrow(work, schema)
     names = [name for name in made.columns if name != ROWS]
     content = [name for name in names if name != PERSON]
     groups = made.groupBy(*names).agg({ROWS: "sum"}).toDF(*names, ROWS)

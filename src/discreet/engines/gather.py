@@ -14,9 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from discreet.engines.progress import Meter
+from discreet.core import WORKERS, Meter
 from discreet.engines.tables.part import Batch, Part, is_divided
-from discreet.engines.threads import WORKERS
 
 T = TypeVar("T")
 Found = TypeVar("Found", covariant=True)

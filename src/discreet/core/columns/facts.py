@@ -16,9 +16,9 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.columns import NAMING, Categorical, Column, Date, Integer, Time, category_text
-from discreet.core.dates import date_text, time_text
-from discreet.core.stretches import Intervals, held, place_on, stretches_of
+from discreet.core.columns.dates import date_text, time_text
+from discreet.core.columns.kinds import NAMING, Categorical, Column, Date, Integer, Time, category_text
+from discreet.core.columns.stretches import Intervals, held, place_on, stretches_of
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 Key = TypeVar("Key", bound=Hashable)

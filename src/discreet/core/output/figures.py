@@ -5,8 +5,11 @@ A promise that holds up to a distance of 0.608480537 does not hold up to 0.60848
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
+#: No larger budget is accepted, so that sums of budgets stay finite.
+LARGEST_BUDGET = 10**30
 #: A delta above this hides nobody: somebody's row may come out as it is with that chance.
 SURE_DELTA = 1e-3
 #: A delta above this, or above one in the number of rows, is a warning: a few rows in the open would be within it.
@@ -33,18 +36,35 @@ def large_delta(delta: float, rows: int | None = None) -> str:
     return f"delta = {delta:g} is above {limit}: with that chance anything may come out about anybody; try delta={fix}"
 
 
-def at_most(number: float, digits: int = 6) -> str:
-    """Write a positive bound with that many digits, never less than it is.
+def at_most(number: float | Fraction, digits: int = 6) -> str:
+    """Write a positive upper bound with that many digits, rounded up.
 
     Examples
     --------
-    >>> at_most(3.0041660239, 3), at_most(2.5, 3), at_most(math.exp(7), 3)
-    ('3.01', '2.5', '1.1e+03')
+    >>> at_most(3.0041660239, 3), at_most(2.5, 3), at_most(math.exp(7), 3), at_most(Fraction(1, 3), 3)
+    ('3.01', '2.5', '1.1e+03', '0.334')
     """
-    text = f"{number:.{digits}g}"
-    if not 0 < number < math.inf or float(text) >= number:
+    return _rounded(number, digits, 1)
+
+
+def at_least(number: float | Fraction, digits: int = 6) -> str:
+    """Write a positive lower bound with that many digits, rounded down.
+
+    Examples
+    --------
+    >>> at_least(Fraction(2, 3), 3), at_least(0.25, 3)
+    ('0.666', '0.25')
+    """
+    return _rounded(number, digits, -1)
+
+
+def _rounded(number: float | Fraction, digits: int, side: int) -> str:
+    text = f"{float(number):.{digits}g}"
+    # A fraction is compared exactly, a float as it is printed: 0.1 is 0.1.
+    if not 0 < number < math.inf or side * ((Fraction if isinstance(number, Fraction) else float)(text) - number) >= 0:
         return text
-    return f"{number + 10.0 ** (math.floor(math.log10(number)) - digits + 1):.{digits}g}"
+    unit = 10.0 ** (math.floor(math.log10(number)) - digits + 1)
+    return f"{float(number) + side * unit:.{digits}g}"
 
 
 def as_it_is(number: float) -> str:

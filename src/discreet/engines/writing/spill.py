@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core import AnyArray
-from discreet.engines.progress import Meter
+from discreet.core import AnyArray, Meter
 from discreet.errors import DataSourceError
 
 #: Rows read at a time.

@@ -1,0 +1,1 @@
+"""Columns: kinds, bounds, categories, dates, the unit of privacy, and public facts about them."""

@@ -1,0 +1,1 @@
+"""Output: files written whole, figures in sentences, pieces of HTML, progress."""
