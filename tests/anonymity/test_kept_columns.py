@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli.app import app
 from discreet.core.budget.guarantee import Guarantee
-from discreet.evaluation.audits.recount import recount
+from discreet.evaluation import recount
 from discreet.reporting.words import for_lawyers
 
 SCHEMA = """

@@ -17,7 +17,7 @@ from discreet.anonymity.masking import grouping
 from discreet.anonymity.masking._path_kernels import best_path
 from discreet.anonymity.masking.grouping import Points, make_blocks, mdav_groups, path_groups
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
-from discreet.evaluation.audits.recount import recount
+from discreet.evaluation import recount
 from discreet.reporting.words import for_experts, for_lawyers
 
 UNIT = dc.Domain({"x": (0, 1), "y": (0, 1)})

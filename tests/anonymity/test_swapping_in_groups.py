@@ -17,7 +17,7 @@ from discreet.anonymity import RankSwapping
 from discreet.anonymity.masking._swap_kernels import swap_ranks
 from discreet.anonymity.masking.noise_and_swapping import candidates, permuted
 from discreet.errors import SchemaError
-from discreet.evaluation.audits.recount import recount
+from discreet.evaluation import recount
 from discreet.reporting.words import for_experts, for_lawyers
 
 DOMAIN = dc.Domain({"x": (0, 100), "g": {"categories": ["a", "b", "c"], "missing": "own"}})

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from discreet.evaluation.attacks.averaging import AveragingResult
     from discreet.evaluation.attacks.roc import ScoredAttack
     from discreet.evaluation.audits.exact import ExactAudit
     from discreet.evaluation.audits.result import AuditResult
@@ -46,22 +45,6 @@ def draw_roc(found: ScoredAttack) -> Any:
     figure.update_layout(title={"text": title}, template="plotly_white", width=640, height=600)
     figure.update_xaxes(title="called members, of people who are not", type="log")
     figure.update_yaxes(title="called members, of people who are", type="log")
-    return figure
-
-
-def draw_averaging(found: AveragingResult) -> Any:
-    """Draw the error against the number of reports."""
-    go = _plotly()
-    figure = go.Figure()
-    lines = (("mean of the reports", found.mean_errors, SAND), ("most likely point", found.likely_errors, TEAL))
-    for name, errors, colour in lines:
-        figure.add_trace(go.Scatter(x=list(found.repeats), y=errors, name=name, line={"color": colour, "width": 2}))
-    dashes = {"color": INK, "width": 1, "dash": "dot"}
-    flat = [found.expected_noise] * len(found.repeats)
-    figure.add_trace(go.Scatter(x=list(found.repeats), y=flat, name="one report, n/rate", line=dashes))
-    figure.update_layout(title={"text": found.name}, template="plotly_white", width=640, height=480)
-    figure.update_xaxes(title="reports about each person", type="log")
-    figure.update_yaxes(title="mean distance from the truth", type="log")
     return figure
 
 

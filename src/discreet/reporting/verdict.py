@@ -27,8 +27,7 @@ from discreet.core import (
     zcdp_to_epsilon,
 )
 from discreet.errors import DataSourceError, DiscreetError, FormatError
-from discreet.evaluation import broken_facts
-from discreet.evaluation.audits import misshapen, recount, undeclared
+from discreet.evaluation.promises import broken_facts, misshapen, recount, undeclared
 from discreet.local import Counts, FlippedBitmap, Reports
 from discreet.local.wire import REPORTS, messages
 from discreet.reporting.artifacts import kind_of, read_released

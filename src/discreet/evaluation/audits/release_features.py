@@ -1,4 +1,4 @@
-"""Features of this package's own releases and of tables: synopses, reports, counts, centres, data frames."""
+"""Feature maps of this package's releases and of tables: synopses, reports, counts, centres, data frames."""
 
 import re
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _LEVELS, _LEAVES = 24, 128
 
 
 def map_for(release: Any, records: Sequence[Any]) -> FeatureMap | None:
-    """Return the map for a release of a kind that is known here."""
+    """Return the map for a release of a known type."""
     if isinstance(_synopsis(release), Synopsis):
         return LeafFeatures(_synopsis(release), records)
     if isinstance(release, Reports):
@@ -37,9 +37,9 @@ def map_for(release: Any, records: Sequence[Any]) -> FeatureMap | None:
 
 
 class LeafFeatures(_OneByOne):
-    """A synopsis: total, leaves, their edges, and what is said of the place of each differing record.
+    """Total, leaves and edges of a synopsis, and what it says at the place of each differing record.
 
-    Of each record: the leaf it lies in (weight, box), and the noisy counts on its path through the tree.
+    For each record: its leaf (weight, box), and the noisy counts on its path through the tree.
     """
 
     def __init__(self, first: Synopsis, records: Sequence[Any]) -> None:
@@ -96,7 +96,7 @@ def _holds(lower: FloatArray, upper: FloatArray, place: FloatArray, top: FloatAr
 
 
 def _place(domain: Domain, record: Any) -> FloatArray | None:
-    """Return the coordinates of a record in a domain, or None if it has none."""
+    """Return the coordinates of a record in a domain; None if it has none."""
     if isinstance(record, dict):
         cells = [record.get(c.name) for c in domain]
     else:
@@ -164,7 +164,7 @@ class CentreFeatures(_OneByOne):
 
 
 class TableFeatures(_OneByOne):
-    """A table: its rows, and of each column the values, the ends of intervals and whether they equal a true value."""
+    """Rows of a table, and for each column its values, interval ends, and whether they equal a true value."""
 
     def __init__(self, first: pa.Table, records: Sequence[Any]) -> None:
         self.columns = tuple(first.column_names)
@@ -203,7 +203,7 @@ def as_table(release: Any) -> pa.Table | None:
 
 
 def _numbers(cells: list[Any]) -> list[float]:
-    """Return all numbers in cells: themselves, or those in the text of an interval."""
+    """Return all numbers in cells, including those in the text of an interval."""
     found: list[float] = []
     for cell in cells:
         if isinstance(cell, str):

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from discreet.anonymity.release import CodedColumn, code_column
 from discreet.core import FloatArray, Guarantee, IntArray, Person, person_column
 from discreet.engines.tables import key_codes
-from discreet.evaluation.audits.declared import Parts, odd_cells, odd_values, parts_of
+from discreet.evaluation.promises.declared import Parts, odd_cells, odd_values, parts_of
 
 #: What printed figures may be off by.
 _SLACK = 1e-6
