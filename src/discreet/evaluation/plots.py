@@ -1,4 +1,4 @@
-"""Pictures of attacks, audits and comparisons, with Plotly."""
+"""Plotly figures of attacks, audits and comparisons."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _plotly() -> Any:
 
 
 def draw_roc(found: ScoredAttack) -> Any:
-    """Draw the curve on logarithmic axes: what counts is how many are found when hardly anybody is wrongly accused."""
+    """Draw the curve on logarithmic axes, which show low false positive rates."""
     go = _plotly()
     figure = go.Figure()
     least = 0.5 / max(len(found.control_scores), 1)
@@ -49,7 +49,7 @@ def draw_roc(found: ScoredAttack) -> Any:
 
 
 def draw_power(found: AuditResult) -> Any:
-    """Draw the chance of catching a true ε, with the claim and the bound."""
+    """Draw the chance of detecting a true ε, with the claim and the bound."""
     go = _plotly()
     figure = go.Figure()
     line = {"color": TEAL, "width": 2}

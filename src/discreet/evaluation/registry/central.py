@@ -1,4 +1,4 @@
-"""The audited mechanisms of `discreet.synopses` and `discreet.clustering`: few rows, few cells, odd neighbours."""
+"""The audited mechanisms of `discreet.synopses` and `discreet.clustering`, on few rows and unusual neighbours."""
 
 import warnings
 from collections.abc import Iterator
@@ -104,11 +104,11 @@ def entries() -> Iterator[AuditedMechanism]:
 
 
 def _persons() -> Iterator[AuditedMechanism]:
-    """Yield methods whose unit is a person: the neighbours are canaries, persons with more rows than are used."""
+    """Yield methods whose unit is a person: neighbours differ by a person with more rows than are used."""
     domain = Domain({"who": {"role": "person"}, "x": (0.0, 1.0)}, unit=Person("who", rows=3))
     methods = {
         "synopses.GridSynopsis/persons": GridSynopsis(_EPSILON, domain, 2, n_rows=10, leaf_means=False),
-        "synopses.GridSynopsis/bought bound": GridSynopsis(
+        "synopses.GridSynopsis/private bound": GridSynopsis(
             _EPSILON, domain.with_unit(Person("who", rows="auto")), 2, n_rows=10, leaf_means=False
         ),
         "synopses.TreeSynopsis/persons": TreeSynopsis(_EPSILON, domain, max_depth=2),
@@ -126,7 +126,7 @@ def _persons() -> Iterator[AuditedMechanism]:
 
 
 def _questions() -> Iterator[AuditedMechanism]:
-    """Yield the questions of a session, each on its own."""
+    """Yield the questions of a session, one by one."""
     line = Domain.box(-1.0, 1.0)
     asked: dict[str, Any] = {
         "count": lambda s: s.count(epsilon=_EPSILON),
@@ -142,7 +142,7 @@ def _questions() -> Iterator[AuditedMechanism]:
 
 
 def _drawn_classes() -> AuditedMechanism:
-    """Return sampling before k-anonymity: classes of few rows, where one row tells most."""
+    """Return sampling before k-anonymity, with classes of few rows."""
     k, chance, delta = 3, 0.3, 0.03
     pairs = tuple(
         NeighbourPair(f"{n} equal rows, one more", np.zeros((n, 1)), np.zeros((n + 1, 1))) for n in (k, k - 1, 4, 12)
@@ -154,7 +154,7 @@ def _drawn_classes() -> AuditedMechanism:
 
 
 class _Drawn:
-    """How many rows are shown of each of two classes."""
+    """Numbers of rows shown of each of two classes."""
 
     def __init__(self, k: int, chance: float, delta: float) -> None:
         self.settings = (k, chance, delta)
@@ -169,7 +169,7 @@ class _Drawn:
 
 
 class _Asked:
-    """A question of a session of its own."""
+    """One question of a new session."""
 
     def __init__(self, ask: Any, domain: Domain) -> None:
         self.ask, self.domain = ask, domain
@@ -181,13 +181,7 @@ class _Asked:
 
 
 def person_pairs() -> tuple[NeighbourPair, ...]:
-    """Return tables of whose row it is and a number, with and without a person who has many rows.
-
-    Examples
-    --------
-    >>> [len(pair.neighbour) - len(pair.data) for pair in person_pairs()]
-    [3, 40, 40]
-    """
+    """Return tables of person and number, with and without a person who has many rows."""
     empty = np.empty((0, 2))
     crowd = np.column_stack([np.repeat(np.arange(4.0), 6), np.tile([0.1, 0.9, 0.9, 0.1, 0.9, 0.1], 4)])
     canary = np.column_stack([np.full(40, 9.0), np.full(40, 0.2)])
@@ -210,7 +204,7 @@ def _pairs(domain: Domain) -> tuple[NeighbourPair, ...]:
 
 
 class _Fit:
-    """A method fitted afresh; the fitted object is the release."""
+    """A method fitted anew; the fitted object is the release."""
 
     def __init__(self, method: Any) -> None:
         self.method = method
@@ -224,13 +218,7 @@ class _Fit:
 
 
 class MeasuredCounts:
-    """The features of a small marginal synopsis: its total, counts of single columns, scores, and the first pair.
-
-    Examples
-    --------
-    >>> len(MeasuredCounts().names)
-    13
-    """
+    """Features of a small marginal synopsis: total, counts of single columns, scores, and the first pair."""
 
     _PAIR = 6
     names = ("total", *(f"count {i}" for i in range(5)), "score", *(f"pair {i}" for i in range(_PAIR)))
@@ -243,22 +231,12 @@ class MeasuredCounts:
         return np.array([release.total, *first, score, *pair, *[0.0] * (self._PAIR - len(pair))])
 
     def batch(self, releases: Any) -> FloatArray:
-        """Return one row a release."""
+        """Return one row per release."""
         return np.array([self(r) for r in releases]).reshape(len(releases), len(self.names))
 
 
 class FewLeaves:
-    """The features of a small synopsis: what is said of every differing record's place, and the first leaves.
-
-    As in any audit of a synopsis, without the levels and leaves that small ones do not have: no runs are spent on
-    thinning the features out.
-
-    Examples
-    --------
-    >>> domain = Domain.box(0.0, 1.0)
-    >>> len(FewLeaves(domain, _pairs(domain)).names) < 64
-    True
-    """
+    """Features of a small synopsis: the places of differing records, few levels and the first leaves."""
 
     _LEVELS, _LEAVES = 4, 12
 
@@ -287,5 +265,5 @@ class FewLeaves:
         return np.asarray(self._map(release)[self._kept])
 
     def batch(self, releases: Any) -> FloatArray:
-        """Return one row a release."""
+        """Return one row per release."""
         return np.array([self(r) for r in releases]).reshape(len(releases), len(self.names))

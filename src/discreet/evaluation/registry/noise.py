@@ -1,4 +1,4 @@
-"""The audited mechanisms of `discreet.noise`: each as the smallest release it is made for."""
+"""The audited mechanisms of `discreet.noise`, each as the smallest release it is made for."""
 
 import math
 import warnings
@@ -85,7 +85,7 @@ def _count(rows: Any, rng: Any, size: int) -> Any:
 
 
 def _sum(rows: Any, rng: Any, size: int) -> Any:
-    """Values from 0 to 3: a row moves the sum by at most 3."""
+    """Return a noisy sum of values from 0 to 3."""
     return int(rows.sum()) + noise.discrete_laplace(6, size=size, rng=rng)
 
 
@@ -103,7 +103,7 @@ def _response(value: int, rng: Any, size: int) -> Any:
 
 
 def _sparse(rows: Any, rng: Any, size: int) -> Any:
-    """A histogram whose empty cells are drawn together: noisy counts up to the cutoff are left out (here: 0)."""
+    """Return a histogram whose empty cells are drawn together; noisy counts up to the cutoff are 0."""
     stream = noise.generator(rng)
     counts = np.bincount(rows, minlength=_CELLS)
     occupied = np.flatnonzero(counts)
