@@ -154,7 +154,7 @@ def test_terminal_and_page_say_it_first(table, tmp_path):
     above = page.split("<h2>What is promised</h2>")[0]
     assert "Columns weight, shift were passed on as they are" in above
     assert "with the kept columns known" in above
-    assert "all the columns by which somebody could be recognised" not in page
+    assert "all columns that could identify someone" not in page
     sealed = Guarantee.from_json((tmp_path / "out.csv.guarantee.json").read_text(encoding="utf-8"))
     assert sealed.parameters["kept"]["columns"] == ["weight", "shift"]
 

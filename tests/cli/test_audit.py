@@ -215,7 +215,7 @@ def test_a_perturbed_table_with_a_column_or_value_too_many_is_refused(made: Path
     resealed(path, b"age,sex,salary\n3.0,f,1\n")
     assert "'salary' is not declared" in refused(path)
     resealed(path, b"age,sex\n300.0,f\n")
-    assert "leaves its bounds" in refused(path)
+    assert "has values outside its bounds" in refused(path)
     resealed(path, b"age,sex\n30.0,x\n")
     assert "not declared" in refused(path)
 
@@ -226,7 +226,7 @@ def test_a_promise_that_is_not_sealed_or_not_there_is_no_promise(made: Path, tmp
     edited(promise, lambda facts: facts.update(digest=None))
     assert "not sealed" in refused(path)
     promise.unlink()
-    assert "no noisy.csv.guarantee.json beside it" in refused(path)
+    assert "no noisy.csv.guarantee.json next to it" in refused(path)
     plain = tmp_path / "plain.parquet"
     pq.write_table(pa.table({"a": [1]}), plain)
     assert "not a Discreet synopsis" in refused(plain)
@@ -236,7 +236,7 @@ def test_a_seeded_release_passes_in_red(tmp_path: Path) -> None:
     dc.GridSynopsis(1.0, (0, 1), 2, random_state=1).fit(np.array([[0.5]])).synopsis_.save(tmp_path / "s.parquet")
     result = run("audit", tmp_path / "s.parquet")
     assert result.exit_code == 0
-    assert "must not be published" in result.output
+    assert "do not publish it" in result.output
 
 
 def test_reports_of_two_mechanisms_in_one_file_are_refused(tmp_path: Path) -> None:

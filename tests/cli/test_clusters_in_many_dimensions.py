@@ -48,8 +48,8 @@ def test_a_wide_table_is_clustered_with_a_delta_and_its_page_says_how(tmp_path: 
     text = page.read_text()
     assert "Clusters in 30 columns" in text
     assert "Rows were projected to 8 axes" in text
-    assert text.count("not known: this column was not divided") == 0, "no frames with nothing in them"
-    assert "These columns were never divided" in text
+    assert text.count("not known: this column was not split") == 0, "no frames with nothing in them"
+    assert "These columns were never split" in text
     again = json.loads(run("cluster", release, "-k", 3, "--json"))  # of the saved release: the same, at no cost
     assert np.allclose(again["centers"], written)
     assert "--method" in run("cluster", "--help")

@@ -93,7 +93,7 @@ def test_centres_are_compared_with_the_raw_rows_on_a_page_that_is_not_private(fo
     assert told["ari"] > 0.98
     text = (folder / "inside.html").read_text("utf-8")
     assert "adjusted Rand index" in text
-    assert "must not be published" in text
+    assert "It is not private" in text
     (folder / "clusters.json").write_text("[]", "utf-8")
     wrong = runner.invoke(app.app, [str(a) for a in asked])
     assert wrong.exit_code != 0

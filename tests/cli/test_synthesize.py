@@ -99,7 +99,7 @@ def test_a_table_is_not_written_under_a_name_of_another_program(folder, name):
 @pytest.mark.parametrize("name", ["safe.csv", "safe.parquet"])
 def test_the_rows_have_their_promise_beside_them(folder, name):
     run("synthesize", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "--delta", "1e-9", "-o", name)
-    assert "invented rows" in run("audit", name)
+    assert "synthetic rows" in run("audit", name)
     run("report", name, "-o", "page.html")
     assert "town" in (folder / "page.html").read_text(encoding="utf-8")
     promise = dc.Guarantee.from_json((folder / f"{name}.guarantee.json").read_text(encoding="utf-8"))

@@ -224,7 +224,7 @@ def test_perturbed_numbers_may_leave_the_box_and_gaps_are_explained(tmp_path: Pa
     model = dc.metric.NDLaplace(epsilon=1, radius=0.1, domain=dc.Domain({"x": (0, 1), "y": (0, 1)}), random_state=2)
     model.transform_file(pa.table({"x": [0.1, 0.9], "y": [0.2, None]}), tmp_path / "o.csv")
     said = " ".join(c.detail for c in examine(tmp_path / "o.csv").checks)
-    assert "may leave their bounds by design" in said
+    assert "may be outside their bounds by design" in said
     assert "middle of its bounds" in str(model.guarantee_)
 
 
