@@ -136,7 +136,7 @@ def test_a_promise_without_columns_or_without_a_price_is_no_promise(tmp_path: Pa
     promise = dc.Guarantee.from_json(promise_place(path).read_text())
     for changed, said in (
         (replace(promise, domain=None), "declares no columns"),
-        (replace(promise, model="central", neighbours=""), "has spent nothing"),
+        (replace(promise, model="central", neighbours=""), "the ledger is empty"),
     ):
         promise_place(path).write_text(changed.seal(path.read_bytes()).to_json(indent=2) + "\n")
         assert any(said in text for text in examine(path).failures)

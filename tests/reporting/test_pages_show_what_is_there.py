@@ -77,7 +77,7 @@ def test_a_broken_seal_leaves_no_promise_on_the_first_screen(tmp_path: Path) -> 
     write_report(place, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text("utf-8")
     assert "Everyone is hidden among" not in page
-    assert "Nothing that can be relied on" in page
+    assert "Nothing that you can rely on" in page
     assert "<h2>What was claimed</h2>" in page
     assert "<h2>What is promised</h2>" not in page
 

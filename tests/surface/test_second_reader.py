@@ -282,8 +282,8 @@ LIES: dict[str, tuple[Callable[[Made], bool], Callable[[Made], Made]]] = {
         lambda m: dataclasses.replace(
             m,
             said=(
-                "Every possible release is almost equally likely with and without one row in the table: the two "
-                "probabilities differ by a factor of at most 1.",
+                "With and without one row in the table, the probabilities of any possible release differ by a factor "
+                "of at most 1.",
             ),
         ),
     ),

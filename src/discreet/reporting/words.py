@@ -128,15 +128,18 @@ def _times(bound: float) -> str:
 
 
 def _central(guarantee: Guarantee, factor: str) -> list[str]:
-    slack = f" The probability that this fails is at most {at_most(guarantee.delta, 1)}." if guarantee.delta else ""
     apart = "," if "," in guarantee.unit else ""
     return [
-        f"Every possible release is almost equally likely with and without {guarantee.unit}{apart} in the table: the "
-        f"two probabilities differ by a factor of at most {factor}.{slack}",
-        f"So the release does not reveal much about {_given(guarantee)}: neither that it is in the table nor what is "
-        "recorded there. This holds whatever else readers know and whatever they compute from the release.",
+        f"With and without {guarantee.unit}{apart} in the table, the probabilities of any possible release differ by a "
+        f"factor of at most {factor}{_slack(guarantee)}.",
+        f"This limits what anyone can learn from the release about {_given(guarantee)}: its presence in the table, and "
+        "what is recorded there. The limit holds whatever else they know and whatever they compute.",
         *_rows_only(guarantee),
     ]
+
+
+def _slack(guarantee: Guarantee) -> str:
+    return f", plus a probability of at most {at_most(guarantee.delta, 1)}" if guarantee.delta else ""
 
 
 def _given(guarantee: Guarantee) -> str:
@@ -154,7 +157,7 @@ def _rows_only(guarantee: Guarantee) -> list[str]:
         ]
     if guarantee.unit != "one row":
         return []
-    return ["This is a promise about rows. A person with m rows is protected less: by m times the ε."]
+    return ["This is a promise about rows. For a person with m rows, ε is m times as large."]
 
 
 def _local(guarantee: Guarantee, factor: str) -> list[str]:
@@ -231,11 +234,10 @@ def category_level(guarantee: Guarantee) -> float:
 
 
 def _shuffled(guarantee: Guarantee, factor: str) -> list[str]:
-    slack = f" The probability that this fails is at most {at_most(guarantee.delta, 1)}." if guarantee.delta else ""
     return [
         "Each person randomised their report. The reports were then shuffled, so no one knows whose is whose.",
-        f"Replacing one person's value changes the probability of any set of reports by a factor of at most {factor}."
-        f"{slack}",
+        f"Replacing one person's value changes the probability of any set of reports by a factor of at most {factor}"
+        f"{_slack(guarantee)}.",
     ]
 
 

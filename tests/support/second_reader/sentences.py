@@ -362,18 +362,17 @@ SENTENCES: list[tuple[str, Check | str]] = [
      "releases that were not named are not in the bytes"),
     # ---- the words of reports
     (r"This release has no privacy guarantee\. Do not publish it\.", _strength(1e300, math.inf)),
-    (rf"Every possible release is almost equally likely with and without one row in the table: the two probabilities differ by "
-     rf"a factor of at most {_TIMES}\.", _factor),
-    (rf"Every possible release is almost equally likely with and without (?P<unit>one person, .+\)), in the table: the two "
-     rf"probabilities differ by a factor of at most {_TIMES}\.", _people),
-    (rf"Every possible release is almost equally likely with and without (?P<unit>one row|one person, .+\)),? in the table: the "
-     rf"two probabilities differ by a factor of at most {_TIMES}\. The probability that this fails is at most (?P<delta>{_NUM})\.",
-     _but_for),
-    (r"So the release does not reveal much about any single row: .+", _rows_only),
-    (r"So the release does not reveal much about any single person: .+", _people_only),
+    (rf"With and without one row in the table, the probabilities of any possible release differ by a factor of at most "
+     rf"{_TIMES}\.", _factor),
+    (rf"With and without (?P<unit>one person, .+\)), in the table, the probabilities of any possible release differ by a factor "
+     rf"of at most {_TIMES}\.", _people),
+    (rf"With and without (?P<unit>one row|one person, .+\)),? in the table, the probabilities of any possible release differ by "
+     rf"a factor of at most {_TIMES}, plus a probability of at most (?P<delta>{_NUM})\.", _but_for),
+    (r"This limits what anyone can learn from the release about any single row: .+", _rows_only),
+    (r"This limits what anyone can learn from the release about any single person: .+", _people_only),
     (r"If a person has more rows than are used, the rows to use are drawn at random\. Counts include only rows that were used, "
      r"so they are lower than in the table\.", _people_only),
-    (r"This is a promise about rows\. A person with m rows is protected less: by m times the ε\.", _rows_only),
+    (r"This is a promise about rows\. For a person with m rows, ε is m times as large\.", _rows_only),
     (r"Each row was randomised separately\. The true rows were not kept\.", _only("local")),
     (r"Each row was moved at random, separately\. The true rows were not kept\.", _rows_only),
     (r"Each place of a trajectory was moved at random\. A place near the last one may be shown as the last one again\. "

@@ -35,12 +35,7 @@ class Rate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
-        return {
-            "successes": self.successes,
-            "trials": self.trials,
-            "rate": self.value,
-            "interval": list(self.interval),
-        }
+        return {"successes": self.successes, "trials": self.trials, "rate": self.value, "interval": list(self.interval)}
 
     def __str__(self) -> str:
         low, high = self.interval

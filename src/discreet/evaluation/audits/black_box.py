@@ -173,13 +173,7 @@ def _screen(runner: Runner, begun: float, seconds: float | None) -> IntArray | N
 
 
 def _choose(
-    runner: Runner,
-    pairs: int,
-    names: tuple[str, ...],
-    miss: float,
-    delta: float,
-    begun: float,
-    seconds: float | None,
+    runner: Runner, pairs: int, names: tuple[str, ...], miss: float, delta: float, begun: float, seconds: float | None
 ) -> tuple[int, Event]:
     kept: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     deadline = None if seconds is None else begun + 0.4 * seconds

@@ -32,7 +32,7 @@ class FeatureMap(Protocol):
         """Return the features of many releases, one row each."""
 
 
-class _OneByOne:
+class OneByOne:
     """A map that treats the releases of a batch one by one."""
 
     names: tuple[str, ...]
@@ -45,7 +45,7 @@ class _OneByOne:
         return np.array([self(r) for r in releases], np.float64).reshape(len(releases), len(self.names))
 
 
-class NumberFeatures(_OneByOne):
+class NumberFeatures(OneByOne):
     """Length, sum and entries of a number or an array of numbers."""
 
     def __init__(self, first: Any) -> None:
@@ -76,7 +76,7 @@ class NumberFeatures(_OneByOne):
         return np.concatenate([head, table[:, : self.size], rest], axis=1)
 
 
-class PointFeatures(_OneByOne):
+class PointFeatures(OneByOne):
     """Coordinates of points, and the distance of the nearest one to the differing records."""
 
     def __init__(self, first: Any, records: Sequence[FloatArray]) -> None:

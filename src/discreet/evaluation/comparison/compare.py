@@ -24,9 +24,7 @@ from discreet.evaluation.comparison.marginals import (
     marginal_errors,
     query_error,
 )
-from discreet.evaluation.comparison.marginals import (
-    triples as some_triples,
-)
+from discreet.evaluation.comparison.marginals import triples as some_triples
 from discreet.evaluation.table_attacks.columns import column_names
 
 NOT_PRIVATE = "This comparison uses the raw rows. It is not private and must not be published with the release."

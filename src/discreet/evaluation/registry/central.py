@@ -11,6 +11,7 @@ from discreet.clustering import DPLloyd, PrivateKMeans
 from discreet.core import Domain, FloatArray, Guarantee, Ledger, Person, epsilon_to_zcdp
 from discreet.errors import DiscreetWarning
 from discreet.evaluation.audits.differing import differing
+from discreet.evaluation.audits.features import OneByOne
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
 from discreet.evaluation.audits.release_features import LeafFeatures
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
@@ -121,7 +122,7 @@ def _persons() -> Iterator[AuditedMechanism]:
     axes, pairs = domain.select(["x"]), person_pairs()
     without = tuple(NeighbourPair(p.name, p.data[:, 1:], p.neighbour[:, 1:]) for p in pairs)
     for name, method in methods.items():
-        features = None if name.startswith("clustering") else FewLeaves(axes, without)
+        features = None if name.startswith("clustering") else few_leaves(axes, without)
         yield AuditedMechanism(name, _Fit(method), pairs, _EPSILON, batch=False, features=features, trials=_QUICK)
 
 
@@ -194,7 +195,7 @@ def person_pairs() -> tuple[NeighbourPair, ...]:
 
 def _entry(name: str, method: Any, domain: Domain) -> AuditedMechanism:
     pairs = _pairs(domain)
-    features = None if name.startswith("clustering") else FewLeaves(domain, pairs)
+    features = None if name.startswith("clustering") else few_leaves(domain, pairs)
     return AuditedMechanism(name, _Fit(method), pairs, _EPSILON, batch=False, features=features, trials=_QUICK)
 
 
@@ -217,7 +218,7 @@ class _Fit:
         return fitted if hasattr(fitted, "cluster_centers_") else fitted.synopsis_
 
 
-class MeasuredCounts:
+class MeasuredCounts(OneByOne):
     """Features of a small marginal synopsis: total, counts of single columns, scores, and the first pair."""
 
     _PAIR = 6
@@ -230,40 +231,10 @@ class MeasuredCounts:
         first = (*found.measured[0].counts, *found.measured[1].counts)
         return np.array([release.total, *first, score, *pair, *[0.0] * (self._PAIR - len(pair))])
 
-    def batch(self, releases: Any) -> FloatArray:
-        """Return one row per release."""
-        return np.array([self(r) for r in releases]).reshape(len(releases), len(self.names))
 
-
-class FewLeaves:
-    """Features of a small synopsis: the places of differing records, few levels and the first leaves."""
-
-    _LEVELS, _LEAVES = 4, 12
-
-    def __init__(self, domain: Domain, pairs: tuple[NeighbourPair, ...]) -> None:
-        records = {repr(r): r for p in pairs for side in differing(p.data, p.neighbour) for r in side}
-        whole = Synopsis(
-            domain,
-            lower=domain.low[None],
-            upper=domain.high[None],
-            weights=[0.0],
-            variances=[1.0],
-            guarantee=Guarantee("central"),
-        )
-        self._map = LeafFeatures(whole, list(records.values()))
-        self._kept = [i for i, name in enumerate(self._map.names) if self._keeps(name)]
-        self.names = tuple(self._map.names[i] for i in self._kept)
-
-    def _keeps(self, name: str) -> bool:
-        words = name.split(" ")
-        last = int(words[-1]) if words[-1].isdigit() else 0
-        if name.startswith("weight of leaf"):
-            return last < self._LEAVES
-        return last < self._LEVELS or words[-2] != "level"
-
-    def __call__(self, release: Any) -> FloatArray:
-        return np.asarray(self._map(release)[self._kept])
-
-    def batch(self, releases: Any) -> FloatArray:
-        """Return one row per release."""
-        return np.array([self(r) for r in releases]).reshape(len(releases), len(self.names))
+def few_leaves(domain: Domain, pairs: tuple[NeighbourPair, ...]) -> LeafFeatures:
+    """Return the features of a small synopsis: the places of differing records, few levels and the first leaves."""
+    records = {repr(r): r for p in pairs for side in differing(p.data, p.neighbour) for r in side}
+    bounds: dict[str, Any] = {"lower": domain.low[None], "upper": domain.high[None]}
+    whole = Synopsis(domain, **bounds, weights=[0.0], variances=[1.0], guarantee=Guarantee("central"))
+    return LeafFeatures(whole, list(records.values()), levels=4, leaves=12)

@@ -8,11 +8,7 @@ from discreet.reporting.pages.frame import Answer, render
 from discreet.reporting.words import number, share
 
 #: What the errors of a question are shares of.
-UNITS = {
-    "counts": "share of all rows",
-    "places": "declared widths",
-    "clusters": "excess of the squared error",
-}
+UNITS = {"counts": "share of all rows", "places": "declared widths", "clusters": "excess of the squared error"}
 _QUESTIONS = {
     "counts": "How many hold a value, or fall into a box",
     "places": "Where a row lies",

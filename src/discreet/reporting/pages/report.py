@@ -359,7 +359,9 @@ def _comparison(found: dict[str, Any] | None) -> dict[str, Any] | None:
         else:
             picture = svg.bars(c["labels"], c["released"], edges=c["edges"], marks=c.get("marks"), **how)
         moved = share(c["total_variation"])
-        charts.append((picture, f"{c['column']}: released (bars) and raw (lines); {moved} of the rows differ"))
+        charts.append(
+            (picture, f"{c['column']}: released (bars) and raw (lines); {moved} of the rows would have to move")
+        )
     return {
         "charts": charts, "reasons": _reasons(found.get("left_out", [])), "together": _together(found.get("together")),
         "clusters": clusters.compared(found.get("clusters")),
