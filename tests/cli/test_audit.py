@@ -256,11 +256,11 @@ def test_a_mechanism_by_name_with_figures_and_a_page(tmp_path: Path) -> None:
     facts = json.loads(result.output)
     assert facts["claimed"] == 1.0
     assert 0.7 < facts["epsilon_lower"] <= 1.0
-    assert [p["pair"] for p in facts["pairs"]] == ["nobody against one row", "many rows, one more"]
+    assert [p["pair"] for p in facts["pairs"]] == ["no one against one row", "many rows, one more"]
     text = page.read_text(encoding="utf-8")
     assert text.count("<svg") == 2
     assert "<script" not in text
-    assert "nobody against one row" in text
+    assert "no one against one row" in text
     assert not re.search(r"<(script|link)[^>]+(src|href)=[\"'](?!data:)", text)  # nothing is fetched
     shown = run("audit", "--mechanism", "local.DirectResponse", *options)
     assert "exactly" in " ".join(shown.output.split())

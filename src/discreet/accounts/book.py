@@ -223,7 +223,7 @@ class Totals:
 
     def _check_note(self, facts: dict[str, Any]) -> None:
         if facts["entry"] not in self.entries:
-            raise FormatError("there is no such entry")
+            raise FormatError("the entry does not exist")
 
     def _check_close(self, facts: dict[str, Any]) -> None:
         if self.closed:

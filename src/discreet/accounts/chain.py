@@ -28,7 +28,7 @@ from discreet.errors import DataSourceError, DiscreetError, FormatError
 
 try:
     import fcntl
-except ImportError:  # there is no such lock on this system
+except ImportError:  # this system has no flock
     fcntl = None  # type: ignore[assignment]
 
 _LINE = re.compile(rb"(\{.*\}) ([0-9a-f]{64})")

@@ -142,7 +142,7 @@ def _errors(guess: FloatArray, truth: FloatArray, labels: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class SecretPrior:
-    """What public records say of the secret given the rest: a kernel estimate on a grid of values."""
+    """A kernel estimate of the secret given the other columns, from public records, on a grid of values."""
 
     known: FloatArray
     widths: FloatArray

@@ -36,7 +36,7 @@ def membership_attack(
     confidence: float = 0.95,
     random_state: Any = None,
 ) -> ScoredAttack:
-    """Tell people whose records are in a release from people whose records are not.
+    """Distinguish people whose records are in a release from people whose records are not.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def _rows(data: Any) -> list[Any] | None:
 
 
 def as_vector(record: Any, size: int) -> np.ndarray[Any, np.dtype[np.float64]] | None:
-    """Return a record as that many numbers; None if it is something else."""
+    """Return a record as ``size`` numbers; None if it is something else."""
     values = list(record.values()) if isinstance(record, dict) else record
     values = values.tolist() if isinstance(values, np.ndarray) else values
     cells = list(values) if isinstance(values, (tuple, list)) else [values]

@@ -97,7 +97,7 @@ def _best_cut(score: Score, first: FloatArray, second: FloatArray, miss: float, 
             hits, others = (here, there) if is_first else (there, here)
             mine, other = sizes if is_first else sizes[::-1]
             bounds = quick_bounds(hits, others, (mine, other), miss, delta)
-            # Where nothing shows, nearly sure events come out best, and tell least of what could have been seen.
+            # Without any difference, nearly certain events would win. They have the least power.
             bounds = np.where((bounds <= 0) & (others > _FREQUENT * other), -99.0, bounds)
             place = int(np.argmax(bounds))
             if bounds[place] > best.expected:

@@ -31,7 +31,7 @@ class NeighbourPair:
     Examples
     --------
     >>> neighbour_pairs({"age": (0, 120)})[0]
-    NeighbourPair('nobody against one row in the middle')
+    NeighbourPair('no one against one row in the middle')
     """
 
     name: str
@@ -101,9 +101,9 @@ def _cases(domain: Domain, n: int, random_state: object) -> Iterator[tuple[str, 
     ties = np.repeat(quarter[None], n, axis=0)
     ends = np.concatenate([np.repeat(low[None], n // 2, axis=0), np.repeat(high[None], n - n // 2, axis=0)])
     corner = np.repeat(low[None], n, axis=0)
-    yield "nobody against one row in the middle", nobody, middle
-    yield "nobody against one row at the lower end", nobody, low
-    yield "nobody against one row at the upper end", nobody, high
+    yield "no one against one row in the middle", nobody, middle
+    yield "no one against one row at the lower end", nobody, low
+    yield "no one against one row at the upper end", nobody, high
     yield "one row against two equal ones", middle[None], middle
     yield "equal rows, one more of them", ties, quarter
     yield "equal rows, one just below", ties, below
@@ -118,7 +118,7 @@ def _cases(domain: Domain, n: int, random_state: object) -> Iterator[tuple[str, 
     yield "spread-out rows, a repeated one", spread, spread[0].copy()
     yield "spread-out rows, one far out of bounds", spread, high + 1000 * (high - low)
     yield "spread-out rows, one with missing values", spread, np.full(len(domain), np.nan)
-    yield "nobody against one row of missing values", nobody, np.full(len(domain), np.nan)
+    yield "no one against one row of missing values", nobody, np.full(len(domain), np.nan)
     for c, column in enumerate(domain):
         if isinstance(column, Categorical) and len(column.categories) > 1:
             others = spread.copy()

@@ -102,7 +102,7 @@ class AuditResult:
         if self.claimed is not None:
             text += f"; claimed {self.claimed:.6g}: " + ("not refuted" if self.passed else "REFUTED")
         rates = f"{self.counts['data']:,} and {self.counts['neighbour']:,} of {self.counted:,} runs on the two inputs"
-        text += f". Event: {self.event}, in {rates} ({self.trials:,} runs on each in all)."
+        text += f". Event: {self.event}, in {rates} ({self.trials:,} runs on each in total)."
         if self.passed is False:
             return text
         reach = self.power.detectable

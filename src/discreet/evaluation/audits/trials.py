@@ -39,7 +39,7 @@ class Game:
     batch: bool
 
     def releases(self, side: int, size: int, *place: int) -> Any:
-        """Return that many releases of one input, as a list or an array."""
+        """Return ``size`` releases of one input, as a list or an array."""
         rng = numpy_stream(self.root, side, *place)
         if not self.batch:
             return [self.mechanism(self.inputs[side], rng) for _ in range(size)]
@@ -54,7 +54,7 @@ class Game:
         return found
 
     def portion(self, features: FeatureMap, columns: Any, side: int, size: int, *place: int) -> FloatArray:
-        """Return the features of that many releases."""
+        """Return the features of ``size`` releases."""
         releases = self.releases(side, size, *place)
         found = features.batch(releases) if self.batch else np.array([features(r) for r in releases], np.float64)
         found = found.reshape(size, len(features.names))
@@ -71,7 +71,7 @@ class Runner:
         self._started = False
 
     def run(self, phase: int, pairs: int, take: Take, *, deadline: float | None = None, ahead: int = 0) -> int:
-        """Run that many releases of each input, or fewer if the deadline passes; return how many.
+        """Run ``pairs`` releases of each input, or fewer if the deadline passes; return how many.
 
         Releases that are counted have no deadline: their number is fixed beforehand. ``ahead`` releases of later
         phases count in the decision to start processes.

@@ -192,11 +192,11 @@ def _coded(column: Any, kind: Numeric | Categorical) -> FloatArray:
         place = pc.index_in(as_texts(column), value_set=pa.array(kind.categories, pa.large_string()))
         return np.asarray(place.to_numpy(zero_copy_only=False), np.float64)
     numbers = as_numbers(column)
-    if numbers is None:  # a table made later, such as a rehearsed release: what is no number is missing
+    if numbers is None:  # a table made later, such as a rehearsed release: other values are missing
         return np.full(len(column), np.nan)
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
 def drawn(values: FloatArray, most: int, order: Callable[[int], IntArray]) -> FloatArray:
-    """Return at most that many rows, drawn without replacement."""
+    """Return at most ``most`` rows, drawn without replacement."""
     return values if len(values) <= most else values[order(len(values))[:most]]

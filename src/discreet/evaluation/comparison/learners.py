@@ -33,7 +33,7 @@ _MOST_CLASSES = 100
 
 @dataclass(frozen=True)
 class Propensity:
-    """How well a classifier distinguishes synthetic from real rows, judged on rows it was not trained on.
+    """Result of a classifier that distinguishes synthetic from real rows, judged on unseen rows.
 
     ``auc`` is 0.5 if it cannot, 1 if always. ``pmse_ratio`` is the mean squared distance of the predicted
     probabilities from one half, divided by that of shuffled labels: 1 for indistinguishable tables (Snoke et al.

@@ -73,15 +73,15 @@ def closeness(
     found = nearest(_scaled(other[some(other)], columns), reference, columns.numeric, np.full(1, -1))
     if holdout is None:
         own = some(real)
-        beside = nearest(reference[own], reference, columns.numeric, own)
+        base = nearest(reference[own], reference, columns.numeric, own)
     else:
-        beside = nearest(_scaled(holdout[some(holdout)], columns), reference, columns.numeric, np.full(1, -1))
-    twentieth = float(np.quantile(beside, 0.05))
+        base = nearest(_scaled(holdout[some(holdout)], columns), reference, columns.numeric, np.full(1, -1))
+    twentieth = float(np.quantile(base, 0.05))
     return Closeness(
         Rate(int((found == 0).sum()), len(found), level),
-        Rate(int((beside == 0).sum()), len(beside), level),
+        Rate(int((base == 0).sum()), len(base), level),
         float(np.median(found)),
-        float(np.median(beside)),
+        float(np.median(base)),
         Rate(int((found < twentieth).sum()), len(found), level),
         "other real rows" if holdout is None else "holdout",
     )

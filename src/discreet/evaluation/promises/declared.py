@@ -67,7 +67,7 @@ def parts_of(
     known = {*(name for columns in shown.values() for name in columns), *secret, *kept, *hashed}
     if listed and quasi is None:
         failures += [
-            f"column {n!r} was passed on, and the promise does not say so"
+            f"column {n!r} was passed on, but the promise does not mention it"
             for n in names
             if n in roles and n not in known
         ]
@@ -135,14 +135,14 @@ def _cells_fit(values: pa.ChunkedArray, shown: str, column: Column, groups: Any)
         low, high = (None, None) if found is None else (found.low, found.high)
     if not known or low is None or high is None:
         return False
-    whole = np.isinf(low) & np.isinf(high)  # "*" tells nothing
+    whole = np.isinf(low) & np.isinf(high)  # "*" shows nothing
     below = (low < column.low - slack) & ~(np.isneginf(low) & (column.bottom is not None))
     above = (high > column.high + slack) & ~(np.isposinf(high) & (column.top is not None))
     return not bool(((below | above) & ~whole).any())
 
 
 def _sets_fit(values: pa.ChunkedArray, labels: Sequence[str], groups: Any, *, bars: bool) -> bool:
-    """Tell if cells hold declared categories only, as `Grid.text` prints them or separated by bars."""
+    """Return True if cells hold declared categories only, as `Grid.text` prints them or separated by bars."""
     names = {*labels, *(text.capitalize() for text in labels if text in ("true", "false"))}
     if pa.types.is_list(values.type):
         return set(pc.unique(values.combine_chunks().flatten()).to_pylist()) <= names
@@ -157,7 +157,7 @@ def _sets_fit(values: pa.ChunkedArray, labels: Sequence[str], groups: Any, *, ba
 
 
 def _consists_of(pieces: Sequence[str], between: str, names: Collection[str]) -> bool:
-    """Tell if pieces, or runs of pieces, are names; a name may contain the separator."""
+    """Return True if pieces, or runs of pieces, are names; a name may contain the separator."""
     reached = {0}
     longest = 1 + max((name.count(between) for name in names), default=0)
     for start in range(len(pieces)):

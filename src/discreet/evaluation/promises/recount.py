@@ -22,7 +22,7 @@ Group: TypeAlias = tuple[IntArray, IntArray]
 
 @dataclass(frozen=True)
 class Recount:
-    """What a table was found to satisfy.
+    """Rules that a table was found to satisfy.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ def _sensitive_columns(
     )
     if secret and by_person:
         notes.append(
-            "not checkable: l and t count persons, who are not told apart in the table; l is at most the different "
+            "not checkable: l and t count persons, who are not identified in the table; l is at most the different "
             "values that were counted"
         )
     for name in secret:

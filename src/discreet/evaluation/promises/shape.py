@@ -83,7 +83,7 @@ def _fits(value: Any, shape: Any, name: str = "") -> bool:
 
 
 def _plain(value: Any) -> bool:
-    """Tell if data can be shown: texts that can be encoded, and numbers that a float can hold."""
+    """Return True if data can be shown: texts that can be encoded, and numbers that a float can hold."""
     if isinstance(value, Mapping):
         return all(_plain(part) for pair in value.items() for part in pair)
     if isinstance(value, list):

@@ -24,20 +24,20 @@ from discreet.synopses import (
     TreeSynopsis,
 )
 
-#: Of the neighbours that tend to show mistakes, those that every method is run on.
+#: Neighbours that every method is run on.
 _CHOSEN = (
-    "nobody against one row in the middle",
+    "no one against one row in the middle",
     "equal rows, one just below",
     "half at each end, one more at the upper end",
     "spread-out rows, one with missing values",
-    "nobody against one row of missing values",
+    "no one against one row of missing values",
 )
 _EPSILON = 1.0
 _DELTA = 1e-3
 _QUICK = 100
-#: Rows of two columns of categories: nobody against somebody, and somebody who makes a rare cell less so.
+#: Rows of two columns of categories: no one against somebody, and somebody who makes a rare cell less so.
 _CROSSED = (
-    NeighbourPair("nobody against one row", np.zeros((0, 2)), np.array([[1.0, 2.0]])),
+    NeighbourPair("no one against one row", np.zeros((0, 2)), np.array([[1.0, 2.0]])),
     NeighbourPair("equal rows, one in another cell", np.zeros((8, 2)), np.array([[0.0, 0.0]] * 8 + [[1.0, 1.0]])),
     NeighbourPair("equal rows, one more", np.zeros((8, 2)), np.zeros((9, 2))),
 )
@@ -187,8 +187,8 @@ def person_pairs() -> tuple[NeighbourPair, ...]:
     crowd = np.column_stack([np.repeat(np.arange(4.0), 6), np.tile([0.1, 0.9, 0.9, 0.1, 0.9, 0.1], 4)])
     canary = np.column_stack([np.full(40, 9.0), np.full(40, 0.2)])
     return (
-        NeighbourPair("nobody against a person with as many rows as are used", empty, canary[:3]),
-        NeighbourPair("nobody against a person with many rows", empty, canary),
+        NeighbourPair("no one against a person with as many rows as are used", empty, canary[:3]),
+        NeighbourPair("no one against a person with many rows", empty, canary),
         NeighbourPair("a crowd, and before it a person with many rows", crowd, np.vstack([canary, crowd])),
     )
 

@@ -94,12 +94,12 @@ def _bitmaps() -> Iterator[AuditedMechanism]:
     of_items = local.DistinctSketch(1, buckets=8, levels=1, key=_KEY)
     of_persons = local.DistinctSketch(2, buckets=8, levels=1, items=2, key=_KEY)
     items = (
-        NeighbourPair("nobody against one item", ([],), (["ab"],)),
+        NeighbourPair("no one against one item", ([],), (["ab"],)),
         NeighbourPair("an item twice, another one more", (["ab", "ab"],), (["ab", "ab", "cd"],)),
         NeighbourPair("an item against one that is missing too", (["ab"],), (["ab", None],)),
     )
     persons = (
-        NeighbourPair("nobody against one person", ([], []), (["ab", "cd", "ef", "gh"], ["ann"] * 4)),
+        NeighbourPair("no one against one person", ([], []), (["ab", "cd", "ef", "gh"], ["ann"] * 4)),
         NeighbourPair("one person against two", (["ab"], ["ann"]), (["ab", "cd", "ef"], ["ann", "bob", "bob"])),
     )
     for name, mechanism, pairs, law in (

@@ -69,7 +69,7 @@ class AuditedMechanism:
     --------
     >>> entry = audited_mechanisms()["noise.discrete_laplace"]
     >>> entry.epsilon, entry.public, entry.pairs[0]
-    (1.0, 'noise.discrete_laplace', NeighbourPair('nobody against one row'))
+    (1.0, 'noise.discrete_laplace', NeighbourPair('no one against one row'))
     >>> found = entry.audit(20_000, random_state=1)[0]
     >>> found.passed, found.epsilon_lower > 0.8
     (True, True)

@@ -97,9 +97,9 @@ def _local() -> Iterator[AuditedMechanism]:
         yield AuditedMechanism(f"metric.{name}", _Rows(law), corners, 1.0, trials=10_000)
     for name in ("Piecewise", "PrivUnit", "ColumnLaplace"):
         yield from _bits(f"metric.{name}/bits", laws[name], corners[:1], 1.0)
-    beside = (NeighbourPair("a radius apart, in both columns", (0.5, 0.5), (0.5 + _RADIUS / 2, 0.5 + _RADIUS / 2)),)
+    near_pair = (NeighbourPair("a radius apart, in both columns", (0.5, 0.5), (0.5 + _RADIUS / 2, 0.5 + _RADIUS / 2)),)
     law = metric.ColumnLaplace(1, (0, 1), _RADIUS)
-    yield AuditedMechanism("metric.ColumnLaplace/radius", _Rows(law), beside, 1.0, trials=10_000)
+    yield AuditedMechanism("metric.ColumnLaplace/radius", _Rows(law), near_pair, 1.0, trials=10_000)
 
 
 def _trajectories() -> Iterator[AuditedMechanism]:
@@ -118,7 +118,7 @@ def _bits(name: str, law: Any, pairs: tuple[NeighbourPair, ...], claim: float) -
 
 
 class _Rows:
-    """One row, perturbed that many times."""
+    """One row, perturbed ``size`` times."""
 
     def __init__(self, law: Any) -> None:
         self.law = law
@@ -129,7 +129,7 @@ class _Rows:
 
 
 class _Walks:
-    """One trajectory, reported by that many users."""
+    """One trajectory, reported by ``size`` users."""
 
     def __init__(self, law: Any) -> None:
         self.law = law

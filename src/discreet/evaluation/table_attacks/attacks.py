@@ -252,7 +252,7 @@ def _members(released: Sets) -> tuple[IntArray, IntArray]:
 
 
 def _some(n: int, most: int, stream: noise.Generator) -> IntArray:
-    """Return at most that many of n numbers, drawn without replacement."""
+    """Return at most ``most`` of n numbers, drawn without replacement."""
     if n <= most:
         return np.arange(n)
     return np.argsort(noise.below(2**62, size=n, rng=stream), kind="stable")[:most]

@@ -29,7 +29,7 @@ _SIDE = 290
 #: More boxes than this are drawn on a raster of their own.
 _MOST_BOXES, _RASTER = 3000, 48
 _SHADES = 12
-#: Columns of which all pairs are shown.
+#: Most columns in a chart of pairs.
 MOST_PAIRED = 20
 
 
@@ -62,7 +62,7 @@ def boxes(
     low, high = np.asarray(low, np.float64), np.asarray(high, np.float64)
     kept = ~np.isnan(lower).any(axis=1)
     lower, upper, d = lower[kept], upper[kept], d[kept]
-    # Boxes of more columns lie over each other here: they add up, and must not hide each other.
+    # Overlapping boxes, from releases of more columns, add up.
     over = float(np.prod(upper - lower, axis=1).sum()) > 1.001 * float(np.prod(high - low))
     if len(d) > _MOST_BOXES or over:
         lower, upper, d = _raster(lower, upper, d, low, high)

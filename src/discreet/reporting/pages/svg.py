@@ -207,8 +207,8 @@ def curve(
         parts.append(f'<circle class="dot" cx="{where:.1f}" cy="{height:.1f}" r="4"/>')
         # On the side of the curve where it does not run: under it where it rises away from the dot.
         under_it = (b[-1] > b[0]) != bool(side)
-        beside = min(height + 17, HEIGHT - BOTTOM - 5) if under_it else max(height - 7, TOP + 10)
-        parts.append(halo(words, where + (-8 if side else 8), beside, side))
+        side_of_dot = min(height + 17, HEIGHT - BOTTOM - 5) if under_it else max(height - 7, TOP + 10)
+        parts.append(halo(words, where + (-8 if side else 8), side_of_dot, side))
     marks = [*under_axis(under.marks, right), f'<text class="label" x="{(left + WIDTH) / 2}" y="{HEIGHT + 12}">'
              f"{escape(with_times(x, under.times))}</text>"]  # fmt: skip
     return frame(title, [*parts, *marks], y, ticks.times, HEIGHT + 18)
