@@ -204,7 +204,7 @@ def test_what_was_released_before_is_added_once(account: dc.Account) -> None:
     new = dc.GridSynopsis(epsilon=1, domain=(0, 1), rule=2, ledger=account).fit(ROWS).synopsis_
     with pytest.raises(FormatError, match="already booked"):
         account.add(new)
-    with pytest.raises(FormatError, match="in parts"):
+    with pytest.raises(FormatError, match="in part"):
         account.add(new.merge(old, disjoint_people=False))
     with pytest.raises(InvalidArgument, match="central"):
         account.add(dc.Guarantee("syntactic", parameters={"k": 3}).seal(b""))

@@ -50,7 +50,7 @@ def test_the_page_shows_pairs_and_what_is_learnt_and_says_that_it_is_not_private
     assert " and ".join(worst["columns"]) in section
     assert section.count('class="people cell"') == 10 + 5  # a triangle of four columns, and the key
     assert "accuracy for illness, trained on synthetic rows" in section
-    assert "told apart by a classifier" in section
+    assert "distinguished by a classifier" in section
     assert "It proves nothing about privacy" in section
     assert len(text) < 300_000
 

@@ -27,7 +27,7 @@ def draw_roc(found: Any) -> Any:
     low, high = found.advantage_interval
     said = f"advantage {found.advantage:.3f} ({low:.3f} to {high:.3f}), area {found.auc:.3f}"
     axes = [{"title": f"called members, of people who are{no}", "type": "log"} for no in (" not", "")]
-    figure = _figure(f"{found.name}<br><sup>{said}</sup>", *axes, height=600)
+    figure = _figure(f"{found.name}<br><sup>{said}</sup>", axes[0], axes[1], height=600)
     least = 0.5 / max(len(found.control_scores), 1)
     for one, name, colour in ((found, "attack", TEAL), (found.blind, "without the release", SAND)):
         if one is not None:
@@ -56,7 +56,8 @@ def draw_power(found: Any) -> Any:
 def draw_exact(found: Any) -> Any:
     """Draw δ against ε of an `ExactAudit`, both directions."""
     figure = _figure("the exact promise", {"title": "ε"}, {"title": "δ"})
-    _line(figure, *found.curve(), "δ(ε)", TEAL)
+    epsilons, deltas = found.curve()
+    _line(figure, epsilons, deltas, "δ(ε)", TEAL)
     return figure
 
 
