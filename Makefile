@@ -9,13 +9,14 @@ UV := $(shell command -v uv 2>/dev/null)
 # Some machines forbid Python to keep what it compiled. Hundreds of processes start here, and each would compile all it loads.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test test-all mutants bench bench-tables peers measures wheel figures lint docs format clean
+.PHONY: help demo test test-all coverage mutants bench bench-tables peers measures wheel figures lint docs format clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      set up, then run the main job on an embedded example (writes ./discreet-demo/)"
 	@echo "make test      set up, then run the tests and doctests"
 	@echo "make test-all  the same with the slow checks"
+	@echo "make coverage  the share of lines that tests run in the rooms that privacy depends on; part of test-all"
 	@echo "make mutants   plant faults in privacy-critical lines; every one must be noticed by the law tests of its room"
 	@echo "make wheel     build the wheel and run its demonstration in an empty environment"
 	@echo "make lint      ruff, mypy, import rules"
@@ -57,9 +58,11 @@ $(VENV)/.docs: pyproject.toml studies/pyproject.toml
 demo: $(VENV)/.demo
 	@$(BIN)/discreet demo
 
-# Two processes, a file at a time, so that fixtures of a file are set up once; the order is that of tests/conftest.py.
+# A file at a time, so that fixtures of a file are set up once; the order is that of tests/conftest.py.
+WORKERS ?= 2
+TEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+	$(TEST)
 
 # The browser checks need Debian's chromium. Where it can be installed it is; elsewhere they skip and say so.
 $(VENV)/.browser: $(VENV)/.dev
@@ -67,8 +70,18 @@ $(VENV)/.browser: $(VENV)/.dev
 	@command -v chromium >/dev/null || apt-get install -y --no-install-recommends chromium fonts-dejavu-core || true
 	@touch $@
 
-test-all: $(VENV)/.browser
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m ''
+test-all: $(VENV)/.browser coverage
+	$(TEST) -m ''
+
+# Lines and branches that tests must run, in percent, in the rooms that privacy depends on: measured values, rounded down.
+FLOORS := noise=93 core=90 mechanisms=98 accounts=94 engines/persons=97
+COVERED := $(foreach floor,$(FLOORS),$(firstword $(subst =, ,$(floor))))
+
+coverage: $(VENV)/.dev
+	$(TEST) --cov --cov-report= \
+	  tests/synopses $(foreach room,$(COVERED),$(wildcard tests/$(room)) src/discreet/$(room))
+	@for floor in $(FLOORS); do echo "== $$floor"; \
+	  $(BIN)/coverage report --skip-covered --include="src/discreet/$${floor%=*}/*" --fail-under=$${floor#*=} || exit 1; done
 
 # Takes up where it was stopped; `make mutants AGAIN=--again` runs all of them anew.
 mutants: $(VENV)/.dev
@@ -126,4 +139,4 @@ docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
-	rm -rf $(VENV) .venv-bench .venv-bench-tables .venv-peers site discreet-demo discreet-studies .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .venv-bench-tables .venv-peers site discreet-demo discreet-studies .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage

@@ -1,4 +1,4 @@
-"""How many threads a process of the tests may use, and which files are handed out first."""
+"""Threads of the test processes, the order of the files, and fixtures for all tests."""
 
 import gc
 import os
@@ -17,12 +17,28 @@ os.environ["DISCREET_OFFLINE"] = "1"
 
 HERE = Path(__file__).parent
 #: Processes take files from this list in turn, then the others as they come, with the many small doctests at the end:
-#: whoever is done early takes more of those. Spark comes when others have compiled the kernels its workers need.
+#: anyone who is done early takes more of those. Spark comes when others have compiled the kernels its workers need.
 FIRST = (
     "evaluation/test_audit_registry.py",
     "evaluation/test_audit.py",
-    "engines/test_spark.py",
+    "engines/tables/test_spark.py",
 )
+
+
+@pytest.fixture
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder that is the working folder while the test runs."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the terminal 80 columns; the console has read the environment when it was imported."""
+    from discreet.cli import common
+
+    monkeypatch.setattr(common.console, "_width", 80)
+    monkeypatch.setattr(common.console, "_height", 25)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

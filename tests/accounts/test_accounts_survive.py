@@ -196,7 +196,7 @@ def test_ten_thousand_mangled_files(tmp_path: Path) -> None:
 
 
 def _chained(bodies: list[dict[str, Any]]) -> bytes:
-    """Forge a chain that fits: what lines say must hold all the same."""
+    """Forge a chain that fits: what lines say must hold anyway."""
     head, made = "0" * 64, b""
     for body in bodies:
         text = json.dumps({**body, "after": head}, sort_keys=True, separators=(",", ":")).encode()
@@ -260,7 +260,7 @@ def test_a_program_notices_that_its_account_went_back_in_time(tmp_path: Path) ->
     path.write_bytes(old)
     with pytest.raises(FormatError, match="older copy"):
         account.reserve("second", epsilon=1)
-    # A new program cannot know, unless it is told a head; every artifact names one.
+    # A new program cannot know, unless it is given a head; every artifact names one.
     stranger = Account(path)
     assert stranger.spent == 0
     stranger.verify(stranger.head)

@@ -349,7 +349,7 @@ def test_a_price_in_rho_is_composed_by_its_rho(tmp_path: Path) -> None:
     ids=str,
 )
 def test_gaussian_sums_are_not_taken_for_counts(model: Any, laws: list[str], tmp_path: Path) -> None:
-    """Whoever is replaced leaves one count and enters another, but moves a sum of values from -1 to 1 by 2."""
+    """Anyone who is replaced leaves one count and enters another, but moves a sum of values from -1 to 1 by 2."""
     account = dc.Account.create(tmp_path / "a", dataset="d", rho=1, delta=1e-6)
     clone(model).set_params(epsilon=None, rho=Fraction(1, 2), delta=1e-6, ledger=account).fit(ROWS)
     assert {price.law for price in account.prices} == set(laws)

@@ -1,4 +1,4 @@
-"""What is suggested about the unit of an account works, and is never another unit than was meant."""
+"""Suggestions about the unit of an account work when typed, and never change the unit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several releases cost together is never less than it is, and hardly more."""
+"""The stated cost of several releases is never below the true one, and hardly above it."""
 
 import importlib.util
 import json
@@ -115,7 +115,7 @@ def test_one_gaussian_count_is_what_its_two_sums_say(rho: Fraction) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_one_choice_is_what_the_worst_pair_gives(epsilon: float) -> None:
-    """The worst of all pairs with losses in [t - ε, t], tried out over t, on the grid and beside it."""
+    """The worst of all pairs with losses in [t - ε, t], tried out over t, on the grid and next to it."""
     t = np.linspace(0, epsilon, 4001)
     for share in (0.0, 0.123, 0.5, 0.9):
         x = share * epsilon

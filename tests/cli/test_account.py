@@ -7,30 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli import app
+from command_line import output
 from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument, SchemaError
+from small_tables import write_table
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: Any) -> Path:
-    monkeypatch.chdir(tmp_path)
-    Path("people.csv").write_text("age,cost\n" + "35,100\n61,220\n" * 1000)
-    Path("schema.toml").write_text("[columns.age]\nbounds = [0, 120]\n[columns.cost]\nbounds = [0, 1000]\n")
-    discreet("account", "create", "p.account", "--dataset", "patients 2026", "--epsilon", "3")
-    return tmp_path
-
-
-def discreet(*words: str, code: int = 0) -> str:
-    done = CliRunner().invoke(app.app, list(words), env={"COLUMNS": "80"}, catch_exceptions=False)
-    assert done.exit_code == code, done.output
-    return done.output
+def folder(workdir: Path) -> Path:
+    schema = "[columns.age]\nbounds = [0, 120]\n[columns.cost]\nbounds = [0, 1000]\n"
+    write_table(workdir, "age,cost\n" + "35,100\n61,220\n" * 1000, schema)
+    output("account", "create", "p.account", "--dataset", "patients 2026", "--epsilon", "3")
+    return workdir
 
 
 def figures(*words: str, code: int = 0) -> Any:
-    return json.loads(discreet(*words, "--json", code=code))
+    return json.loads(output(*words, "--json", code=code))
 
 
 RELEASE = ("synopsis", "people.csv", "--schema", "schema.toml", "--rule", "3", "--account", "p.account")
@@ -44,7 +37,7 @@ def test_a_release_is_charged_and_its_repetition_is_free(folder: Path) -> None:
     assert (again["account"]["remaining"], again["account"]["repeated"]) == (2.0, True)
     assert Path("s.parquet").read_bytes() == held
     assert again["digest"] == first["digest"]
-    assert "Nothing was spent" in discreet(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    assert "Nothing was spent" in output(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
     fresh = figures(*RELEASE, "--epsilon", "1", "-o", "s.parquet", "--fresh")
     assert (fresh["account"]["remaining"], fresh["account"]["repeated"]) == (1.0, False)
     assert fresh["digest"] != first["digest"]
@@ -52,7 +45,7 @@ def test_a_release_is_charged_and_its_repetition_is_free(folder: Path) -> None:
     for words in (("--epsilon", "0.25", "-o", "s.parquet", "--overwrite"), ("--epsilon", "0.25", "-o", "t.parquet")):
         assert not figures(*RELEASE, *words)["account"]["repeated"]
     with pytest.raises(BudgetExceeded, match=r"only 0\.5 of 3 is left"):
-        discreet(*RELEASE, "--epsilon", "1", "-o", "u.parquet")
+        output(*RELEASE, "--epsilon", "1", "-o", "u.parquet")
     assert not Path("u.parquet").exists()
 
 
@@ -63,11 +56,11 @@ def test_a_repetition_needs_no_budget(folder: Path) -> None:
     jobs = [(*RELEASE, "-o", "s.parquet"), rows, (*clusters, "--release", "t.parquet")]
     for words in jobs:
         assert not figures(*words, "--epsilon", "1")["account"]["repeated"]
-    discreet("account", "close", "p.account")
+    output("account", "close", "p.account")
     for words in jobs:
         assert figures(*words, "--epsilon", "1")["account"]["repeated"]
         with pytest.raises(BudgetExceeded, match="is closed"):
-            discreet(*words, "--epsilon", "1", "--fresh")
+            output(*words, "--epsilon", "1", "--fresh")
 
 
 def test_a_changed_schema_is_another_job(folder: Path) -> None:
@@ -81,7 +74,7 @@ def test_a_seeded_run_is_charged_and_never_found_again(folder: Path) -> None:
     for left in (2.0, 1.0):
         told = figures(*RELEASE, "--epsilon", "1", "--seed", "1", "-o", "s.parquet")["account"]
         assert (told["remaining"], told["repeated"]) == (left, False)
-    assert "seeded" in discreet("account", "show", "p.account")
+    assert "seeded" in output("account", "show", "p.account")
     assert all(entry.task is None for entry in dc.Account("p.account").entries)
 
 
@@ -91,81 +84,81 @@ def test_clusters_of_a_table_are_charged_and_found_again(folder: Path) -> None:
     assert figures(*words)["account"]["remaining"] == 2
     again = figures(*words)
     assert (again["account"]["repeated"], len(again["centers"])) == (True, 2)
-    assert "Charged to entry 2" in discreet(*words, "--fresh")
+    assert "Charged to entry 2" in output(*words, "--fresh")
     with pytest.raises(InvalidArgument, match="--account"):
-        discreet("cluster", "s.parquet", "-k", "2", "-o", "c.csv", "--account", "p.account")
+        output("cluster", "s.parquet", "-k", "2", "-o", "c.csv", "--account", "p.account")
 
 
 def test_a_job_file_names_its_account(folder: Path) -> None:
     job = '[job]\nkind = "synopsis"\n[data]\npath = "people.csv"\n[schema]\npath = "schema.toml"\n[parameters]\n'
     job += 'epsilon = 1\nrule = 3\naccount = "p.account"\n[outputs]\nrelease = "s.parquet"\n'
     Path("job.toml").write_text(job)
-    discreet("run", "job.toml", "--check")
+    output("run", "job.toml", "--check")
     assert dc.Account("p.account").spent == 0
-    assert "Charged to entry 1" in discreet("run", "job.toml")
-    assert "Nothing was spent" in discreet("run", "job.toml")
+    assert "Charged to entry 1" in output("run", "job.toml")
+    assert "Nothing was spent" in output("run", "job.toml")
     Path("job.toml").write_text(job.replace("epsilon = 1", "epsilon = 5").replace("s.parquet", "t.parquet"))
     with pytest.raises(BudgetExceeded):
-        discreet("run", "job.toml", "--check")
+        output("run", "job.toml", "--check")
 
 
 def test_the_listing_fits_a_terminal_and_says_what_was_lost(folder: Path) -> None:
     account = dc.Account("p.account")
     account.reserve("a release with a rather long name, by somebody who was interrupted", epsilon=0.5)
-    discreet(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
-    shown = discreet("account", "show", "p.account")
+    output(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    shown = output("account", "show", "p.account")
     assert max(map(len, shown.splitlines())) <= 80
     for words in ("patients 2026, for one row", "not booked", "Spent epsilon 1.5 of 3; left 1.5.", account.head):
         assert words in shown
     assert "stays spent" in " ".join(shown.split())
-    assert "switched off" in discreet("account", "annotate", "p.account", "1", "switched off")
-    assert "1: switched off (" in discreet("account", "show", "p.account")
+    assert "switched off" in output("account", "annotate", "p.account", "1", "switched off")
+    assert "1: switched off (" in output("account", "show", "p.account")
     assert figures("account", "show", "p.account")["entries"][0]["state"] == "reserved"
 
 
 def test_a_copy_from_before_is_found_out_by_the_head_in_an_artifact(folder: Path) -> None:
     old = Path("p.account").read_bytes()
-    discreet(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    output(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
     head = dc.Synopsis.load("s.parquet").guarantee.parameters["account"]["head"]
     assert figures("account", "verify", "p.account", "--head", head)["holds"]
-    assert "chain, 1 release, nothing" in discreet("account", "verify", "p.account")
+    assert "chain, 1 release, nothing" in output("account", "verify", "p.account")
     Path("p.account").write_bytes(old)
     assert figures("account", "verify", "p.account")["holds"]
     assert "older copy" in figures("account", "verify", "p.account", "--head", head, code=1)["why"]
     Path("p.account").write_bytes(old.replace(b'"3"', b'"9"'))
-    assert "edited" in discreet("account", "verify", "p.account", code=1)
+    assert "edited" in output("account", "verify", "p.account", code=1)
 
 
 def test_earlier_artifacts_are_added_and_a_closed_account_is_closed(folder: Path) -> None:
-    discreet("synopsis", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "-o", "s.parquet",
+    output("synopsis", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "-o", "s.parquet",
         "--guarantee", "s.json")  # fmt: skip
-    assert "entry 1" in discreet("account", "add", "p.account", "s.parquet")
+    assert "entry 1" in output("account", "add", "p.account", "s.parquet")
     with pytest.raises(FormatError, match="already booked"):
-        discreet("account", "add", "p.account", "s.json")
+        output("account", "add", "p.account", "s.json")
     with pytest.raises(InvalidArgument, match="a synopsis"):
-        discreet("account", "add", "p.account", "people.csv")
-    assert "Closed" in discreet("account", "close", "p.account")
+        output("account", "add", "p.account", "people.csv")
+    assert "Closed" in output("account", "close", "p.account")
     with pytest.raises(BudgetExceeded, match="closed"):
-        discreet(*RELEASE, "--epsilon", "1", "-o", "t.parquet")
+        output(*RELEASE, "--epsilon", "1", "-o", "t.parquet")
 
 
 def test_an_account_for_persons_refuses_rows(folder: Path) -> None:
-    discreet("account", "create", "q.account", "--dataset", "visits", "--epsilon", "1", "--person", "user")
+    output("account", "create", "q.account", "--dataset", "visits", "--epsilon", "1", "--person", "user")
     with pytest.raises(SchemaError, match="one person"):
-        discreet(*RELEASE[:-1], "q.account", "--epsilon", "1", "-o", "s.parquet")
+        output(*RELEASE[:-1], "q.account", "--epsilon", "1", "-o", "s.parquet")
 
 
 def test_what_create_needs_is_said(folder: Path) -> None:
     for words, said in ((("--epsilon", "1"), "--dataset"), (("--dataset", "d"), "--epsilon")):
         with pytest.raises(InvalidArgument, match=f"^{said} must be given"):
-            discreet("account", "create", "q.account", *words)
+            output("account", "create", "q.account", *words)
 
 
-def test_the_sum_of_losses_is_shown_beside_the_limit_with_its_condition(folder: Path) -> None:
-    assert "Together" not in discreet("account", "show", "p.account")
+def test_the_sum_of_losses_is_shown_next_to_the_limit_with_its_condition(folder: Path) -> None:
+    assert "Together" not in output("account", "show", "p.account")
     for number in range(3):
-        discreet(*RELEASE, "--epsilon", "0.5", "-o", f"s{number}.parquet")
-    shown = " ".join(discreet("account", "show", "p.account").split())
+        output(*RELEASE, "--epsilon", "0.5", "-o", f"s{number}.parquet")
+    shown = " ".join(output("account", "show", "p.account").split())
     assert "Spent epsilon 1.5 of 3; left 1.5." in shown
     assert "at delta 1e-06, had all prices been fixed beforehand (added up: 1.5" in shown
     together = figures("account", "show", "p.account", "--delta", "0.01")["together"]
@@ -173,24 +166,24 @@ def test_the_sum_of_losses_is_shown_beside_the_limit_with_its_condition(folder: 
     assert together["delta"] == 0.01
     assert 0.5 < together["epsilon"] < 1.5
     with pytest.raises(InvalidArgument, match="delta must be a number"):
-        discreet("account", "show", "p.account", "--delta", "2")
+        output("account", "show", "p.account", "--delta", "2")
 
 
 def test_a_release_that_was_paid_for_is_not_written_over_unless_that_is_said(folder: Path) -> None:
-    discreet(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    output(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
     held = Path("s.parquet").read_bytes()
     with pytest.raises(DataSourceError, match=r"--output s.parquet: .* is there already.*try --output s-2.parquet, or"):
-        discreet(*RELEASE, "--epsilon", "0.5", "-o", "s.parquet")
+        output(*RELEASE, "--epsilon", "0.5", "-o", "s.parquet")
     # Nor by a job that charges nothing, whatever it is for; nor by a job file.
     plain = RELEASE[:-2]
     with pytest.raises(DataSourceError, match=r"or --overwrite$"):
-        discreet(*plain, "--epsilon", "1", "-o", "s.parquet")
+        output(*plain, "--epsilon", "1", "-o", "s.parquet")
     with pytest.raises(DataSourceError, match="is there already"):
-        discreet("anonymize", "people.csv", "--schema", "schema.toml", "--k", "5", "-o", "s.parquet")
+        output("anonymize", "people.csv", "--schema", "schema.toml", "--k", "5", "-o", "s.parquet")
     with pytest.raises(DataSourceError, match="is there already"):
-        discreet("cluster", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "-k", "2", "-o", "s.parquet")
+        output("cluster", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "-k", "2", "-o", "s.parquet")
     with pytest.raises(DataSourceError, match="is there already"):
-        discreet(
+        output(
             "synthesize",
             "people.csv",
             "--schema",
@@ -206,31 +199,31 @@ def test_a_release_that_was_paid_for_is_not_written_over_unless_that_is_said(fol
     Path("job.toml").write_text(job + 'epsilon = 1\n[outputs]\nrelease = "s.parquet"\n')
     for more in ([], ["--check"]):
         with pytest.raises(DataSourceError, match=r'try release = "s-2.parquet", or overwrite = true'):
-            discreet("run", "job.toml", *more)
+            output("run", "job.toml", *more)
     assert Path("s.parquet").read_bytes() == held
     assert figures("account", "show", "p.account")["spent"] == "1"
-    # The same job is its own; and what is said plainly is done. A release without an account is nobody's money.
-    discreet(*RELEASE, "--epsilon", "1", "-o", "s.parquet", "--fresh")
-    discreet(*plain, "--epsilon", "1", "-o", "s.parquet", "--overwrite")
-    discreet(*plain, "--epsilon", "2", "-o", "s.parquet")
+    # The same job is its own; and what is said plainly is done. A release without an account is no one's money.
+    output(*RELEASE, "--epsilon", "1", "-o", "s.parquet", "--fresh")
+    output(*plain, "--epsilon", "1", "-o", "s.parquet", "--overwrite")
+    output(*plain, "--epsilon", "2", "-o", "s.parquet")
     assert Path("s.parquet").read_bytes() != held
 
 
 def test_the_listing_says_what_was_released_and_a_refusal_what_was_asked_for(folder: Path) -> None:
-    discreet(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
+    output(*RELEASE, "--epsilon", "1", "-o", "s.parquet")
     words = ("cluster", *RELEASE[1:4], "--account", "p.account", "--epsilon", "1", "-k", "2")
-    discreet(*words, "-o", "c.csv", "--release", "under.parquet")
+    output(*words, "-o", "c.csv", "--release", "under.parquet")
     domain = dc.Domain({"age": (0, 120), "cost": (0, 1000)})
     dc.GridSynopsis(0.25, domain, ledger=dc.Account("p.account")).fit("people.csv")
     told = [entry.what for entry in dc.Account("p.account").entries]
     assert told == ["synopsis s.parquet: age, cost", "cluster under.parquet: age, cost", "GridSynopsis: age, cost"]
-    shown = discreet("account", "show", "p.account")
+    shown = output("account", "show", "p.account")
     assert max(map(len, shown.splitlines())) <= 80
     assert "synopsis" in shown
     assert "s.parquet" in shown
     assert shown.count("GridSynopsis") == 1
     assert "added up: 2.25)" in " ".join(shown.split())  # by zCDP it would be more, and alarm
     with pytest.raises(BudgetExceeded, match=r"^'synopsis u\.parquet' needs epsilon 1 but only 0\.75"):
-        discreet(*RELEASE, "--epsilon", "1", "-o", "u.parquet")
+        output(*RELEASE, "--epsilon", "1", "-o", "u.parquet")
     with pytest.raises(BudgetExceeded, match=r"^'GridSynopsis' needs epsilon 1"):
         dc.GridSynopsis(1, domain, ledger=dc.Account("p.account")).fit("people.csv")

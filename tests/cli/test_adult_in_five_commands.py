@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli import app
+from command_line import run
 from discreet.datasets.loaders import read_file
 from discreet.errors import DataSourceError
 
@@ -51,14 +50,14 @@ def test_from_the_download_to_the_report(which: str, tmp_path: Path, monkeypatch
     told = {}
     for line in lines:
         words = [word.strip('"') for word in line.split()]
-        done = CliRunner().invoke(app.app, words[1:])
+        done = run(*words[1:], catch=True)
         assert done.exit_code == 0, f"{line}\n{done.output}\n{done.exception!r}"
         told[words[1]] = done.stdout
     assert "15 columns are declared" in told["schema"]
     made = dc.Synopsis.load("adult.parquet")
     assert len(made.domain) == 15
     assert abs(made.total - n) < 6 * made.total_variance**0.5
-    # One number of rows, whoever is asked.
+    # One number of rows, anyone who is asked.
     asked = json.loads(told["ask"])
     groups = made.table("class")
     assert asked["value"] == made.total == made.weights.sum() == pytest.approx(groups.counts.sum())
@@ -102,7 +101,7 @@ def test_what_cannot_be_declared_is_said(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("people.csv").write_text("age,sex\n30,f\n")
-    done = CliRunner().invoke(app.app, ["schema", "people.csv", *words])
+    done = run("schema", "people.csv", *words, catch=True)
     assert done.exit_code
     assert told in str(done.exception)
 
@@ -119,7 +118,7 @@ def test_declarations_on_the_command_line_are_those_of_the_file(tmp_path: Path) 
         "share=0:1",
     ]
     given = [w for word in words for w in ("--declare", word)]
-    assert CliRunner().invoke(app.app, ["schema", str(table), *given, "-o", str(schema)]).exit_code == 0
+    assert run("schema", table, *given, "-o", schema, catch=True).exit_code == 0
     domain = dc.Domain.from_toml(schema)
     assert [c.kind for c in domain][:3] == ["integer", "date", "categorical"]
     assert domain.column("age").role == domain.column("sex").role == "quasi-identifier"
@@ -131,7 +130,7 @@ def test_whose_rows_they_are_is_declared_with_their_number(tmp_path: Path) -> No
     table, schema = tmp_path / "visits.csv", tmp_path / "s.toml"
     table.write_text("user,age\n" + "1,30\n" * 5)
     words = ["schema", str(table), "--declare", "user=person:3", "--declare", "age=0..120", "-o", str(schema)]
-    assert CliRunner().invoke(app.app, words).exit_code == 0
+    assert run(*words, catch=True).exit_code == 0
     domain = dc.Domain.from_toml(schema)
     assert domain.unit == dc.Person("user", rows=3)
     assert domain.column("user").role == "person"
@@ -155,7 +154,7 @@ def test_a_copy_with_a_header_fits_the_codebook_too(
     for name, top in {"fnlwgt": 2_000_000, f"education{mark}num": 16, f"capital{mark}gain": 99_999,
                       f"capital{mark}loss": 99_999}.items():  # fmt: skip
         given += ["--declare", f"{name}=0..{top}"]
-    done = CliRunner().invoke(app.app, ["schema", "headed.csv", *given])
+    done = run("schema", "headed.csv", *given, catch=True)
     assert done.exit_code == 0, f"{done.output}{done.exception!r}"
     domain = dc.Domain.from_toml("s.toml")
     assert list(domain.names) == names
@@ -169,5 +168,5 @@ def test_a_header_that_is_not_the_codebooks_is_said(tmp_path: Path, monkeypatch:
     downloaded(tmp_path, "invented")
     monkeypatch.chdir(tmp_path)
     Path("other.csv").write_text("weight,height\n80,180\n")
-    done = CliRunner().invoke(app.app, ["schema", "other.csv", "--codebook", "adult.names", "--header"])
+    done = run("schema", "other.csv", "--codebook", "adult.names", "--header", catch=True)
     assert "does not name the columns of 'other.csv'" in str(done.exception)

@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli.app import app
+from command_line import run
 
 SCHEMA = """
 [columns.age]
@@ -22,20 +21,18 @@ categories = ["f", "m"]
 """
 
 
-def run(folder: Path, *given: str) -> Any:
+def anonymized(folder: Path, *given: str) -> Any:
     rows = [f"{i % 110},{i % 10}.5,{1930 + i % 80}-05-01,{'fm'[i % 2]}" for i in range(440)]
     (folder / "people.csv").write_text("age,pay,born,sex\n" + "\n".join(rows) + "\n")
     (folder / "schema.toml").write_text(SCHEMA)
     where = [str(folder / "people.csv"), "--schema", str(folder / "schema.toml"), "-o", str(folder / "safe.csv")]
-    return CliRunner().invoke(
-        app, ["anonymize", *where, "--k", "2", "--method", "generalization", "--suppress", "1", *given]
-    )
+    return run("anonymize", *where, "--k", "2", "--method", "generalization", "--suppress", "1", *given, catch=True)
 
 
 def test_thresholds_can_be_given_on_the_command_line(tmp_path: Path) -> None:
     levels = ["--level", "pay=7", "--level", "born=6", "--level", "sex=1"]
     coded = ["--top", "age=90", "--bottom", "age=18", "--top", "pay=8.5", "--top", "born=2000-01-01"]
-    done = run(tmp_path, *coded, *levels)
+    done = anonymized(tmp_path, *coded, *levels)
     assert done.exit_code == 0, done.output
     text = (tmp_path / "safe.csv").read_text()
     assert '"> 90"' in text
@@ -56,6 +53,6 @@ def test_thresholds_can_be_given_on_the_command_line(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_with_a_threshold_is_said(tmp_path: Path, given: list[str], wrong: str) -> None:
-    done = run(tmp_path, *given)
+    done = anonymized(tmp_path, *given)
     assert done.exit_code != 0
     assert wrong in str(done.exception)

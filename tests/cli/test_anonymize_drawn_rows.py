@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli.app import app
+from command_line import run
 from discreet.core.budget.guarantee import Guarantee
 
 SCHEMA = """
@@ -21,20 +20,20 @@ role = "quasi-identifier"
 """
 
 
-def run(folder: Path, *given: str, schema: str = SCHEMA) -> Any:
+def anonymized(folder: Path, *given: str, schema: str = SCHEMA) -> Any:
     rows = [f"{i % 120},{'fm'[i % 2]}" for i in range(3000)]
     (folder / "people.csv").write_text("age,sex\n" + "\n".join(rows) + "\n,f\n")
     (folder / "schema.toml").write_text(schema)
     where = [str(folder / "people.csv"), "--schema", str(folder / "schema.toml"), "-o", str(folder / "safe.csv")]
     words = ["anonymize", *where, "--k", "20", "--method", "generalization", *given]
-    return CliRunner().invoke(app, words, env={"COLUMNS": "200"})
+    return run(*words, catch=True, COLUMNS="200")
 
 
 DRAWN = ("--sample", "0.2", "--level", "age=5")
 
 
 def test_drawn_rows_are_released_with_an_epsilon_and_nothing_is_said_of_the_others(tmp_path: Path) -> None:
-    done = run(tmp_path, *DRAWN, "--delta", "1e-5", "--json")
+    done = anonymized(tmp_path, *DRAWN, "--delta", "1e-5", "--json")
     assert done.exit_code == 0, done.exception
     promise = Guarantee.from_json((tmp_path / "safe.csv.guarantee.json").read_text())
     assert (promise.model, promise.delta) == ("central", 1e-5)
@@ -42,13 +41,13 @@ def test_drawn_rows_are_released_with_an_epsilon_and_nothing_is_said_of_the_othe
     told = json.loads(done.stdout)
     assert "left_out" not in json.dumps(told)
     assert "3001" not in done.stdout
-    shown = run(tmp_path, *DRAWN)
+    shown = anonymized(tmp_path, *DRAWN)
     assert "drawn rows in" in shown.output
     assert "divide counts by 0.2" in shown.output
     assert "row was left out" not in shown.output
     assert "were left out" not in shown.output
     assert "differential privacy" in shown.output
-    measured = CliRunner().invoke(app, ["risk", str(tmp_path / "safe.csv"), "--require", "k=20"])
+    measured = run("risk", tmp_path / "safe.csv", "--require", "k=20", catch=True)
     assert measured.exit_code == 0, measured.exception
 
 
@@ -67,7 +66,7 @@ def test_drawn_rows_are_released_with_an_epsilon_and_nothing_is_said_of_the_othe
     ],
 )  # fmt: skip
 def test_what_would_show_more_is_refused(tmp_path: Path, given: tuple[str, ...], wrong: str) -> None:
-    done = run(tmp_path, *given)
+    done = anonymized(tmp_path, *given)
     assert done.exit_code != 0
     assert wrong in str(done.exception)
     assert not (tmp_path / "safe.csv").exists()
@@ -78,6 +77,6 @@ def test_a_schema_with_a_sensitive_column_or_a_person_is_refused(tmp_path: Path)
         schema = SCHEMA.replace(
             'categories = ["f", "m"]\nrole = "quasi-identifier"', f'categories = ["f", "m"]\nrole = "{role}"'
         )
-        done = run(tmp_path, *DRAWN, schema=schema)
+        done = anonymized(tmp_path, *DRAWN, schema=schema)
         assert done.exit_code != 0
         assert role in str(done.exception)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.cli import main
+from command_line import exit_code
 from discreet.jobs import Job
 
 
@@ -22,24 +22,18 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(*args: object) -> int:
-    with pytest.raises(SystemExit) as left:
-        main([str(a) for a in args])
-    return int(left.value.code or 0)
-
-
 def test_an_answer_has_its_interval_and_both_parts_of_its_error(
     release: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     question = "age between 30 and 41 and sex = 'f'"
-    assert run("ask", release, question, "--json") == 0
+    assert exit_code("ask", release, question, "--json") == 0
     told = json.loads(capsys.readouterr().out)
     answer = dc.Synopsis.load(release).ask(question)
     assert told["value"] == answer.value
     assert (told["low"], told["high"]) == answer.interval(0.95)
     assert (told["noise_error"], told["evenness_error"]) == (answer.noise_error, answer.evenness_error)
     assert told["low"] <= 132 <= told["high"]  # eleven of each age; seeded
-    assert run("ask", release, question, "--level", "0.5") == 0
+    assert exit_code("ask", release, question, "--level", "0.5") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert f"About {answer.value:,.0f} rows" in said
     assert "50 % interval" in said
@@ -48,10 +42,10 @@ def test_an_answer_has_its_interval_and_both_parts_of_its_error(
 
 
 def test_answers_by_group(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("ask", release, "age < 50", "--by", "sex") == 0
+    assert exit_code("ask", release, "age < 50", "--by", "sex") == 0
     said = capsys.readouterr().out
     assert "By group" in said
-    assert run("ask", release, "age < 50", "--by", "sex", "--json") == 0
+    assert exit_code("ask", release, "age < 50", "--by", "sex", "--json") == 0
     groups = json.loads(capsys.readouterr().out)["groups"]
     assert [g["sex"] for g in groups] == ["f", "m"]
 
@@ -63,7 +57,7 @@ def test_answers_by_group(release: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_what_cannot_be_read_is_refused_with_something_to_type(
     release: Path, question: str, fix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("ask", release, question) == 2
+    assert exit_code("ask", release, question) == 2
     said = capsys.readouterr().err
     assert "QUESTION must be" in said
     assert fix in said

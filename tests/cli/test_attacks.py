@@ -10,17 +10,12 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
 from click.testing import Result
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
+from command_line import run
 from discreet.errors import InvalidArgument
 
 DOMAIN = dc.Domain({"age": (0, 100), "income": (0, 1e5)})
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 
 @pytest.fixture(scope="module")

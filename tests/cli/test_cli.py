@@ -8,16 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
-
-runner = CliRunner()
+from command_line import run
 
 
 def test_the_demo_tells_its_story_and_writes_its_files(tmp_path: Path) -> None:
-    out = runner.invoke(app, ["demo", "--output", str(tmp_path)])
+    out = run("demo", "--output", tmp_path, catch=True)
     assert out.exit_code == 0, out.output
     for words in (
         "What is promised",
@@ -39,13 +36,13 @@ def test_the_demo_tells_its_story_and_writes_its_files(tmp_path: Path) -> None:
 
 def test_the_demo_as_json_and_the_mark_of_a_seed(tmp_path: Path) -> None:
     args = ["demo", "--output", str(tmp_path), "--seed", "5", "--epsilon", "0.5"]
-    first = json.loads(runner.invoke(app, [*args, "--json"]).output)
-    again = json.loads(runner.invoke(app, [*args, "--json"]).output)
+    first = json.loads(run(*args, "--json", catch=True).output)
+    again = json.loads(run(*args, "--json", catch=True).output)
     assert first == again
     assert first["epsilon"] == 0.5
     assert first["seeded"] is True
     assert 1 - 1e-9 < first["ratio"] < 1.2
-    told = runner.invoke(app, args).output
+    told = run(*args, catch=True).output
     assert "Do not publish" in told
     assert "THE NOISE WAS SEEDED" in told.replace("\n", " ").replace("│", "").replace("  ", " ")
 
@@ -65,8 +62,8 @@ def test_a_bad_budget_is_one_paragraph_and_exit_code_2(epsilon: str, tmp_path: P
 
 
 def test_version_and_help() -> None:
-    assert dc.__version__ in runner.invoke(app, ["--version"]).output
-    text = runner.invoke(app, ["demo", "--help"]).output
+    assert dc.__version__ in run("--version", catch=True).output
+    text = run("demo", "--help", catch=True).output
     assert "Example" in text
     assert "--epsilon" in text
 

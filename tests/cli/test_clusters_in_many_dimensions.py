@@ -10,22 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli import app
+from command_line import output
 from discreet.errors import DiscreetError
 from discreet.synopses import Synopsis
-
-runner = CliRunner()
-
-
-def run(*args: object) -> str:
-    done = runner.invoke(app.app, [str(a) for a in args])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == 0, done.output
-    return done.output
 
 
 def test_a_wide_table_is_clustered_with_a_delta_and_its_page_says_how(tmp_path: Path) -> None:
@@ -37,7 +26,7 @@ def test_a_wide_table_is_clustered_with_a_delta_and_its_page_says_how(tmp_path: 
     (tmp_path / "schema.toml").write_text("".join(f"[columns.{n}]\nbounds = [0, 1]\n" for n in names))
     release, page = tmp_path / "s.parquet", tmp_path / "page.html"
     job = ("cluster", tmp_path / "t.csv", "--schema", tmp_path / "schema.toml", "-k", 3)
-    run(*job, "--epsilon", 1, "--delta", 1e-6, "-o", tmp_path / "c.csv", "--release", release, "--report", page)
+    output(*job, "--epsilon", 1, "--delta", 1e-6, "-o", tmp_path / "c.csv", "--release", release, "--report", page)
     made = Synopsis.load(release)
     assert made.guarantee.delta == 1e-6
     assert made.guarantee.parameters["method"] == "lift"
@@ -50,13 +39,15 @@ def test_a_wide_table_is_clustered_with_a_delta_and_its_page_says_how(tmp_path: 
     assert "Rows were projected to 8 axes" in text
     assert text.count("not known: this column was not split") == 0, "no frames with nothing in them"
     assert "These columns were never split" in text
-    again = json.loads(run("cluster", release, "-k", 3, "--json"))  # of the saved release: the same, at no cost
+    again = json.loads(output("cluster", release, "-k", 3, "--json"))  # of the saved release: the same, at no cost
     assert np.allclose(again["centers"], written)
-    assert "--method" in run("cluster", "--help")
-    named = json.loads(run(*job, "--epsilon", 2, "--method", "lift", "--seed", 1, "--json", "-o", tmp_path / "d.csv"))
+    assert "--method" in output("cluster", "--help")
+    named = json.loads(
+        output(*job, "--epsilon", 2, "--method", "lift", "--seed", 1, "--json", "-o", tmp_path / "d.csv")
+    )
     assert len(named["centers"]) == 3
     assert named["epsilon"] == 2
-    shown = run("cluster", release, "-k", 7)  # columns across or down, by the width of their numbers
+    shown = output("cluster", release, "-k", 7)  # columns across or down, by the width of their numbers
     assert "c0" in shown
     assert "weight" in shown, "of thirty columns a few are shown, and always how many rows a cluster has"
     assert "± standard error" in shown
@@ -67,12 +58,12 @@ def test_clusters_against_a_file_that_was_misread_ask_for_its_schema(tmp_path: P
     columns = "a = {bounds = [0, 1]}\nb = {bounds = [0, 1]}\n"
     (tmp_path / "s.toml").write_text(f'[source]\ndelimiter = ";"\n[columns]\n{columns}')
     release, clusters = tmp_path / "s.parquet", tmp_path / "clusters.json"
-    run("synopsis", tmp_path / "t.csv", "--schema", tmp_path / "s.toml", "--epsilon", 2, "-o", release)
-    clusters.write_text(run("cluster", release, "-k", 2, "--json"))
+    output("synopsis", tmp_path / "t.csv", "--schema", tmp_path / "s.toml", "--epsilon", 2, "-o", release)
+    clusters.write_text(output("cluster", release, "-k", 2, "--json"))
     asked = ["report", release, "--against", tmp_path / "t.csv", "--clusters", clusters, "-o", tmp_path / "page.html"]
     with pytest.raises(DiscreetError, match="say how its file is written: --schema"):
-        run(*asked)
-    run(*asked, "--schema", tmp_path / "s.toml")
+        output(*asked)
+    output(*asked, "--schema", tmp_path / "s.toml")
     assert "Centres, compared with k-means on the raw rows" in (tmp_path / "page.html").read_text()
 
 
@@ -81,7 +72,7 @@ def test_the_page_of_a_release_shows_its_centres_and_turns_a_wide_table(tmp_path
     rows = np.clip(rng.normal(rng.uniform(0.2, 0.8, (3, 30))[rng.integers(3, size=4000)], 0.05), 0, 1)
     made = dc.PrivateKMeans(3, 1.0, dc.Domain.box([0] * 30, 1), delta=1e-6, random_state=1).release(rows)
     made.save(tmp_path / "s.parquet")
-    run("report", tmp_path / "s.parquet", "-o", tmp_path / "page.html")
+    output("report", tmp_path / "s.parquet", "-o", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text("utf-8")
     table = text[text.index("Where the centres are") :]
     assert '<th scope="col" class="n">centre 3</th>' in table

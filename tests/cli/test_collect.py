@@ -18,11 +18,10 @@ from postgres import binaries, server
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "colours.txt").write_text("red\ngreen\nblue\n")
-    (tmp_path / "words.txt").write_text("cat\ndog\nemu\n")
-    return tmp_path
+def folder(workdir: Path) -> Path:
+    (workdir / "colours.txt").write_text("red\ngreen\nblue\n")
+    (workdir / "words.txt").write_text("cat\ndog\nemu\n")
+    return workdir
 
 
 @pytest.fixture
@@ -90,7 +89,7 @@ def test_a_sketch_names_the_values_that_will_be_asked_for(folder: Path, told: An
     assert [one["candidate"] for one in found["estimates"]] == ["cat", "dog", "emu"]
 
 
-def test_words_that_nobody_listed_are_found(folder: Path, told: Any) -> None:
+def test_words_that_no_one_listed_are_found(folder: Path, told: Any) -> None:
     """One task for all rounds of the search: a device answers in one of them, by a coin of its own."""
     line = "task create --name words --epsilon 4 -m prefix-extension --set pool=256 --set length=5 --minimum 100 --json"
     made = told(line)

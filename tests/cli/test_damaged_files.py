@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 import discreet as dc
-from discreet.cli.app import main
+from command_line import exit_code
 
 _SCHEMA = """
 [columns.age]
@@ -24,7 +24,7 @@ role = "quasi-identifier"
 bounds = [0, 100]
 role = "sensitive"
 """
-#: Verbs that read files; the one that is damaged stands in braces.
+#: Verbs that read files; the one that is damaged is in braces.
 LINES = """
 audit {safe.csv}
 audit {safe.parquet}
@@ -127,7 +127,7 @@ def _damages(seed: int) -> list[Callable[[bytes], bytes]]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small artifact of every kind. The costs stand in rows only, never in a schema or a promise."""
+    """A small artifact of every kind. The costs are in rows only, never in a schema or a promise."""
     folder, draw = tmp_path_factory.mktemp("whole"), np.random.default_rng(5)
     people = pa.table({"age": draw.integers(0, 100, 40), "cost": 10 + draw.integers(0, 80, 40) + 0.31459})
     pa_csv.write_csv(people, folder / "people.csv")
@@ -163,20 +163,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _started(arguments: list[str]) -> int:
-    """Run the command line; anything but a clean end is a traceback, which fails the test."""
-    try:
-        main(arguments)
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
-
-
 @pytest.fixture
-def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def folder(made: Path, workdir: Path) -> Path:
+    shutil.copytree(made, workdir, dirs_exist_ok=True)
+    return workdir
 
 
 def _ended_well(code: int, capsys: pytest.CaptureFixture[str], told: str) -> None:
@@ -196,20 +186,20 @@ def test_a_damaged_file_ends_in_one_sentence(
     words = line.replace("{", "").replace("}", "").split()
     words = [word for word in words if word != name or not name.endswith(".guarantee.json") or words[1] == name]
     whole = (made / name).read_bytes()
-    assert _started(words) == 0, capsys.readouterr()
+    assert exit_code(*words) == 0, capsys.readouterr()
     capsys.readouterr()
     damages = list(enumerate(_damages(len(line))))
     for number, damage in random.Random(line).sample(damages, 5):
         shutil.copytree(made, folder, dirs_exist_ok=True)
         (folder / name).write_bytes(damage(whole))
-        _ended_well(_started(words), capsys, f"{line} with damage {number}")
+        _ended_well(exit_code(*words), capsys, f"{line} with damage {number}")
     (folder / name).unlink()
     (folder / name).mkdir()
-    _ended_well(_started(words), capsys, f"{line} with a folder")
+    _ended_well(exit_code(*words), capsys, f"{line} with a folder")
 
 
 @pytest.mark.parametrize("line", ODD_LINES)
 def test_an_odd_argument_ends_in_one_sentence(line: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for text in ODD:
         words = [text if word == "{}" else word for word in line.split()]
-        _ended_well(_started(words), capsys, f"{line} with {text[:20]!r}")
+        _ended_well(exit_code(*words), capsys, f"{line} with {text[:20]!r}")

@@ -7,17 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
+from command_line import run
 from discreet.errors import DiscreetError
 
 DOMAIN = dc.Domain({"x": (0, 10), "y": (0, 10)})
-
-
-def run(*arguments: object):
-    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 
 @pytest.fixture(scope="module")

@@ -535,7 +535,7 @@ JOBS = [
     ("sketch", 'path = "words.txt"', 'path = "nothere.txt"', "cannot read"),
     ("sketch", 'path = "words.txt"', 'path = "people.csv"', "column"),
 ]
-#: Faults that lie in the data, which a check does not open.
+#: Faults that are in the data, which a check does not open.
 IN_DATA = (
     "no file matches",
     "has no header",

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pyarrow.csv
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
+from command_line import run
 from discreet.errors import DataSourceError
 from written_tables import write_statistics, write_xlsx
 
@@ -23,10 +21,6 @@ DECLARED = {
     "TOWN": '{categories = ["Ulm", "Bonn", "Trier", "Oslo"], missing = "own", role = "quasi-identifier"}',
     "MEMBER": "{categories = [true, false]}",
 }
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 
 @pytest.mark.parametrize("suffix", [".xlsx", ".dta"])

@@ -17,7 +17,7 @@ import pytest
 import discreet as dc
 from discreet.cli import app
 
-SECRET = "Zyxwvut"  # stands in every file, and in no message
+SECRET = "Zyxwvut"  # is in every file, and in no message
 N = 120
 
 

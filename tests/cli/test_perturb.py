@@ -12,16 +12,12 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 from click.testing import Result
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
+from command_line import run
+from small_tables import write_table
 
 N = 400
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 
 @pytest.fixture
@@ -35,17 +31,15 @@ def folder(tmp_path: Path) -> Path:
             "note": ["secret"] * N,
         }
     )
-    csv.write_csv(table, tmp_path / "data.csv")
     domain = {"age": (0, 100), "cost": (0, 5000), "name": {"categories": ["person 0"], "role": "identifier"}}
-    dc.Domain(domain).to_toml(tmp_path / "schema.toml")
-    return tmp_path
+    return write_table(tmp_path, table, dc.Domain(domain), "data.csv")
 
 
 def perturb(folder: Path, *extra: object, output: str = "noisy.csv") -> Result:
     return run("perturb", folder / "data.csv", "--schema", folder / "schema.toml", "-o", folder / output, *extra)
 
 
-def test_a_noisy_table_with_its_promise_beside_it(folder: Path) -> None:
+def test_a_noisy_table_with_its_promise_next_to_it(folder: Path) -> None:
     result = perturb(folder, "--epsilon", 2, "--radius", 0.1, "--order", "input")
     assert result.exit_code == 0, result.output
     assert "What is promised" in result.output

@@ -11,21 +11,12 @@ import pytest
 from sklearn.cluster import KMeans
 
 import discreet as dc
+from command_line import printed
 from discreet.cli import app
 from discreet.cli.plan import sparkline
 from discreet.core.budget.zcdp import zcdp_to_epsilon
 from discreet.planning import CURVE, outlook
 from discreet.reporting.pages.plan import plan_page
-
-
-def shell(capsys: pytest.CaptureFixture[str], *args: object) -> str:
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as left:
-        app.main([str(a) for a in args])
-    out, err = capsys.readouterr()
-    assert not left.value.code, err
-    return out
-
 
 # The forecasts, against the methods
 
@@ -149,10 +140,10 @@ def test_a_method_that_is_not_there_is_refused_by_name() -> None:
 
 def test_the_verb_tells_prints_json_and_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = ["plan", "--rows", 5000, "--columns", 2, "--epsilon", 0.5, "--target-error", 0.01]
-    told = shell(capsys, *line)
+    told = printed(capsys, *line)
     for words in ("No data were looked at", "counts", "places", "clusters", "private", "█", "epsilon for"):
         assert words in told
-    found = json.loads(shell(capsys, *line, "--json", "--html", tmp_path / "plan.html"))
+    found = json.loads(printed(capsys, *line, "--json", "--html", tmp_path / "plan.html"))
     same = outlook(5000, 2, epsilon=0.5, target_error=0.01)
     assert found["rows"] == json.loads(json.dumps(same.to_dict()))["rows"]
     assert found["file"] == str(tmp_path / "plan.html")
@@ -169,7 +160,7 @@ def test_a_sparkline_spans_its_range() -> None:
 
 
 def test_clusters_on_many_columns_are_foretold_with_the_delta_that_is_given() -> None:
-    """What `PrivateKMeans` then takes, and noise no larger than what it adds at least."""
+    """The price that `PrivateKMeans` then pays, with noise no larger than its minimum."""
     X = np.random.default_rng(0).random((1500, 60))
     for delta, method in ((0.0, "grid"), (1e-6, "lift")):
         row = outlook(1500, 60, epsilon=1.0, delta=delta, clusters=8)["private k-means"]
@@ -190,7 +181,7 @@ def test_columns_come_from_a_schema_and_the_budget_may_be_in_rho(
         '[columns]\nage = {bounds = [0, 120]}\npay = {bounds = [0, 9]}\nsex = {categories = ["f", "m"]}\n'
     )
     given = ("plan", "-n", 5000, "--schema", schema, "--rho", 0.05, "--delta", 1e-6, "--json")
-    found = json.loads(shell(capsys, *given))
+    found = json.loads(printed(capsys, *given))
     assert (found["d"], found["delta"]) == (2, 1e-6)
     assert found["epsilon"] == pytest.approx(zcdp_to_epsilon(0.05, 1e-6))
 

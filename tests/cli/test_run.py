@@ -7,15 +7,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow.csv as pa_csv
 import pytest
 
 import discreet as dc
+from command_line import printed
 from discreet.cli import app, main
 from discreet.errors import DiscreetError, FormatError, InvalidArgument
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds import KINDS as DECLARED
 from discreet.jobs.written import example as example_of
+from small_tables import write_table
 
 #: The outputs that an example asks for.
 WRITTEN = {
@@ -36,18 +37,7 @@ def example(kind: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    pa_csv.write_csv(dc.datasets.patients(n=2000).to_arrow(), tmp_path / "people.csv")
-    return tmp_path
-
-
-def shell(capsys: pytest.CaptureFixture[str], *args: object) -> str:
-    """Run a line that must succeed; return what it printed."""
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as left:
-        app.main([str(a) for a in args])
-    out, err = capsys.readouterr()
-    assert not left.value.code, err
-    return out
+    return write_table(tmp_path, dc.datasets.patients(n=2000).to_arrow())
 
 
 def job_of(kind: str, folder: Path) -> Path:
@@ -63,21 +53,21 @@ def job_of(kind: str, folder: Path) -> Path:
 def test_the_example_of_every_kind_can_be_printed_checked_run_and_reported(
     kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert shell(capsys, "run", "--example", kind) == example(kind)
+    assert printed(capsys, "run", "--example", kind) == example(kind)
     job = job_of(kind, folder)
     before = sorted(folder.iterdir())
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")  # relative paths start at the job, not here
-    assert "Valid" in shell(capsys, "run", job, "--check")
+    assert "Valid" in printed(capsys, "run", job, "--check")
     assert sorted(folder.iterdir()) == sorted([*before, folder / "elsewhere"])
-    found = json.loads(shell(capsys, "run", job, "--json"))
+    found = json.loads(printed(capsys, "run", job, "--json"))
     assert list(found["files"]) == WRITTEN[kind]
     assert all(Path(file).is_file() for file in found["files"].values())
     assert not list((folder / "elsewhere").iterdir())
     assert found["kind"] == kind
     assert found["seeded"] is False
     promise = dc.Guarantee.from_dict(found["guarantee"])
-    told = shell(capsys, "run", job)
+    told = printed(capsys, "run", job)
     assert "What is promised" in told
     assert "Do not publish" not in told
     for name in found["files"]:
@@ -87,7 +77,7 @@ def test_the_example_of_every_kind_can_be_printed_checked_run_and_reported(
         assert dc.Synopsis.load(folder / "synopsis.parquet").guarantee.epsilon == promise.epsilon == 1
     # The report reads the same file and finds artifact and place in it.
     (folder / "report.html").unlink()
-    facts = json.loads(shell(capsys, "report", job, "--json"))
+    facts = json.loads(printed(capsys, "report", job, "--json"))
     assert facts["checks"]["seal"] == "intact"
     assert (folder / "report.html").is_file()
 
@@ -95,12 +85,12 @@ def test_the_example_of_every_kind_can_be_printed_checked_run_and_reported(
 def test_a_check_needs_no_data(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = job_of("synopsis", folder)
     (folder / "people.csv").unlink()
-    assert json.loads(shell(capsys, "run", job, "--check", "--json")) == {
+    assert json.loads(printed(capsys, "run", job, "--check", "--json")) == {
         "kind": "synopsis",
         "valid": True,
         "data_there": False,
     }
-    said = shell(capsys, "run", job, "--check")
+    said = printed(capsys, "run", job, "--check")
     assert "is not there" in said
     assert "(s)" not in said
 
@@ -111,14 +101,14 @@ def test_a_job_gives_what_the_verb_gives(folder: Path, capsys: pytest.CaptureFix
     outputs = {"release": "job.parquet", "centers": "centers.csv", "guarantee": "promise.json"}
     job = dc.Job("synopsis", "people.csv", "schema.toml", {**parameters, "n_clusters": 4}, outputs, folder)
     job.to_toml(folder / "job.toml")
-    told = shell(capsys, "run", folder / "job.toml")
+    told = printed(capsys, "run", folder / "job.toml")
     assert "Do not publish" in told
     options = ["--epsilon", 0.5, "--method", "tree", "--partitioner", "median", "--max-depth", 5, "--n-clusters", 4]
     files = ["--schema", folder / "schema.toml", "-o", folder / "verb.parquet"]
-    verb = shell(capsys, "synopsis", folder / "people.csv", *files, *options, "--seed", 4, "--json")
+    verb = printed(capsys, "synopsis", folder / "people.csv", *files, *options, "--seed", 4, "--json")
     released = dc.Synopsis.load(folder / "job.parquet")
     assert released.digest == json.loads(verb)["digest"]
-    shell(capsys, "cluster", folder / "verb.parquet", "-k", 4, "-o", folder / "verb.csv")
+    printed(capsys, "cluster", folder / "verb.parquet", "-k", 4, "-o", folder / "verb.csv")
     assert (folder / "verb.csv").read_bytes() == (folder / "centers.csv").read_bytes()
     assert dc.Guarantee.from_json((folder / "promise.json").read_text()) == released.guarantee
     assert job.run().to_dict()["figures"]["digest"] == released.digest

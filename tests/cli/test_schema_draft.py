@@ -5,24 +5,14 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.cli import app
+from command_line import printed
 from discreet.core.schema.catalogue import KINDS, known_kind
 from discreet.errors import SchemaError
-
-
-def _run(capsys: pytest.CaptureFixture[str], *words: Any, code: int = 0) -> str:
-    with pytest.raises(SystemExit) as end:
-        app.main([str(w) for w in words])
-    said = capsys.readouterr()
-    assert end.value.code == code, said.err
-    return said.out if not code else said.err
-
 
 LINES = [
     "Alter;Größe;Einkommen;geboren;Mitglied;Stadt;seit",
@@ -42,7 +32,7 @@ def german(tmp_path: Path) -> Path:
 def test_the_first_line_tells_delimiter_and_encoding_and_nothing_more(
     german: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    draft = _run(capsys, "schema", german)
+    draft = printed(capsys, "schema", german)
     found = tomllib.loads(draft)
     assert found["source"] == {"delimiter": ";", "encoding": "windows-1252"}
     assert list(found["columns"]) == LINES[0].split(";")
@@ -54,7 +44,7 @@ def test_the_first_line_tells_delimiter_and_encoding_and_nothing_more(
 def test_looking_tells_marks_and_kinds_but_no_bounds_and_no_categories(
     german: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    draft = _run(capsys, "schema", german, "--look", 3)
+    draft = printed(capsys, "schema", german, "--look", 3)
     found = tomllib.loads(draft)
     assert found["source"] == {
         "delimiter": ";", "decimal": ",", "thousands": ".", "marks": ["€"], "encoding": "windows-1252",
@@ -72,8 +62,8 @@ def test_looking_tells_marks_and_kinds_but_no_bounds_and_no_categories(
 
 def test_a_draft_that_is_filled_in_reads_the_file(german: Path, capsys: pytest.CaptureFixture[str]) -> None:
     schema = german.with_name("s.toml")
-    _run(capsys, "schema", german, "--look", 3, "-o", schema)
-    said = _run(capsys, "schema", "check", schema, code=2)
+    printed(capsys, "schema", german, "--look", 3, "-o", schema)
+    said = printed(capsys, "schema", "check", schema, code=2)
     assert "6 of 7 columns must declare" in said
     text = schema.read_text().replace(
         'Einkommen = {kind = "number"', 'Einkommen = {kind = "number", bounds = [0, 20000]'
@@ -81,21 +71,23 @@ def test_a_draft_that_is_filled_in_reads_the_file(german: Path, capsys: pytest.C
     text = text.replace('Alter = {kind = "integer"', 'Alter = {kind = "integer", bounds = [0, 125]')
     kept = [line for line in text.splitlines() if not line.startswith(('"Größe"', "geboren", "Stadt", "seit"))]
     schema.write_text("\n".join(kept) + "\n")
-    assert "3 columns" in _run(capsys, "schema", "check", schema)
+    assert "3 columns" in printed(capsys, "schema", "check", schema)
     domain = dc.Domain.from_toml(schema)
     made = dc.GridSynopsis(epsilon=float("inf"), domain=domain, rule=4).fit(str(german)).synopsis_
     assert made.total == 2  # one age is missing, and its row is left out
     assert made.count(Einkommen=(10_000, 20_000)).value == 1
     assert any("the first 3 rows of the file were looked at" in text for text in made.guarantee.assumptions)
     # Centres have no promise in their file: the terminal says it.
-    told = _run(capsys, "cluster", german, "--schema", schema, "-k", 2, "--epsilon", 1, "-o", german.with_name("c.csv"))
+    told = printed(
+        capsys, "cluster", german, "--schema", schema, "-k", 2, "--epsilon", 1, "-o", german.with_name("c.csv")
+    )
     assert "the first 3 rows of the file were looked at" in " ".join(told.replace("│", " ").split())
 
 
 def test_two_hundred_columns_are_two_hundred_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "wide.csv"
     path.write_text(",".join(f"item {i}" for i in range(200)) + "\n")
-    assert len(_run(capsys, "schema", path).splitlines()) < 215
+    assert len(printed(capsys, "schema", path).splitlines()) < 215
 
 
 def test_a_bound_that_is_a_value_is_worth_a_question(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,8 +96,8 @@ def test_a_bound_that_is_a_value_is_worth_a_question(tmp_path: Path, capsys: pyt
         '[columns]\nage = {kind = "integer", bounds = [0, 50]}\npay = {bounds = [0, 83211.75]}\n'
     )
     words = ("schema", "check", tmp_path / "s.toml", tmp_path / "t.csv", "--look", 10, "--json")
-    assert json.loads(_run(capsys, *words))["careless"] == ["pay"]
-    assert "pay" not in _run(capsys, *words[:-3])  # not without a word
+    assert json.loads(printed(capsys, *words))["careless"] == ["pay"]
+    assert "pay" not in printed(capsys, *words[:-3])  # not without a word
 
 
 def test_a_few_values_that_cannot_be_read_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,13 +105,13 @@ def test_a_few_values_that_cannot_be_read_are_told(tmp_path: Path, capsys: pytes
     (tmp_path / "t.csv").write_text("age,pay\n" + "\n".join(rows) + "\n")
     (tmp_path / "s.toml").write_text("[columns]\nage = {bounds = [-1, 120]}\npay = {bounds = [-1, 500]}\n")
     words = ("schema", "check", tmp_path / "s.toml", tmp_path / "t.csv", "--look", 100)
-    assert json.loads(_run(capsys, *words, "--json"))["partly"] == {"pay": "some"}
-    assert "less than a tenth" in _run(capsys, *words)
+    assert json.loads(printed(capsys, *words, "--json"))["partly"] == {"pay": "some"}
+    assert "less than a tenth" in printed(capsys, *words)
 
 
 def test_a_draft_says_how_facts_are_declared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "t.csv").write_text("points,grade,role,sex\n")
-    draft = _run(capsys, "schema", tmp_path / "t.csv")
+    draft = printed(capsys, "schema", tmp_path / "t.csv")
     example = [line[4:].split("   ")[0] for line in draft.splitlines() if line.startswith("#   [")]
     facts = "\n".join(part for line in example for part in line.split(" / "))
     columns = """[columns]
@@ -136,18 +128,18 @@ def test_a_check_tries_the_table(german: Path, capsys: pytest.CaptureFixture[str
     source = 'delimiter = ";"\nencoding = "windows-1252"\n'
     body = "[columns]\nEinkommen = {bounds = [0, 20000]}\nAlter = {bounds = [0, 125]}\n"
     schema.write_text(f"[source]\n{source}{body}")
-    found = json.loads(_run(capsys, "schema", "check", schema, german, "--look", 10, "--json"))
+    found = json.loads(printed(capsys, "schema", "check", schema, german, "--look", 10, "--json"))
     assert found["unread"] == ["Einkommen"]  # no decimal comma and no euro is declared
     schema.write_text(f'[source]\n{source}decimal = ","\nthousands = "."\nmarks = ["€"]\n{body}')
-    assert json.loads(_run(capsys, "schema", "check", schema, german, "--look", 10, "--json"))["unread"] == []
+    assert json.loads(printed(capsys, "schema", "check", schema, german, "--look", 10, "--json"))["unread"] == []
     schema.write_text(schema.read_text().replace("Einkommen", "Einkomen"))
-    assert "no column 'Einkomen'" in _run(capsys, "schema", "check", schema, german, code=2)
+    assert "no column 'Einkomen'" in printed(capsys, "schema", "check", schema, german, code=2)
 
 
 def test_lines_above_the_header_are_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(("# Klinikum München, 01.03.2025\n\n" + "\n".join(LINES) + "\n").encode("cp1252"))
-    found = tomllib.loads(_run(capsys, "schema", path, "--skip", 2))
+    found = tomllib.loads(printed(capsys, "schema", path, "--skip", 2))
     assert list(found["columns"]) == LINES[0].split(";")
     assert found["source"] == {"delimiter": ";", "encoding": "windows-1252", "skip": 2}
 
@@ -166,13 +158,13 @@ def test_releases_are_read_as_they_were_written(german: Path, capsys: pytest.Cap
         'Alter = {kind = "integer", bounds = [0, 125], role = "quasi-identifier"}\n'
         'Kinder = {kind = "integer", bounds = [0, 9], role = "sensitive"}\n'
     )
-    _run(capsys, "anonymize", german, "--schema", schema, "--k", 5, "-o", safe)
-    assert json.loads(_run(capsys, "risk", safe, "--schema", schema, "--json"))["k"] >= 5
+    printed(capsys, "anonymize", german, "--schema", schema, "--k", 5, "-o", safe)
+    assert json.loads(printed(capsys, "risk", safe, "--schema", schema, "--json"))["k"] >= 5
 
 
 def test_an_offer_fits_between_the_braces(german: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in ((), ("--look", 3)):
-        line = next(line for line in _run(capsys, "schema", german, *words).splitlines() if line.startswith("Alter"))
+        line = next(line for line in printed(capsys, "schema", german, *words).splitlines() if line.startswith("Alter"))
         head, offer = line.split("   # known by name: ")
         inside = head.partition("{")[2].rstrip("}")
         filled = f"Alter = {{{inside}{', ' if inside else ''}{offer.partition(' (')[0]}}}"
@@ -202,12 +194,12 @@ def test_marks_at_the_beginning_are_understood(
 ) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes("Größe|Alter\n1|2\n".encode(encoding))
-    found = tomllib.loads(_run(capsys, "schema", path))
+    found = tomllib.loads(printed(capsys, "schema", path))
     assert list(found["columns"]) == ["Größe", "Alter"]
     assert found["source"]["delimiter"] == "|"
 
 
-def test_numbers_with_marks_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_with_marks_are_distinguished(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     draw = np.random.default_rng(2)
     cases = {
         "1,234.5": (".", ","), "1'234.5": (".", "'"), "1 234,5": (",", " "), "1234.5": (".", ""), "12,75": (",", ""),
@@ -216,7 +208,7 @@ def test_numbers_with_marks_are_told_apart(tmp_path: Path, capsys: pytest.Captur
         path = tmp_path / "t.csv"
         values = [shape.replace("1", str(draw.integers(1, 9))) for _ in range(20)]
         path.write_text("a;b\n" + "".join(f"{v};x\n" for v in values))
-        found = tomllib.loads(_run(capsys, "schema", path, "--look", 20))["source"]
+        found = tomllib.loads(printed(capsys, "schema", path, "--look", 20))["source"]
         assert (found.get("decimal", "."), found.get("thousands", "")) == (decimal, thousands), shape
 
 
@@ -233,7 +225,7 @@ def test_a_mark_between_digits_is_seen_where_large_numbers_are_rare(
     """Without the mark every large number would be missing, and its row left out."""
     path = tmp_path / "t.csv"
     path.write_text("gain;b\n" + "".join(f" {rare if i == 7 else most} ;x\n" for i in range(20)))
-    found = tomllib.loads(_run(capsys, "schema", path, "--look", 20))["source"]
+    found = tomllib.loads(printed(capsys, "schema", path, "--look", 20))["source"]
     assert (found.get("decimal", "."), found.get("thousands", "")) == (decimal, thousands)
 
 
@@ -241,12 +233,12 @@ def test_rows_without_a_value_are_kept_by_a_word(tmp_path: Path, capsys: pytest.
     path = tmp_path / "t.csv"
     path.write_text("age,job,town\n")
     said = ("--declare", "age=0..120", "--declare", "job=a,b", "--declare", "town=n,s", "--declare", "job,town=own")
-    columns = tomllib.loads(_run(capsys, "schema", path, *said))["columns"]
+    columns = tomllib.loads(printed(capsys, "schema", path, *said))["columns"]
     assert columns["job"] == {"categories": ["a", "b"], "missing": "own"}
     assert columns["town"]["missing"] == "own"
     assert "missing" not in columns["age"]
     for wrong in ("job=missing=own", "job=missing"):
-        told = _run(capsys, "schema", path, "--declare", wrong, code=2)
+        told = printed(capsys, "schema", path, "--declare", wrong, code=2)
         assert "try --declare job=own" in " ".join(told.split())
 
 
@@ -254,12 +246,12 @@ def test_many_columns_alike_are_declared_in_one_word(tmp_path: Path, capsys: pyt
     path = tmp_path / "t.csv"
     path.write_text(",".join(["form", "a,b*", *(f"x{i}" for i in range(40)), "y"]).replace("a,b*", '"a,b*"') + "\n")
     said = ("--declare", "x*=0..16", "--declare", "form, y=0:1", "--declare", "a,b*=yes,no")
-    columns = tomllib.loads(_run(capsys, "schema", path, *said))["columns"]
+    columns = tomllib.loads(printed(capsys, "schema", path, *said))["columns"]
     assert all(columns[f"x{i}"] == {"kind": "integer", "bounds": [0, 16]} for i in range(40))
     assert columns["form"] == columns["y"] == {"bounds": [0, 1]}
     assert columns["a,b*"]["categories"] == ["yes", "no"]  # a name is a name, whatever is in it
     for wrong in ("z*=0..16", "form,z=0:1"):
-        told = " ".join(_run(capsys, "schema", path, "--declare", wrong, code=2).split())
+        told = " ".join(printed(capsys, "schema", path, "--declare", wrong, code=2).split())
         assert "…" in told  # not all forty are named
         assert "try --declare form=0..120" in told
 
@@ -268,7 +260,7 @@ def test_one_question_about_all_bounds_that_are_values(tmp_path: Path, capsys: p
     names = [f"x{i}" for i in range(30)]
     (tmp_path / "t.csv").write_text(",".join(names) + "\n" + ",".join(["16"] * 30) + "\n")
     (tmp_path / "s.toml").write_text("[columns]\n" + "".join(f"{name} = {{bounds = [0, 16]}}\n" for name in names))
-    told = " ".join(_run(capsys, "schema", "check", tmp_path / "s.toml", tmp_path / "t.csv", "--look", 10).split())
+    told = " ".join(printed(capsys, "schema", "check", tmp_path / "s.toml", tmp_path / "t.csv", "--look", 10).split())
     assert told.count("a bound equals a value") == 1
     assert "x0, x1, x2" in told
     assert "is it what each means?" in told

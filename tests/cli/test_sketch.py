@@ -10,24 +10,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
+from command_line import output, run
 from discreet.accounts import Account
-from discreet.cli.app import app
 from discreet.errors import BudgetExceeded, DiscreetError, InvalidArgument, SchemaError
 from discreet.local import Counts, FlippedBitmap, HadamardSketch, Reports
 
 WORDS = ["cat"] * 3000 + ["dog"] * 2000 + ["émeu"] * 1000
 
 
-def run(*arguments: object) -> str:
-    result = CliRunner().invoke(app, [str(a) for a in ("sketch", *arguments)], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.output
+def sketch(*words: object) -> str:
+    return output("sketch", *words)
 
 
 def figures(*arguments: object) -> Any:
-    return json.loads(run(*arguments, "--json"))
+    return json.loads(sketch(*arguments, "--json"))
 
 
 @pytest.fixture
@@ -59,16 +56,16 @@ def test_all_kinds_of_files_give_the_same_reports(words: Path, tmp_path: Path) -
     outputs = []
     for i, (file, extra) in enumerate([(words, []), (csv, ["--column", "word"]), (parquet, [])]):
         output = tmp_path / f"{i}.bin"
-        run("encode", file, *extra, "-m", "hadamard-sketch", "--epsilon", 2, "--key", 5, "--seed", 3, "-o", output)
+        sketch("encode", file, *extra, "-m", "hadamard-sketch", "--epsilon", 2, "--key", 5, "--seed", 3, "-o", output)
         outputs.append(
-            Counts.from_bytes((run("aggregate", output, "-o", tmp_path / "c") and tmp_path / "c").read_bytes())
+            Counts.from_bytes((sketch("aggregate", output, "-o", tmp_path / "c") and tmp_path / "c").read_bytes())
         )
     assert outputs[0] == outputs[1] == outputs[2]
 
 
 def test_later_clients_take_the_parameters_of_earlier_ones(words: Path, tmp_path: Path) -> None:
     monday, tuesday, week = tmp_path / "mon", tmp_path / "tue", tmp_path / "week"
-    run(
+    sketch(
         "encode",
         words,
         "-m",
@@ -82,10 +79,10 @@ def test_later_clients_take_the_parameters_of_earlier_ones(words: Path, tmp_path
         "-o",
         monday,
     )
-    run("encode", words, "-m", monday, "-o", tuesday)
+    sketch("encode", words, "-m", monday, "-o", tuesday)
     for file in (monday, tuesday):
-        run("aggregate", file, "-o", f"{file}.c")
-    text = run("merge", f"{monday}.c", f"{tuesday}.c", "-o", week)
+        sketch("aggregate", file, "-o", f"{file}.c")
+    text = sketch("merge", f"{monday}.c", f"{tuesday}.c", "-o", week)
     assert "12,000 reports" in text
     assert "Seeded" not in text
     assert Counts.load(week).mechanism.to_dict()["width"] == 64
@@ -95,9 +92,9 @@ def test_an_automatic_choice_for_declared_values(tmp_path: Path) -> None:
     data, labels = tmp_path / "d.csv", tmp_path / "labels.txt"
     data.write_text("pet\n" + "cat\n" * 500 + "dog\n" * 500, encoding="utf-8")
     labels.write_text("cat\ndog\nemu\n", encoding="utf-8")
-    run("encode", data, "--epsilon", 2, "--domain", labels, "-o", tmp_path / "r")
-    run("aggregate", tmp_path / "r", "-o", tmp_path / "c")
-    text = run("estimate", tmp_path / "c", "--consistency", "simplex", "--plot", tmp_path / "p.html")
+    sketch("encode", data, "--epsilon", 2, "--domain", labels, "-o", tmp_path / "r")
+    sketch("aggregate", tmp_path / "r", "-o", tmp_path / "c")
+    text = sketch("estimate", tmp_path / "c", "--consistency", "simplex", "--plot", tmp_path / "p.html")
     assert "cat" in text
     assert "What is promised" in text
     assert (tmp_path / "p.html").stat().st_size > 1000
@@ -110,15 +107,15 @@ def test_a_mechanism_that_remembers_needs_users_and_a_secret(tmp_path: Path) -> 
     base = ["encode", data, "--column", "pet", "-m", "rappor", "--set", "f=0.5", "--set", "p=0.25", "--set", "q=0.75"]
     base += ["--set", "cohorts=4", "--set", "bits=16"]
     with pytest.raises(DiscreetError, match="users"):
-        run(*base, "-o", tmp_path / "r")
-    run(*base, "--users", "who", "--secret", secret, "-o", tmp_path / "r")
-    run("aggregate", tmp_path / "r", "-o", tmp_path / "c")
+        sketch(*base, "-o", tmp_path / "r")
+    sketch(*base, "--users", "who", "--secret", secret, "-o", tmp_path / "r")
+    sketch("aggregate", tmp_path / "r", "-o", tmp_path / "c")
     asked = tmp_path / "asked.txt"
     asked.write_text("cat\ndog\n")
     found = figures("estimate", tmp_path / "c", "--candidates", asked)
     assert {row["candidate"]: row["count"] for row in found["estimates"]}["cat"] > 300
     with pytest.raises(DiscreetError, match="remembers nothing"):
-        run(
+        sketch(
             "encode",
             data,
             "--column",
@@ -137,8 +134,10 @@ def test_a_mechanism_that_remembers_needs_users_and_a_secret(tmp_path: Path) -> 
 def test_numbered_values(tmp_path: Path) -> None:
     data = tmp_path / "numbers.csv"
     data.write_text("n\n" + "".join(f"{i % 5}\n" for i in range(1000)) + "spam\n", encoding="utf-8")
-    run("encode", data, "-m", "direct-response", "--epsilon", 6, "--domain-size", 5, "-o", tmp_path / "r", "--seed", 1)
-    run("aggregate", tmp_path / "r", "-o", tmp_path / "c")
+    sketch(
+        "encode", data, "-m", "direct-response", "--epsilon", 6, "--domain-size", 5, "-o", tmp_path / "r", "--seed", 1
+    )
+    sketch("aggregate", tmp_path / "r", "-o", tmp_path / "c")
     found = figures("estimate", tmp_path / "c")
     assert [row["candidate"] for row in found["estimates"]] == [0, 1, 2, 3, 4]
     assert all(abs(row["count"] - 200) < 40 for row in found["estimates"])
@@ -147,7 +146,7 @@ def test_numbered_values(tmp_path: Path) -> None:
 def test_a_plan_touches_no_data() -> None:
     rows = figures("plan", "--epsilon", 2, "--domain-size", 1000, "--reports", 100_000)
     assert len(rows) >= 5
-    assert "best first" in run("plan", "--epsilon", 2, "--domain-size", 1000, "--reports", 100_000)
+    assert "best first" in sketch("plan", "--epsilon", 2, "--domain-size", 1000, "--reports", 100_000)
 
 
 @pytest.mark.parametrize(
@@ -164,21 +163,21 @@ def test_a_plan_touches_no_data() -> None:
 )
 def test_what_is_wrong_is_named(words: Path, tmp_path: Path, arguments: list[object], message: str) -> None:
     with pytest.raises(DiscreetError, match=message):
-        run("encode", words, *arguments, "-o", tmp_path / "r")
+        sketch("encode", words, *arguments, "-o", tmp_path / "r")
     assert not (tmp_path / "r").exists()
 
 
 def test_damaged_files_are_refused(words: Path, tmp_path: Path) -> None:
     good = tmp_path / "good"
-    run("encode", words, "-m", "hadamard-sketch", "--epsilon", 2, "-o", good)
+    sketch("encode", words, "-m", "hadamard-sketch", "--epsilon", 2, "-o", good)
     for i, damage in enumerate([lambda b: b[:-1], lambda b: b"x" + b, lambda b: b[:50] + b"?" + b[51:], lambda b: b""]):
         bad = tmp_path / f"bad{i}"
         bad.write_bytes(damage(good.read_bytes()))
         with pytest.raises(DiscreetError):
-            run("aggregate", bad, "-o", tmp_path / "out")
+            sketch("aggregate", bad, "-o", tmp_path / "out")
         assert not (tmp_path / "out").exists()
     with pytest.raises(DiscreetError, match="cannot read"):
-        run("aggregate", tmp_path / "absent", "-o", tmp_path / "out")
+        sketch("aggregate", tmp_path / "absent", "-o", tmp_path / "out")
 
 
 def test_a_file_of_several_messages_is_one_set_of_reports(tmp_path: Path) -> None:
@@ -186,13 +185,13 @@ def test_a_file_of_several_messages_is_one_set_of_reports(tmp_path: Path) -> Non
     parts = [m.encode(WORDS[i::3], rng=i) for i in range(3)]
     file = tmp_path / "r"
     file.write_bytes(b"".join(p.to_bytes() for p in parts))
-    run("aggregate", file, "-o", tmp_path / "c")
+    sketch("aggregate", file, "-o", tmp_path / "c")
     whole = Reports(m, np.concatenate([p.rows for p in parts]), seeded=True)
     assert Counts.load(tmp_path / "c") == m.aggregate(whole)
 
 
 def call(*words: object) -> Any:
-    result = CliRunner().invoke(app, ["sketch", *map(str, words)])
+    result = run("sketch", *map(str, words), catch=True)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == 0, result.output
@@ -283,19 +282,19 @@ def test_from_items_of_two_holders_to_their_overlap(tmp_path: Path) -> None:
     assert (tmp_path / "found.csv").read_text(encoding="utf-8").startswith('"question","count"')
     assert FlippedBitmap.load(tmp_path / "all.bin").guarantee.epsilon == 8
     assert len(figures("overlap", *bitmaps)["answers"]) == 3
-    assert "clinic" in run("overlap", *bitmaps)
+    assert "clinic" in sketch("overlap", *bitmaps)
     whose = ("--persons", "user", "--items", 2, "-o", tmp_path / "p.bin")
     assert "person" in figures("distinct", tmp_path / "clinic.csv", *settings, *whose)["unit"]
     with pytest.raises(DiscreetError, match="items"):
-        run("distinct", tmp_path / "clinic.csv", *settings, "--persons", "user", "-o", tmp_path / "q.bin")
+        sketch("distinct", tmp_path / "clinic.csv", *settings, "--persons", "user", "-o", tmp_path / "q.bin")
 
 
 def test_a_bitmap_is_charged_to_an_account_and_refused_when_it_is_empty(words: Path, tmp_path: Path) -> None:
     account = Account.create(tmp_path / "w.account", dataset="words", epsilon=1)
     paid = ("--epsilon", 0.75, "--account", account.path, "-o", tmp_path / "b.bin")
-    run("distinct", words, *paid)
+    sketch("distinct", words, *paid)
     assert float(Account(account.path).remaining) == 0.25
     (tmp_path / "b.bin").unlink()
     with pytest.raises(BudgetExceeded):
-        run("distinct", words, *paid)
+        sketch("distinct", words, *paid)
     assert not (tmp_path / "b.bin").exists()

@@ -5,44 +5,31 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli import app
+from command_line import exit_code, output
 from discreet.errors import DiscreetError
 from discreet.synopses import Synopsis
+from small_tables import write_table
 
-runner = CliRunner()
 SCHEMA = "[columns.age]\nbounds = [0, 120]\n\n[columns.cost]\nbounds = [0, 100]\n"
-
-
-def run(*args: object) -> str:
-    done = runner.invoke(app.app, [str(a) for a in args])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == 0, done.output
-    return done.output
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    pa_csv.write_csv(dc.datasets.patients(n=3000).to_arrow(), tmp_path / "people.csv")
-    (tmp_path / "schema.toml").write_text(SCHEMA)
-    return tmp_path
+    return write_table(tmp_path, dc.datasets.patients(n=3000).to_arrow(), SCHEMA)
 
 
 def release(folder: Path, *options: object, name: str = "s.parquet") -> str:
     place = ["--schema", folder / "schema.toml", "-o", folder / name]
-    return run("synopsis", folder / "people.csv", *place, *options)
+    return output("synopsis", folder / "people.csv", *place, *options)
 
 
 def test_from_a_table_to_centres(folder: Path) -> None:
@@ -54,7 +41,7 @@ def test_from_a_table_to_centres(folder: Path) -> None:
     assert s.guarantee.epsilon == 1
     assert not s.guarantee.seeded
     assert s.total == pytest.approx(3000, abs=500)
-    told = run("cluster", folder / "s.parquet", "-k", 15, "-o", folder / "centers.csv")
+    told = output("cluster", folder / "s.parquet", "-k", 15, "-o", folder / "centers.csv")
     assert "15 centres" in told
     with (folder / "centers.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -102,13 +89,13 @@ def test_each_method_gives_a_file_and_its_figures(options: list[str], folder: Pa
 def test_a_seed_is_told_in_every_way(folder: Path) -> None:
     told = release(folder, "--epsilon", 1, "--seed", 3)
     assert "Do not publish" in told
-    assert "Do not publish" in run("cluster", folder / "s.parquet", "-k", 3)
-    assert json.loads(run("cluster", folder / "s.parquet", "-k", 3, "--json"))["seeded"] is True
+    assert "Do not publish" in output("cluster", folder / "s.parquet", "-k", 3)
+    assert json.loads(output("cluster", folder / "s.parquet", "-k", 3, "--json"))["seeded"] is True
 
 
 def test_clusters_as_json(folder: Path) -> None:
     release(folder, "--epsilon", 2)
-    found = json.loads(run("cluster", folder / "s.parquet", "-k", 4, "--json"))
+    found = json.loads(output("cluster", folder / "s.parquet", "-k", 4, "--json"))
     assert found["columns"] == ["age", "cost"]
     assert len(found["centers"]) == len(found["weights"]) == 4
     assert found["epsilon"] == 2
@@ -130,12 +117,12 @@ def handmade(path: Path, weights: list[int], **domain: Any) -> None:
 
 def test_more_centres_than_leaves_is_said_plainly(tmp_path: Path) -> None:
     handmade(tmp_path / "s.parquet", [50, 60])
-    assert "Note:" in run("cluster", tmp_path / "s.parquet", "-k", 9)
+    assert "Note:" in output("cluster", tmp_path / "s.parquet", "-k", 9)
 
 
 def test_a_column_called_weight_keeps_its_name(tmp_path: Path) -> None:
     handmade(tmp_path / "s.parquet", [50, 60, 70], weight=(0, 1))
-    run("cluster", tmp_path / "s.parquet", "-k", 2, "-o", tmp_path / "c.csv")
+    output("cluster", tmp_path / "s.parquet", "-k", 2, "-o", tmp_path / "c.csv")
     assert (tmp_path / "c.csv").read_text().splitlines()[0].replace('"', "") == "weight,weight_,weight_std_error"
 
 
@@ -144,7 +131,7 @@ def test_a_column_called_weight_keeps_its_name(tmp_path: Path) -> None:
 
 def test_a_draft_names_the_columns_and_declares_nothing(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text('age,"yearly ""cost"", euro",,age,größe\n35,7,x,1,2\n')
-    told = run("schema", tmp_path / "people.csv", "--header", "-o", tmp_path / "schema.toml")
+    told = output("schema", tmp_path / "people.csv", "--header", "-o", tmp_path / "schema.toml")
     assert "5 columns" in told
     text = (tmp_path / "schema.toml").read_text()
     assert list(tomllib.loads(text)["columns"]) == ["age", 'yearly "cost", euro', "größe"]
@@ -157,7 +144,7 @@ def test_a_draft_names_the_columns_and_declares_nothing(tmp_path: Path) -> None:
     filled = text.replace("= {}", "= {bounds = [0, 120]}")
     assert dc.Domain.from_toml(filled).names == ("age", 'yearly "cost", euro', "größe")
     with pytest.raises(DiscreetError, match="there already"):
-        run("schema", tmp_path / "people.csv", "--header", "-o", tmp_path / "schema.toml")
+        output("schema", tmp_path / "people.csv", "--header", "-o", tmp_path / "schema.toml")
 
 
 @pytest.mark.parametrize(
@@ -169,34 +156,31 @@ def test_a_draft_does_not_depend_on_the_rows(body: bytes, packed: bool, tmp_path
     path = tmp_path / ("people.csv.gz" if packed else "people.csv")
     data = b"age,cost\n" + body
     path.write_bytes(gzip.compress(data) if packed else data)
-    draft = run("schema", path)
+    draft = output("schema", path)
     assert list(tomllib.loads(draft)["columns"]) == ["age", "cost"]
     path.write_bytes(gzip.compress(b"age,cost\n") if packed else b"age,cost\n")
-    assert run("schema", path) == draft
+    assert output("schema", path) == draft
 
 
 def test_a_draft_of_a_parquet_file_looks_at_its_footer_only(tmp_path: Path) -> None:
     path = tmp_path / "people.parquet"
     pq.write_table(pa.table({"age": list(range(1000)), "city": ["Nowhere"] * 1000}), path, write_statistics=False)
-    draft = run("schema", path)
+    draft = output("schema", path)
     data = bytearray(path.read_bytes())
     footer = 8 + int.from_bytes(data[-8:-4], "little")
     data[4:-footer] = b"\xaa" * len(data[4:-footer])  # every page of rows is destroyed
     path.write_bytes(bytes(data))
-    assert run("schema", path) == draft
+    assert output("schema", path) == draft
     assert list(tomllib.loads(draft)["columns"]) == ["age", "city"]
-    assert json.loads(run("schema", path, "--json"))["columns"] == ["age", "city"]
+    assert json.loads(output("schema", path, "--json"))["columns"] == ["age", "city"]
 
 
 # What goes wrong
 
 
-def fail(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], *args: object) -> str:
+def fail(capfd: pytest.CaptureFixture[str], *args: object) -> str:
     """Run the program as a user does; return the one paragraph it says."""
-    monkeypatch.setattr(sys, "argv", ["discreet", *map(str, args)])
-    with pytest.raises(SystemExit) as left:
-        app.main()
-    assert left.value.code == 2
+    assert exit_code(*args) == 2
     said = capfd.readouterr().err
     assert "Traceback" not in said
     return " ".join(said.split())
@@ -209,7 +193,7 @@ def test_mistakes_are_one_paragraph(
     out = ["-o", folder / "s.parquet"]
 
     def said(*args: object) -> str:
-        return fail(monkeypatch, capfd, *args)
+        return fail(capfd, *args)
 
     assert "epsilon must be a positive finite number" in said(*base, *out, "--epsilon", "-1")
     assert "method must be one of" in said(*base, *out, "--epsilon", 1, "--method", "magic")
@@ -238,7 +222,7 @@ def release_to(folder: Path) -> Path:
 
 @pytest.mark.parametrize("verb", ["synopsis", "cluster", "schema"])
 def test_every_verb_shows_an_example(verb: str) -> None:
-    told = run(verb, "--help")
+    told = output(verb, "--help")
     assert f"Example:  discreet {verb}" in told
     assert "--json" in told
 

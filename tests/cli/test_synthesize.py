@@ -1,4 +1,4 @@
-"""The verb and job `synthesize`: a CSV goes in, invented rows and the synopsis behind them come out."""
+"""The verb and job `synthesize`: a CSV goes in, synthetic rows and the synopsis behind them come out."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
+from command_line import output, run
 from discreet.reporting.pages import counted
+from small_tables import write_table
 
 SCHEMA = """
 [columns.age]
@@ -26,26 +26,17 @@ categories = ["no", "yes"]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(workdir: Path) -> Path:
     rng = np.random.default_rng(0)
     age = rng.integers(18, 90, 2000)
     frame = pd.DataFrame({"age": age, "town": rng.choice(list("nse"), 2000)})
     frame["ill"] = np.where(rng.random(2000) < age / 120, "yes", "no")
-    frame.to_csv("people.csv", index=False)
-    (tmp_path / "schema.toml").write_text(SCHEMA)
-    return tmp_path
-
-
-def run(*words: str) -> str:
-    result = CliRunner().invoke(app, list(words))
-    assert result.exit_code == 0, result.output
-    return result.output
+    return write_table(workdir, frame, SCHEMA)
 
 
 def test_rows_and_synopsis_are_written(folder):
     given = ("--schema", "schema.toml", "--epsilon", "1", "--delta", "1e-9")
-    told = run("synthesize", "people.csv", *given, "--target", "ill", "-o", "safe.csv", "--report", "r.html")
+    told = output("synthesize", "people.csv", *given, "--target", "ill", "-o", "safe.csv", "--report", "r.html")
     assert "age by ill" in told
     rows = pd.read_csv("safe.csv")
     assert list(rows.columns) == ["age", "town", "ill"]
@@ -56,7 +47,7 @@ def test_rows_and_synopsis_are_written(folder):
     assert made.guarantee.epsilon <= 1
     assert not made.guarantee.seeded
     assert (folder / "r.html").stat().st_size > 10_000
-    answer = run("ask", "safe.synopsis.parquet", "ill = 'yes'")
+    answer = output("ask", "safe.synopsis.parquet", "ill = 'yes'")
     assert "unevenly" not in answer
 
 
@@ -77,7 +68,7 @@ def test_what_cannot_be_done_is_refused_before_rows_are_read(folder):
     given = ["--schema", "schema.toml", "--epsilon", "1", "-o", "safe.csv"]
     wrong = {"wealth": ["--target", "wealth"], "delta": ["--delta", "2"], "parquet": ["--synopsis", "s.csv"]}
     for word, more in wrong.items():
-        result = CliRunner().invoke(app, ["synthesize", "people.csv", *given, *more])
+        result = run("synthesize", "people.csv", *given, *more, catch=True)
         assert result.exit_code != 0
         assert word in f"{result.output} {result.exception}"
     assert not (folder / "safe.csv").exists()
@@ -87,7 +78,7 @@ def test_what_cannot_be_done_is_refused_before_rows_are_read(folder):
 def test_a_table_is_not_written_under_a_name_of_another_program(folder, name):
     dc.Account.create("p.account", dataset="p", epsilon=2, delta=1e-6)
     given = ["--schema", "schema.toml", "--epsilon", "1", "--delta", "1e-9", "--account", "p.account", "-o", name]
-    result = CliRunner().invoke(app, ["synthesize", "people.csv", *given])
+    result = run("synthesize", "people.csv", *given, catch=True)
     assert result.exit_code != 0
     assert ".csv" in str(result.exception)
     assert ".parquet" in str(result.exception)
@@ -97,29 +88,29 @@ def test_a_table_is_not_written_under_a_name_of_another_program(folder, name):
 
 
 @pytest.mark.parametrize("name", ["safe.csv", "safe.parquet"])
-def test_the_rows_have_their_promise_beside_them(folder, name):
-    run("synthesize", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "--delta", "1e-9", "-o", name)
-    assert "synthetic rows" in run("audit", name)
-    run("report", name, "-o", "page.html")
+def test_the_rows_have_their_promise_next_to_them(folder, name):
+    output("synthesize", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "--delta", "1e-9", "-o", name)
+    assert "synthetic rows" in output("audit", name)
+    output("report", name, "-o", "page.html")
     assert "town" in (folder / "page.html").read_text(encoding="utf-8")
     promise = dc.Guarantee.from_json((folder / f"{name}.guarantee.json").read_text(encoding="utf-8"))
     assert promise.verify((folder / name).read_bytes())
     assert promise.epsilon <= 1
     with (folder / name).open("ab") as file:
         file.write(b"9,n,no\n")
-    assert CliRunner().invoke(app, ["audit", name]).exit_code != 0
+    assert run("audit", name, catch=True).exit_code != 0
 
 
 def test_a_draft_of_many_columns_leads_here(folder):
     (folder / "wide.csv").write_text("a,b,c,d,e\n1,2,3,4,5\n")
-    assert "discreet synthesize wide.csv" in run("schema", "wide.csv", "-o", "wide.toml")
-    assert "discreet synopsis people.csv" in run("schema", "people.csv", "-o", "few.toml")
+    assert "discreet synthesize wide.csv" in output("schema", "wide.csv", "-o", "wide.toml")
+    assert "discreet synopsis people.csv" in output("schema", "people.csv", "-o", "few.toml")
 
 
 def test_the_page_says_what_was_measured(folder):
     made = dc.MarginalSynopsis(1.0, dc.Domain.from_toml(SCHEMA), delta=1e-9, random_state=1).fit("people.csv").synopsis_
     made.save("s.parquet")
-    run("report", "s.parquet", "-o", "page.html")
+    output("report", "s.parquet", "-o", "page.html")
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "A model of 3 columns" in page
     assert "age by ill" in page
@@ -149,39 +140,39 @@ role = {categories = ["none", "wife", "husband"]}
 sex = "m"
 role = "wife"
 """)
-    assert "group is a function of age" in run("schema", "check", "schema.toml", "people.csv", "--look", "20")
-    told = json.loads(run("schema", "check", "schema.toml", "--json"))
+    assert "group is a function of age" in output("schema", "check", "schema.toml", "people.csv", "--look", "20")
+    told = json.loads(output("schema", "check", "schema.toml", "--json"))
     assert told["impossible"] == [{"sex": ["m"], "role": ["wife"]}]
     command = "synthesize people.csv --schema schema.toml --epsilon 1 --seed 1 -o safe.parquet --report page.html"
-    done = run(*command.split())
+    done = output(*command.split())
     rows = pd.read_parquet("safe.parquet")
     assert list(rows) == ["age", "group", "sex", "role"]
     assert (rows.group == np.where(rows.age < 40, "young", "old")).all()
     assert not ((rows.sex == "m") & (rows.role == "wife")).any()
     assert "no row has sex = m and role = wife" in Path("page.html").read_text()
     assert "Public facts used" in " ".join(done.replace("│", " ").split())
-    assert "every row keeps the declared facts" in " ".join(run("audit", "safe.parquet").replace("│", " ").split())
+    assert "every row keeps the declared facts" in " ".join(output("audit", "safe.parquet").replace("│", " ").split())
 
 
 def test_a_question_to_the_rows_is_sent_to_the_synopsis(folder):
-    run("synthesize", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "-o", "safe.csv")
-    refused = CliRunner().invoke(app, ["ask", "safe.csv", "age > 40"])
+    output("synthesize", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "-o", "safe.csv")
+    refused = run("ask", "safe.csv", "age > 40", catch=True)
     assert "'safe.synopsis.parquet'" in str(refused.exception)
-    assert "rows" in run("ask", "safe.synopsis.parquet", "age > 40")
+    assert "rows" in output("ask", "safe.synopsis.parquet", "age > 40")
 
 
 def test_a_raw_table_that_was_misread_is_told_to_need_its_schema(folder):
-    run("synthesize", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "-o", "safe.csv")
+    output("synthesize", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "-o", "safe.csv")
     pd.read_csv("people.csv").to_csv("german.csv", index=False, sep=";")
     (folder / "german.toml").write_text('[source]\ndelimiter = ";"\n' + SCHEMA)
     given = ["report", "safe.csv", "--against", "german.csv", "--target", "ill", "--json"]
-    refused = CliRunner().invoke(app, given)
+    refused = run(*given, catch=True)
     assert "has no column of the release; say how its file is written: --schema" in str(refused.exception)
-    told = json.loads(run(*given, "--schema", "german.toml"))
+    told = json.loads(output(*given, "--schema", "german.toml"))
     assert {c["column"] for c in told["comparison"]["columns"]} == {"age", "town", "ill"}
 
 
-def test_pairs_of_columns_are_told_apart_beside_their_bars():
+def test_pairs_of_columns_are_distinguished_next_to_their_bars():
     name = "marital_status by relationship"
     picture, _ = counted.drawn([{"columns": name, "dependence": 0.5}])[0]
     assert f">{name}</text>" in picture
@@ -190,9 +181,11 @@ def test_pairs_of_columns_are_told_apart_beside_their_bars():
 def test_the_target_of_the_schema_is_the_target(folder):
     """A role that is declared and has no effect would cost accuracy in silence."""
     (folder / "target.toml").write_text(SCHEMA + 'role = "target"\n')
-    run("synthesize", "people.csv", "--schema", "target.toml", "--epsilon", "1", "-o", "safe.csv")
+    output("synthesize", "people.csv", "--schema", "target.toml", "--epsilon", "1", "-o", "safe.csv")
     assert dc.Synopsis.load("safe.synopsis.parquet").guarantee.parameters["target"] == "ill"
-    run("synthesize", "people.csv", "--schema", "target.toml", "--epsilon", "1", "--target", "town", "-o", "safe.csv")
+    output(
+        "synthesize", "people.csv", "--schema", "target.toml", "--epsilon", "1", "--target", "town", "-o", "safe.csv"
+    )
     assert dc.Synopsis.load("safe.synopsis.parquet").guarantee.parameters["target"] == "town"
 
 
@@ -200,9 +193,9 @@ def test_more_rows_of_a_release_cost_nothing(folder):
     """Rows are drawn from what is published already: another number of them is not another release."""
     account = dc.Account.create(folder / "a.account", dataset="people", epsilon=3, delta=1e-5)
     given = ("--schema", "schema.toml", "--epsilon", "1", "--delta", "1e-9", "--account", "a.account", "-o", "safe.csv")
-    run("synthesize", "people.csv", *given)
+    output("synthesize", "people.csv", *given)
     sealed = (folder / "safe.synopsis.parquet").read_bytes()
-    run("synthesize", "people.csv", *given, "--n", "50")
+    output("synthesize", "people.csv", *given, "--n", "50")
     assert len(pd.read_csv("safe.csv")) == 50
     assert (folder / "safe.synopsis.parquet").read_bytes() == sealed
     assert float(dc.Account(account.path).remaining) == 2

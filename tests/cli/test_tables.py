@@ -9,24 +9,18 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 from click.testing import Result
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
+from command_line import run
+from small_tables import write_table
 
 QI = "age,town,job,hours"
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     records = dc.datasets.people(1500, seed=3)
-    csv.write_csv(records.table, tmp_path / "people.csv")
-    records.domain.to_toml(tmp_path / "schema.toml")
-    return tmp_path
+    return write_table(tmp_path, records.table, records.domain)
 
 
 def anonymize(folder: Path, *extra: object, output: str = "safe.csv") -> Result:
@@ -34,7 +28,7 @@ def anonymize(folder: Path, *extra: object, output: str = "safe.csv") -> Result:
     return run(*base, *extra)
 
 
-def test_a_safe_table_with_its_promise_beside_it(folder: Path) -> None:
+def test_a_safe_table_with_its_promise_next_to_it(folder: Path) -> None:
     result = anonymize(folder, "--k", 10, "--l", 2)
     assert result.exit_code == 0, result.output
     assert "no row was left out" in result.output
@@ -137,7 +131,7 @@ def test_groups_of_columns_are_told_and_counted_again(folder: Path) -> None:
     result = anonymize(folder, "--k", 5, "--method", "microaggregation", *groups)
     told = " ".join(result.output.replace("│", " ").split())
     assert "k = 5 in each of these groups of columns by itself, and not in whole rows: age, hours; job, town" in told
-    again = CliRunner().invoke(app, ["audit", str(folder / "safe.csv")])
+    again = run("audit", folder / "safe.csv", catch=True)
     assert again.exit_code == 0
     assert "k_by_columns [" in " ".join(again.output.split())
 

@@ -95,7 +95,7 @@ def test_large_tables_are_read_few_times_and_have_few_leaves(
 
         monkeypatch.setattr(engines.Source, name, counted)
     monkeypatch.setattr(engines.Source, "_known_rows", property(lambda self: 10**8))  # too many to be kept
-    X = np.repeat(np.random.default_rng(1).random((3, d)), 50_000, axis=0)  # heaps, on which a tree goes deep
+    X = np.repeat(np.random.default_rng(1).random((3, d)), 50_000, axis=0)  # repeated values, on which a tree goes deep
     domain = dc.Domain.box([0] * d, 1)
     assert auto.choose(1e8, domain, 3, Epsilon(1)).method == method
     model = dc.PrivateKMeans(3, 1.0, domain=domain, n_rows=1e8, random_state=0, refine="project").fit(X)

@@ -296,7 +296,7 @@ def test_iterations_follow_the_noisy_or_public_number_of_rows():
 @pytest.mark.parametrize("init", ["packing", "synopsis"])
 @pytest.mark.parametrize("epsilon", [pytest.param(0.1, marks=pytest.mark.slow), Fraction(22, 7), math.inf])
 def test_dplloyd_spends_exactly_epsilon(draw, schedule, init, epsilon):
-    data = datasets.mixture(3000, 2, 3, random_state=0)
+    data = datasets.mixture(500, 2, 3, random_state=0)
     lloyd = DPLloyd(3, epsilon, data.domain, schedule, draw, init, random_state=0).fit(data.X)
     spent = lloyd.guarantee_.spent.exact
     assert spent == (math.inf if epsilon == math.inf else Fraction(str(epsilon)))

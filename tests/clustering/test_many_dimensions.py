@@ -257,7 +257,7 @@ def test_a_person_with_very_many_rows_can_have_a_delta() -> None:
     assert 0.99 < made.guarantee_.epsilon <= 1.0
 
 
-def test_a_narrow_column_beside_a_wide_one_keeps_its_rows_within_the_radius() -> None:
+def test_a_narrow_column_next_to_a_wide_one_keeps_its_rows_within_the_radius() -> None:
     """Every lattice point is a whole number, so one row moves sums by no more than the radius."""
     domain = dc.Domain({"x": (-1e100, 1e100), "y": (0, 1e-100)})
     lattice = Lattice(domain, distance_units(domain, "domain"))
@@ -374,7 +374,7 @@ def test_a_declared_ball_is_not_bought() -> None:
     place = dc.PrivateKMeans(center=[0.5] * 20, **settings).fit(X).guarantee_
     assert "radius" in [line.label for line in place.ledger]
     assert "centre" not in [line.label for line in place.ledger]
-    # Rows beyond a declared radius count as at it, and nothing of them is told.
+    # Rows beyond a declared radius count as at it, and nothing of them is reported.
     small = dc.PrivateKMeans(radius=0.05, **settings).fit(X)
     assert small.guarantee_.parameters["radius"] == pytest.approx(0.05, rel=1e-3)
 

@@ -1,4 +1,4 @@
-"""One rule for what is done to noisy counts before they are clustered, whoever asks."""
+"""One rule for what is done to noisy counts before they are clustered, anyone who asks."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_on_three_by_three_cells_the_default_is_as_good_as_the_cells_themselves(
         (60_000, 5, 3, 1.0, 6),  # many axes, a tree
     ],
 )
-def test_a_release_made_for_clusters_is_refined_alike_by_whoever_clusters_it(
+def test_a_release_made_for_clusters_is_refined_alike_by_anyone_who_clusters_it(
     n: int, d: int, k: int, epsilon: float, separation: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = dc.datasets.mixture(n, d, k, separation=separation, random_state=2)

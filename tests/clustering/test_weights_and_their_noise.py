@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
+from command_line import run
 from discreet.clustering import cluster_synopsis
+from small_tables import write_table
 
 DOMAIN = dc.Domain({"a": (0, 100), "b": (0, 100)})
 
@@ -82,16 +82,13 @@ def test_no_noise_is_no_doubt():
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "200")
-    pd.DataFrame(two_clusters(), columns=["a", "b"]).to_csv("t.csv", index=False)
-    (tmp_path / "schema.toml").write_text(DOMAIN.to_toml())
-    return tmp_path
+    return write_table(workdir, pd.DataFrame(two_clusters(), columns=["a", "b"]), DOMAIN, "t.csv")
 
 
 def test_terminal_json_and_page_say_it(folder):
-    run = [
+    words = [
         "cluster",
         "t.csv",
         "--schema",
@@ -106,10 +103,10 @@ def test_terminal_json_and_page_say_it(folder):
         "project",
     ]
     files = ["-o", "c.csv", "--release", "s.parquet", "--report", "r.html"]
-    said = CliRunner().invoke(app, [*run, *files])
+    said = run(*words, *files, catch=True)
     assert said.exit_code == 0, said.output
     assert "± standard error" in said.output
-    figures = json.loads(CliRunner().invoke(app, [*run, "-o", "c.csv", "--json"]).stdout)
+    figures = json.loads(run(*words, "-o", "c.csv", "--json", catch=True).stdout)
     doubtful = figures["may_be_noise"]
     assert 0 < sum(doubtful) < len(doubtful) == len(figures["weight_std_errors"]) == len(figures["weights"])
     assert said.output.count("may be noise alone") == sum(doubtful)
@@ -120,7 +117,7 @@ def test_terminal_json_and_page_say_it(folder):
 
 
 def test_nothing_is_said_where_all_are_sure(folder):
-    run = ["cluster", "t.csv", "--schema", "schema.toml", "--epsilon", "2", "-k", "2", "--seed", "3", "-o", "c.csv"]
-    said = CliRunner().invoke(app, run)
+    words = ["cluster", "t.csv", "--schema", "schema.toml", "--epsilon", "2", "-k", "2", "--seed", "3", "-o", "c.csv"]
+    said = run(*words, catch=True)
     assert "may be noise" not in said.output
     assert "± standard error" in said.output

@@ -1,4 +1,4 @@
-"""Requests that nobody honest sends: each is refused by name, nothing is counted, nothing grows, nothing breaks."""
+"""Requests that no one honest sends: each is refused by name, nothing is counted, nothing grows, nothing breaks."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ SLOW = {
 
 
 @pytest.mark.parametrize("sent", SLOW.values(), ids=SLOW)
-def test_connections_that_send_nothing_block_nobody(tmp_path: Path, sent: bytes) -> None:
+def test_connections_that_send_nothing_block_no_one(tmp_path: Path, sent: bytes) -> None:
     """More of them than granian takes by default; as many as the files that this process may open allow."""
     many, (soft, hard) = 1300, resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < many + 200:

@@ -1,4 +1,4 @@
-"""What the service answers: counted when it is written, once; what is wrong is named and leaves nothing behind."""
+"""Answers of the service: reports are counted once, after they are written; errors are named and change nothing."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def test_a_rate_is_kept_and_at_the_end_segments_are_whole(tmp_path: Path) -> Non
 
 
 def test_a_task_is_known_while_the_service_looks_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A device that is told 404 throws its report away; so nobody may be told so of a task that is there."""
+    """A device that gets 404 drops its report, so 404 is never the answer for a task that exists."""
     app, task = App(Settings(data=str(tmp_path))), some_task()
     app.store = app.opened()
     app.store.create(task)
@@ -267,7 +267,7 @@ def test_a_task_is_known_while_the_service_looks_for_others(tmp_path: Path, monk
     assert known == [True]
 
 
-def test_a_folder_without_a_token_lets_nobody_in(tmp_path: Path) -> None:
+def test_a_folder_without_a_token_lets_no_one_in(tmp_path: Path) -> None:
     assert len(Settings(data=str(tmp_path)).token()) == 48
     for odd in (b"", b"\n", b"short", "ä".encode() * 20):
         (tmp_path / "operator.token").write_bytes(odd)

@@ -11,7 +11,7 @@ from collecting import collector
 from discreet.collector.simulation import DEVICES, SHARES, served, simulated_task
 
 
-def test_the_page_asks_nobody_but_the_collector() -> None:
+def test_the_page_asks_no_one_but_the_collector() -> None:
     task = simulated_task()
     pages = served(task)
     page = pages["/demo"][1].decode("utf-8")

@@ -156,7 +156,7 @@ def test_keys_are_forgotten_after_the_window_that_the_collector_ran(
 
     def again(seconds: float) -> list[Outcome]:
         nonlocal store
-        tidy(store)  # on PostgreSQL, whoever tidies first is the one whose time counts
+        tidy(store)  # on PostgreSQL, anyone who tidies first is the one whose time counts
         now[0] += seconds
         store.tick(lambda work: store.commit([], work) and None)
         tidy(store)
@@ -291,7 +291,7 @@ def test_a_store_of_a_later_version_is_refused_and_left_alone(opened: Open) -> N
         opened()
 
 
-def test_a_task_that_was_seen_stays_known_whoever_looks_last(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_was_seen_stays_known_anyone_who_looks_last(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writer, keeper and service look for tasks at once; one that read too early must not have the last word."""
     store, seen, slow = opened(), threading.Event(), threading.Event()
     store.create(COLOURS)

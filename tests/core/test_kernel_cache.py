@@ -24,8 +24,8 @@ def joined(a, b):
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(jit, "cache_folder", lambda: tmp_path / "cache")
-    return tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "discreet"
 
 
 def kernel(place: Path, sign: str, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -52,7 +52,7 @@ def test_a_second_clone_compiles_nothing_again(cache: Path, tmp_path: Path, monk
     assert sum(other.stats.cache_hits.values()) == 0
 
 
-def test_nothing_is_written_beside_the_kernels_nor_left_set(
+def test_nothing_is_written_next_to_the_kernels_nor_left_set(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES

@@ -1,4 +1,4 @@
-"""What a notebook shows: small, without colours of its own for text, and with everything escaped."""
+"""Notebook output is small, sets no text colours, and escapes everything."""
 
 from __future__ import annotations
 

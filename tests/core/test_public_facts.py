@@ -205,12 +205,12 @@ def test_cells_end_where_facts_do(parts):
         assert ((values >= lower) & ((values < upper) | (lower == upper))).all()
 
 
-def test_ends_that_differ_are_told_apart_in_words():
+def test_ends_that_differ_are_distinguished_in_words():
     told = dc.Domain({"x": (1e9, 1e9 + 1), "sex": ["f", "m"]}, impossible=[{"x": (1e9 + 0.25, 1e9 + 1), "sex": "m"}])
     assert told.facts.sentences == ("no row has x = 1000000000.25 to 1000000001.0 and sex = m",)
 
 
-def test_no_fact_is_suggested_that_nobody_knows():
+def test_no_fact_is_suggested_that_no_one_knows():
     """A value that is copied from another line would be a false fact, typed back."""
     with pytest.raises(dc.errors.InvalidArgument) as told:
         declared(functions={"num": {"education": {"none": 1, "Bachelors": 13}}})

@@ -190,12 +190,12 @@ def test_a_schema_saved_elsewhere_still_knows_its_list(tmp_path: Path, monkeypat
     assert dc.Domain.from_toml("late.toml") == domain
 
 
-def test_categories_come_from_a_public_list_beside_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_categories_come_from_a_public_list_next_to_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "public"
     folder.mkdir()
     (folder / "codes.txt").write_text("\ufeff# chapters\nA00\n\n  B20 \nC34\n", encoding="utf-8")
     (folder / "s.toml").write_text('[columns]\ncode = {categories_file = "codes.txt", role = "quasi-identifier"}\n')
-    monkeypatch.chdir(tmp_path)  # the list lies beside the schema, not where somebody works
+    monkeypatch.chdir(tmp_path)  # the list is next to the schema, not where somebody works
     domain = dc.Domain.from_toml(folder / "s.toml")
     assert domain.column("code").categories == ("A00", "B20", "C34")
     assert domain == dc.Domain({"code": {**dc.categories_from(folder / "codes.txt"), "role": "quasi-identifier"}})

@@ -1,4 +1,4 @@
-"""A server of files on this computer, for whoever downloads."""
+"""A server of files on this computer, for anyone who downloads."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Invented tables are the same everywhere and inside their domain; real ones are what was published."""
+"""Synthetic tables are the same everywhere and inside their domain; real ones are what was published."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from discreet import datasets
-from discreet.datasets import fetching
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType
 
 GENERATED = {
@@ -167,8 +166,8 @@ def test_real_tables_hold_the_published_numbers() -> None:
 
 @pytest.fixture(autouse=True)
 def no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a developer has downloaded before is not looked at."""
-    monkeypatch.setattr(fetching, "cache_folder", lambda: tmp_path / "cache")
+    """Hide what a developer has downloaded before."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 def test_without_a_data_folder_the_error_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

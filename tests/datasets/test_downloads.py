@@ -13,10 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from sklearn.datasets import _openml
-from typer.testing import CliRunner
 
+from command_line import run
 from discreet import datasets
-from discreet.cli.app import app
 from discreet.datasets import fetching
 from discreet.datasets.forms import content_digest, table_of
 from discreet.datasets.origins import ORIGINS
@@ -32,7 +31,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "none").mkdir()
     monkeypatch.setenv("DISCREET_DATA", str(tmp_path / "none"))
     monkeypatch.delenv("DISCREET_OFFLINE")
-    monkeypatch.setattr(fetching, "cache_folder", lambda: tmp_path / "cache" / "discreet")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "discreet" / "data"
 
 
@@ -289,25 +288,23 @@ def test_forms_that_sources_have() -> None:
 
 
 def test_the_command_line_lists_fetches_and_tells_where(cache: Path, shuttle: FileServer) -> None:
-    runner = CliRunner()
-
-    def run(*words: str) -> tuple[int, str]:
-        done = runner.invoke(app, ["data", *words])
+    def data(*words: str) -> tuple[int, str]:
+        done = run("data", *words, catch=True)
         return done.exit_code, done.stdout
 
-    listed = {row["name"]: row for row in json.loads(run("list", "--json")[1])}
+    listed = {row["name"]: row for row in json.loads(data("list", "--json")[1])}
     assert not listed["shuttle_test"]["here"]
     assert listed["adult"]["licence"] == "CC BY 4.0"
-    assert run("path", "shuttle_test")[0] != 0
-    code, said = run("fetch", "shuttle_test")
+    assert data("path", "shuttle_test")[0] != 0
+    code, said = data("fetch", "shuttle_test")
     assert code == 0
     assert "CC BY 4.0" in said
-    assert run("path", "shuttle_test")[1].strip() == str(cache / FILE)
-    assert "yes" in run("list")[1]
-    assert run("fetch")[0] != 0
-    assert run("fecth", "shuttle_test")[0] == 2  # not taken for the name of an invented table
-    assert run("hospital", "-o", str(cache.parent))[0] == run("invent", "phones", "-o", str(cache.parent))[0] == 0
-    assert run("fetch", "shuttle_test", "--all")[0] != 0
+    assert data("path", "shuttle_test")[1].strip() == str(cache / FILE)
+    assert "yes" in data("list")[1]
+    assert data("fetch")[0] != 0
+    assert data("fecth", "shuttle_test")[0] == 2  # not taken for the name of a synthetic table
+    assert data("hospital", "-o", str(cache.parent))[0] == data("invent", "phones", "-o", str(cache.parent))[0] == 0
+    assert data("fetch", "shuttle_test", "--all")[0] != 0
 
 
 def test_all_that_can_be_had_is_fetched_and_the_rest_is_named(
@@ -315,7 +312,7 @@ def test_all_that_can_be_had_is_fetched_and_the_rest_is_named(
 ) -> None:
     gone = replace(ORIGINS["uci-magic-gamma/magic04.csv.gz"], addresses=(shuttle.address + "/nothing",))
     monkeypatch.setitem(ORIGINS, "uci-magic-gamma/magic04.csv.gz", gone)
-    done = CliRunner().invoke(app, ["data", "fetch", "magic", "shuttle_test", "--json"])
+    done = run("data", "fetch", "magic", "shuttle_test", "--json", catch=True)
     told = json.loads(done.stdout)
     assert [row["name"] for row in told["fetched"]] == ["shuttle_test"]
     assert "404" in told["failed"][0]

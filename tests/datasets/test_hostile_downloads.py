@@ -1,4 +1,4 @@
-"""What a server, a damaged cache or a user without a home cannot do: fill the machine, or raise a bare error."""
+"""No server, damaged cache or missing home folder can fill the disk or raise a bare error."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def cache(tmp_path: Path, server: FileServer, monkeypatch: pytest.MonkeyPatch) -
     """An empty cache, no data folder, a network, and one set whose address is on the server and new to everybody."""
     monkeypatch.setenv("DISCREET_DATA", str(tmp_path))
     monkeypatch.delenv("DISCREET_OFFLINE", raising=False)
-    monkeypatch.setattr(fetching, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setitem(ORIGINS, FILE, replace(ORIGINS[FILE], addresses=(server.put("/x", TEXT),), unseen=True))
     monkeypatch.setitem(fetching.record(), FILE, {"columns": NAMES, "rows": 40, "sha256": ""})
-    return tmp_path / "cache" / "data"
+    return tmp_path / "cache" / "discreet" / "data"
 
 
 def left(cache: Path) -> list[str]:

@@ -43,7 +43,7 @@ def test_the_best_threshold_is_best() -> None:
     threshold = best_threshold(a, b)
     reached = (a >= threshold).mean() - (b >= threshold).mean()
     assert reached == pytest.approx(max((a >= t).mean() - (b >= t).mean() for t in np.concatenate([a, b])))
-    assert best_threshold(b - 9, a) == math.inf  # calling nobody is best
+    assert best_threshold(b - 9, a) == math.inf  # calling no one is best
     assert roc_curve(np.array([-np.inf]), np.array([0.0])).tpr.tolist() == [0, 0, 1]
 
 
@@ -247,7 +247,7 @@ def test_a_synopsis_tells_a_category_that_depends_on_the_rest() -> None:
     found = ev.attribute_attack(made, people, others, column="ill", reference=blank, random_state=1)
     assert found.attack.value > 0.9
     assert found.gain > 0.4
-    # True of everybody alike, so nobody is harmed by being in it.
+    # True of everybody alike, so no one is harmed by being in it.
     assert found.advantage_interval[0] < 0.05
     number = ev.attribute_attack(made, people, others, column=0, reference=blank, random_state=1)
     assert number.mean_error < number.prior_errors.mean()

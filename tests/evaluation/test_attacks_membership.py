@@ -131,7 +131,7 @@ def test_the_scorer_gets_the_people_mixed_and_unnamed() -> None:
 
 
 def test_swapping_the_roles_of_the_people_swaps_the_scores() -> None:
-    """Who is called a member cannot move anybody's score."""
+    """Labels of membership do not change the scores."""
     people, others, public = crowd(100, 2, 1), crowd(100, 2, 2), crowd(300, 2, 3)
     z = noisy(people, 100.0, 4)
     one = ev.membership_attack(z, people, others, rate=100.0, reference=public, random_state=1)

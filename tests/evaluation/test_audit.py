@@ -222,7 +222,7 @@ def test_a_time_budget_means_fewer_runs_and_a_bound_that_holds() -> None:
     assert found.passed
 
 
-def test_a_bar_is_shown_beside_the_output_and_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bar_is_shown_next_to_the_output_and_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     shown, quiet = (audit(geometric_pair, 0, 1, 500, batch=True, progress=p, random_state=1) for p in (True, False))
     assert capsys.readouterr().out == ""
     assert shown.counts == quiet.counts

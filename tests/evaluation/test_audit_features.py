@@ -1,4 +1,4 @@
-"""What an audit looks at in a release: numbers near the differing record, bits, tables, words."""
+"""Features that an audit computes from a release: numbers near the differing record, bits, tables, words."""
 
 from __future__ import annotations
 

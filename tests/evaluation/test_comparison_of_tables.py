@@ -64,7 +64,7 @@ def test_the_same_rows_in_another_order_have_no_error(same):
     assert [found.mean for found in same.marginals.values()] == [0, 0, 0]
     assert same.queries.mean_absolute == 0
     assert same.correlations.largest < 1e-12
-    assert abs(same.propensity.auc - 0.5) < 1e-9  # doubles lie in the same fold, so no copy is learnt by heart
+    assert abs(same.propensity.auc - 0.5) < 1e-9  # doubles are in the same fold, so no copy is learnt by heart
     assert np.array_equal(same.pair_errors, np.zeros((5, 5)))
 
 
@@ -209,7 +209,7 @@ def test_distance_counts_missing_and_categories_as_one():
 
 
 def test_a_membership_attack_finds_everybody_in_a_copy_and_hardly_anybody_in_noise():
-    real = REAL[["age", "town"]].assign(cost=np.arange(ROWS) / ROWS)  # everybody has a double of nobody
+    real = REAL[["age", "town"]].assign(cost=np.arange(ROWS) / ROWS)  # everybody has a double of no one
 
     def noisy(rows, seed):
         return pd.DataFrame({"age": [20, 30], "town": ["Ash", "Cedar"], "cost": [0.5, 0.6]})

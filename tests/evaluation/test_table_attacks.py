@@ -59,7 +59,7 @@ def test_a_copy_gives_everybody_away(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", ATTACKS)
 @pytest.mark.parametrize("seed", [0, 10, 20])
-def test_an_unrelated_table_gives_nobody_away(name: str, seed: int) -> None:
+def test_an_unrelated_table_gives_no_one_away(name: str, seed: int) -> None:
     people, others, unrelated = crowd(800, seed), crowd(800, seed + 1), crowd(800, seed + 2)
     # At 99.9 % each of the nine cases fails once in a thousand; the seeds are fixed.
     found = run(name, unrelated, people, others, confidence=0.999)
@@ -92,7 +92,7 @@ def test_cells_of_k_link_no_halves() -> None:
     )
 
 
-def test_quasi_identifiers_of_a_k_anonymous_table_single_nobody_out() -> None:
+def test_quasi_identifiers_of_a_k_anonymous_table_single_no_one_out() -> None:
     people, others = crowd(600, 3), crowd(600, 4)
     release = dc.anonymity.DensityTree(3, domain=DOMAIN).fit_transform(people)
     found = singling_out(release, people, others, columns=["x", "y", "z", "job"], random_state=1)

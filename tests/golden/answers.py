@@ -1,4 +1,4 @@
-"""What every golden file is asked: the same questions when the files were written and ever after.
+"""Questions to every golden file: the same when it was written and in every later version.
 
 Only questions whose answers a reader of an old file relies on: what it promises, that its seal holds, what it counts.
 """

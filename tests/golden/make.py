@@ -25,7 +25,7 @@ MEMO = dc.local.Memo(b"a secret of 32 bytes for testing")
 
 
 def table() -> tuple[pa.Table, dc.Domain]:
-    """Invented people, without their names and jobs."""
+    """Synthetic people, without their names and jobs."""
     people = dc.datasets.people(300)
     domain = people.domain.select(["age", "town", "hours", "illness"])
     return people.table.select(list(domain.names)), domain

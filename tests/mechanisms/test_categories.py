@@ -1,4 +1,4 @@
-"""Categories that nobody listed: what comes out, for whom it is charged, and that rows cannot make it fail."""
+"""Categories that no one listed: what comes out, for whom it is charged, and that rows cannot make it fail."""
 
 import math
 from pathlib import Path

@@ -79,7 +79,7 @@ class Case:
 
 
 def shown(made: Any) -> list[Any]:
-    """What a synopsis publishes."""
+    """The published values of a synopsis."""
     return [made.weights, made.variances, made.lower, made.upper, made.points, made.total, made.total_variance]
 
 
@@ -256,8 +256,8 @@ CASES: dict[str, tuple[Callable[[Case], Any], dict[str, Any]]] = {
 }
 #: Proven by laws of their own: one coin per word, one binomial count per class.
 OWN_LAW = {
-    "private_categories": "tests/laws/test_categories_law.py",
-    "SampledGeneralization": "tests/laws/test_sampled_classes_law.py",
+    "private_categories": "tests/mechanisms/test_categories_law.py",
+    "SampledGeneralization": "tests/mechanisms/test_sampling_law.py",
 }
 
 

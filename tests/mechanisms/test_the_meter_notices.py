@@ -45,13 +45,13 @@ def test_gaussian_noise_in_a_line_of_laplace_noise_is_noticed(meter: Meter, monk
     assert noticed(meter, "gaussian noise was drawn")
 
 
-def test_a_draw_beside_the_gate_is_noticed(meter: Meter) -> None:
+def test_a_draw_next_to_the_gate_is_noticed(meter: Meter) -> None:
     opened = Gate.open(Wanted.read(1.0, None, None), random_state=1)
     noise.discrete_laplace(1, 3, opened._book.stream)
     assert noticed(meter, "is in no line")
 
 
-def test_bytes_taken_beside_the_gate_are_noticed(meter: Meter) -> None:
+def test_bytes_taken_next_to_the_gate_are_noticed(meter: Meter) -> None:
     opened = Gate.open(Wanted.read(1.0, None, None), random_state=1)
     opened._book.stream.bytes(8)
     assert noticed(meter, "without a reason")
@@ -104,7 +104,7 @@ def test_many_columns_in_pure_epsilon_never_get_gaussian_noise(columns: int, met
 
 
 def test_the_old_way_to_gaussian_noise_in_pure_epsilon_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What once booked Gaussian noise for ρ := ε as pure ε cannot be written any more: prices have types."""
+    """Gaussian noise for ρ cannot be booked as pure ε: prices have types."""
     real = auto.on_axes
 
     def as_before(n_rows: float, domain: Any, n_groups: int, price: Any) -> Any:

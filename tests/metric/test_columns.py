@@ -1,4 +1,4 @@
-"""Mechanisms set beside n-dimensional Laplace noise: exact ratios, budgets that add up, means, variances, tables."""
+"""Mechanisms set next to n-dimensional Laplace noise: exact ratios, budgets that add up, means, variances, tables."""
 
 from __future__ import annotations
 

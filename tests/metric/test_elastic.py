@@ -177,7 +177,7 @@ def test_a_density_is_the_same_however_it_is_given():
     assert np.allclose(counted.people, placed.people)
     told = small(density=release, min_people=20).fit().guarantee_.parameters["density"]
     assert (told["origin"], told["epsilon"]) == ("a released synopsis", 1.0)
-    # Middles of a raster stand for its squares, also where empty ones are left out: not for crowds amid nobody.
+    # Middles of a raster stand for its squares, also where empty ones are left out: not for crowds amid no one.
     middles, there = (np.indices((8, 8)).reshape(2, -1).T + 0.5) / 8, np.arange(64) != 0
     raster = small(density=(middles, people.ravel())).law
     assert np.array_equal(counted.lower, raster.lower)
@@ -185,7 +185,7 @@ def test_a_density_is_the_same_however_it_is_given():
     holed = small(density=(middles[there], people.ravel()[there])).law
     assert holed.people.sum() == pytest.approx(people.sum() - people[0, 0])
     assert np.allclose(holed.expected_error([[0.4, 0.4]]), counted.expected_error([[0.4, 0.4]]), rtol=0.2)
-    # Places outside the box are nobody's, negative counts are none.
+    # Places outside the box are no one's, negative counts are none.
     outside = small(density=(np.vstack([fine, [[2.0, 2.0]]]), np.append(weights, 1e6))).law
     assert outside.people.sum() == pytest.approx(people.sum())
     negative = people.copy()

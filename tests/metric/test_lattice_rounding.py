@@ -1,4 +1,4 @@
-"""Rounding to the lattice is part of the noise: no two raw rows within the radius are told apart by more than ε.
+"""Rounding to the lattice is part of the noise: no two raw rows within the radius are distinguished by more than ε.
 
 Exact: the lattice places that the library computes for two raw rows chosen to be moved as far apart as can be, and the
 exact law of the noise between places. Raw distances are worked out in fractions from the very doubles that go in.

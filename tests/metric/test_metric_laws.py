@@ -63,7 +63,7 @@ class _Alone:
 
 
 def test_the_draw_is_of_the_scale_that_is_priced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What reaches the samplers is the scale of the law, whatever the mechanism."""
+    """Every mechanism passes the scale of its law to the samplers."""
     from discreet import noise
     from discreet.metric import laws
 

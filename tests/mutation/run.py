@@ -159,9 +159,9 @@ def _compile_again(changed: Any) -> None:
 
 
 def _group(nodeid: str) -> str:
-    """Return the file of a test; the laws of a room are small, and one group."""
+    """Return the file of a test; files of laws are small and form one group."""
     file = nodeid.split("::")[0]
-    return "tests/laws" if "/laws/" in file else file
+    return "laws" if "law" in Path(file).name else file
 
 
 def _facts(fault: Fault) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from importlib import import_module
 
 import numpy as np
@@ -30,6 +31,7 @@ CHANCES = [
 ]
 
 
+@cache
 def enclosure(chance: Chance) -> tuple[Fraction, Fraction]:
     """Both ends of a chance, from the exponential itself rather than from its digits."""
     if chance.x == 0:
@@ -38,6 +40,7 @@ def enclosure(chance: Chance) -> tuple[Fraction, Fraction]:
     return min(ends), max(ends)
 
 
+@cache
 def cumulated(p: Fraction) -> list[Fraction]:
     """P(pattern < b) by adding up the patterns, for b = 0..256."""
     sums = [Fraction(0)]

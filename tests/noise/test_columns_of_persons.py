@@ -41,7 +41,7 @@ def test_an_odd_value_is_kept_as_often_as_any_other() -> None:
     assert abs(found[2.0] - 4000 * 3 / 21) < 4 * np.sqrt(4000 * 3 / 21)
 
 
-def test_values_of_nobody_and_missing_values_are_left_out() -> None:
+def test_values_of_no_one_and_missing_values_are_left_out() -> None:
     assert kept([1, 2, 3, np.nan], ["a", None, "b", "b"], 5, 1) == Counter([1.0, 3.0])
 
 

@@ -9,10 +9,9 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pyarrow.csv as pa_csv
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
+from command_line import run
 from discreet.errors import InvalidArgument
 from discreet.reporting import report_facts, write_report
 from discreet.reporting.pages import plane, svg
@@ -67,11 +66,18 @@ def test_a_target_that_is_not_compared_is_refused_with_one_that_is(folder):
 
 
 def test_the_command_line_shows_it_and_gives_it_as_json(folder, tmp_path):
-    run = ["report", str(folder / "s.parquet"), "--against", str(folder / "people.csv"), "-o", str(tmp_path / "r.html")]
-    done = CliRunner().invoke(app, [*run, "--json"])
+    words = [
+        "report",
+        str(folder / "s.parquet"),
+        "--against",
+        str(folder / "people.csv"),
+        "-o",
+        str(tmp_path / "r.html"),
+    ]
+    done = run(*words, "--json", catch=True)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["comparison"]["together"]["propensity"]["auc"] > 0.5
-    alone = CliRunner().invoke(app, ["report", str(folder / "s.parquet"), "--target", "illness"])
+    alone = run("report", folder / "s.parquet", "--target", "illness", catch=True)
     assert alone.exit_code != 0
     assert "--against must be given with --target illness" in str(alone.exception)
 
@@ -85,11 +91,10 @@ def test_a_raw_table_with_decimal_commas_is_read_as_its_schema_says(folder, tmp_
         '[columns.ill]\ncategories = ["no", "yes"]\n'
     )
     made = tmp_path / "s.parquet"
-    run = CliRunner().invoke
     start = ["synopsis", str(tmp_path / "raw.csv"), "--schema", str(tmp_path / "schema.toml"), "--epsilon", "5"]
-    assert run(app, [*start, "-o", str(made)]).exit_code == 0
+    assert run(*start, "-o", str(made), catch=True).exit_code == 0
     compare = ["report", str(made), "--against", str(tmp_path / "raw.csv"), "-o", str(tmp_path / "r.html"), "--json"]
-    done = run(app, [*compare, "--schema", str(tmp_path / "schema.toml")])
+    done = run(*compare, "--schema", str(tmp_path / "schema.toml"), catch=True)
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)["comparison"]["together"]
     assert found["columns"] == ["cost", "ill"]
@@ -97,7 +102,7 @@ def test_a_raw_table_with_decimal_commas_is_read_as_its_schema_says(folder, tmp_
 
 
 def test_lines_of_the_raw_table_are_on_the_scale_of_the_bars():
-    # Bins of width 1 and 3 with the same shares in both tables: every line lies on top of its bar.
+    # Bins of width 1 and 3 with the same shares in both tables: every line is on top of its bar.
     shares = [0.4, 0.6]
     drawn = svg.bars(["a", "b"], shares, title="t", axis="share", second=shares, edges=[0.0, 1.0, 4.0])
     tops = [float(y) for y in re.findall(r'class="bar"[^>]* y="([\d.]+)"', drawn)]

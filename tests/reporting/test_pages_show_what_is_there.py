@@ -55,7 +55,7 @@ def test_boxes_over_each_other_add_up_in_the_picture() -> None:
     assert flat.count('<path class="people"') == 1
 
 
-def test_the_picture_is_of_the_columns_that_were_told_apart() -> None:
+def test_the_picture_is_of_the_columns_that_were_distinguished() -> None:
     domain = dc.Domain({"a": (0, 1), "b": (0, 1), "c": (0, 1)})
     lower = [[0, 0, 0], [0, 0, 0.5], [0, 0.5, 0], [0, 0.5, 0.5], [0.9, 0, 0]]
     upper = [[1, 0.5, 0.5], [1, 0.5, 1], [1, 1, 0.5], [1, 1, 1], [1, 1, 1]]
@@ -188,7 +188,7 @@ def test_a_model_of_200_columns_has_a_page_to_read(wide_release: Path) -> None:
     assert max(map(len, visible.split())) < 100
 
 
-def test_invented_rows_are_called_that_and_the_target_has_a_chart(tmp_path: Path) -> None:
+def test_synthetic_rows_are_called_that_and_the_target_has_a_chart(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     names = [f"x{j:02d}" for j in range(14)]
     table = pa.table({**{name: rng.integers(0, 3, 300) for name in names}, "ill": rng.choice(["no", "yes"], 300)})

@@ -14,11 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
+from command_line import run
 from discreet import demo
-from discreet.cli.app import app
 from discreet.errors import DataSourceError, FormatError, InvalidType
 from discreet.planning import outlook
 from discreet.reporting import report_facts, words, write_report
@@ -38,8 +37,8 @@ def folder(tmp_path_factory):
     dc.anonymity.DensityTree(k=8, domain=people.domain).fit_transform(people.table).save(place / "safe.csv")
     people.domain.to_toml(place / "people.toml")
     patients.domain.to_toml(place / "patients.toml")
-    run = ["perturb", str(place / "patients.csv"), "--schema", str(place / "patients.toml"), "--epsilon", "2"]
-    done = CliRunner().invoke(app, [*run, "--radius", "0.1", "-o", str(place / "noisy.csv")])
+    words = ["perturb", str(place / "patients.csv"), "--schema", str(place / "patients.toml"), "--epsilon", "2"]
+    done = run(*words, "--radius", "0.1", "-o", place / "noisy.csv", catch=True)
     assert done.exit_code == 0, done.output
     m = dc.local.DirectResponse(2, ["cat", "dog", "emu"])
     m.aggregate(m.encode(["cat"] * 700 + ["dog"] * 300)).save(place / "counts.bin")
@@ -115,7 +114,7 @@ def test_a_changed_table_is_called_out(folder, tmp_path):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     body = (tmp_path / "safe.csv").read_text()
     (tmp_path / "safe.csv").write_text(body.replace("flu", "gout", 1))
-    done = CliRunner().invoke(app, ["report", str(tmp_path / "safe.csv"), "-o", str(tmp_path / "r.html")])
+    done = run("report", tmp_path / "safe.csv", "-o", tmp_path / "r.html", catch=True)
     assert done.exit_code == 1
     assert "BROKEN" in (tmp_path / "r.html").read_text()
     assert "seal is broken" in done.output
@@ -175,7 +174,7 @@ def test_what_is_no_artifact_is_refused(folder, tmp_path):
         report_facts(tmp_path / "nothing.csv")
     with pytest.raises(FormatError, match=r"guarantee\.json"):
         report_facts(folder / "patients.csv")
-    done = CliRunner().invoke(app, ["report", str(folder / "patients.csv"), "-o", str(tmp_path / "r.html")])
+    done = run("report", folder / "patients.csv", "-o", tmp_path / "r.html", catch=True)
     assert done.exit_code != 0
     assert not (tmp_path / "r.html").exists()
 

@@ -1,4 +1,4 @@
-"""A released table may lie in a folder of part files, as Spark writes it: audited, reported and read like a file."""
+"""A released table may be a folder of part files, as Spark writes it: audited, reported and read like a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.reporting import report_facts
 
 @pytest.fixture(params=["parquet", "csv"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A release of some people in two parts, with its promise beside the folder."""
+    """A release of some people in two parts, with its promise next to the folder."""
     people = dc.datasets.people(400)
     release = dc.anonymity.Mondrian(20, domain=people.domain).fit_transform(people.table)
     place = tmp_path / f"safe.{request.param}"

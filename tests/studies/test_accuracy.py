@@ -26,7 +26,7 @@ def test_a_stored_figure_is_repeated_to_the_last_digits(method: str) -> None:
     assert found["half_width"] == pytest.approx(row["half_width"], rel=1e-6)
 
 
-def test_every_finding_sets_ours_beside_the_best_peer() -> None:
+def test_every_finding_sets_ours_next_to_the_best_peer() -> None:
     results = read_results(STUDY)
     found = STUDY.findings(results)
     assert len(found) == 120

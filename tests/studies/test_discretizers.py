@@ -46,7 +46,7 @@ def test_chi_merge_does_as_it_is_described(seed: int) -> None:
     assert chi_merge(x, y, bins, 0.9).tolist() == pytest.approx(by_the_book(x, y, bins, 0.9))
 
 
-def test_pairs_are_told_apart_by_the_usual_test() -> None:
+def test_pairs_are_distinguished_by_the_usual_test() -> None:
     rng = np.random.default_rng(0)
     one, other = rng.integers(0, 9, (2, 50, 3)) + [1, 0, 0]
     for a, b, found in zip(one, other, _chi_squares(one.astype(float), other.astype(float)), strict=True):
@@ -114,7 +114,7 @@ def test_bad_arguments_are_named(call: Any, name: str) -> None:
         call()
 
 
-def test_what_has_no_bin_is_refused_and_neighbouring_numbers_are_told_apart() -> None:
+def test_what_has_no_bin_is_refused_and_neighbouring_numbers_are_distinguished() -> None:
     X, y = np.arange(6.0)[:, None], [0, 0, 0, 1, 1, 1]
     with pytest.raises(NotFittedError):
         Discretizer().transform(X)

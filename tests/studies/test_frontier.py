@@ -87,7 +87,7 @@ def test_the_raw_table_costs_nothing_and_gives_everybody_away(here: World, table
     assert reached["own_isolated"] == 1
 
 
-def test_nothing_gives_nobody_away(here: World) -> None:
+def test_nothing_gives_no_one_away(here: World) -> None:
     reached = attacked(here, "nothing", 0, 2)
     assert all(
         reached[f"{name}_{who}_{sort}"] == 0

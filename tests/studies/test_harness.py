@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
 
 import discreet_studies
+from command_line import run
 from discreet import Domain
 from discreet.anonymity import DensityTree, Mondrian
 from discreet.anonymity.growth.criteria import common_axes, factor_gains, moments
 from discreet.anonymity.methods.supervised import GrowthChoice
-from discreet.cli.app import app
 from discreet.errors import DataSourceError, InvalidArgument
 from discreet_studies import Estimate, Finding, Results, Study
 from discreet_studies.harness.report import comma_separated, page, write_report
@@ -266,11 +265,10 @@ def test_a_column_of_one_value_and_a_table_of_one_class_do_no_harm() -> None:
 
 def test_the_shell_lists_and_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    shell = CliRunner()
-    listed = shell.invoke(app, ["study", "list"])
+    listed = run("study", "list", catch=True)
     assert listed.exit_code == 0
     assert "density-trees" in listed.output
-    shown = shell.invoke(app, ["study", "show", "density-trees", "--markdown"])
+    shown = run("study", "show", "density-trees", "--markdown", catch=True)
     assert shown.exit_code == 0
     assert shown.output.startswith("# Density trees")
     assert "synthetic-8" in shown.output

@@ -1,4 +1,4 @@
-"""What several tests of the studio need: a real browser, axe, and a project with one finished release."""
+"""Fixtures for tests of the studio: a real browser, axe, and a project with one finished release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every page of the studio has: words in two languages, chosen colours, terms that explain themselves."""
+"""Parts of every page of the studio: texts in two languages, colours, explained terms."""
 
 import re
 from importlib.resources import files

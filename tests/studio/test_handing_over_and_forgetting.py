@@ -1,4 +1,4 @@
-"""What a colleague gets works where they are, and what later releases are checked with is not forgotten."""
+"""A project handed over works on another machine, and records for later checks are not deleted."""
 
 from __future__ import annotations
 
@@ -86,7 +86,9 @@ def test_the_job_of_a_run_works_where_a_colleague_puts_it(client: Browser, tmp_p
         there.mkdir()
 
 
-def test_an_account_in_the_studios_folder_is_named_so_that_it_can_be_put_beside(client: Browser, table: Path) -> None:
+def test_an_account_in_the_studios_folder_is_named_so_that_it_can_be_put_next_to_it(
+    client: Browser, table: Path
+) -> None:
     project = uploaded(client, table)
     folder = client.studio.workspace.home / "accounts"
     folder.mkdir()

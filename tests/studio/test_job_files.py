@@ -1,4 +1,4 @@
-"""What the studio would do is a job file: downloaded, run by the command line, and opened again."""
+"""The studio's plan is a job file: downloaded, run by the command line, and opened again."""
 
 from pathlib import Path
 

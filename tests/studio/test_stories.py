@@ -227,7 +227,7 @@ def test_a_messy_file_to_an_anonymous_table_in_german(chromium, axe, pictures, t
         first = next(p for p in made.glob("release.*") if not p.name.endswith(".json"))
         promise = Guarantee.from_json(promise_place(first).read_text())
         assert promise.parameters["reached"]["k"] >= 10
-        # Rows are shuffled by what nobody can repeat: the same table comes out, in another order.
+        # Rows are shuffled by what no one can repeat: the same table comes out, in another order.
         again(visit, tmp_path / "again", "release")
         repeated = tmp_path / "again" / first.name
         assert sorted(repeated.read_text().splitlines()) == sorted(first.read_text().splitlines())

@@ -136,7 +136,7 @@ def bit_flip_with_fresh_indices(value: int, rng: Any, size: int) -> Any:
 
 
 def answers_by_index(batch: Any) -> Any:
-    """What a collector of the rounds knows: the answer about each value, or nothing."""
+    """Return what a collector of the rounds knows: the answer about each value, or nothing."""
     found = np.full((len(batch), 4), np.nan)
     for shown, answers in zip(batch[:, 0].T, batch[:, 1].T, strict=True):
         found[np.arange(len(batch)), shown] = answers
@@ -170,7 +170,7 @@ def sums_clipped_column_by_column(rows: Any, rng: Any, size: int) -> Any:
 
 
 class AlongTheDiagonal:
-    """How far sums lie in the direction of a row at the corner."""
+    """Return how far the sums are in the direction of a row at the corner."""
 
     names = ("sum of all columns",)
 
@@ -182,7 +182,7 @@ class AlongTheDiagonal:
 
 
 def distances_from_the_axes(batch: Any) -> Any:
-    """How far the points are from the axes through the two candidates, and how far along."""
+    """Return the distance of the points from the axes through the two candidates, and the position along them."""
     first, second = (np.hypot(batch[:, 0] - x, batch[:, 1]) for x in (0.0, 1.0))
     return np.column_stack([first, second, batch[:, 2], first - second])
 

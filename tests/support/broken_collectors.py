@@ -24,7 +24,7 @@ from discreet.errors import DiscreetError
 
 
 def pause() -> None:
-    """Wait before a commit: without this, whoever answers early is rarely caught."""
+    """Wait before a commit: without this, anyone who answers early is rarely caught."""
     time.sleep(float(os.environ.get("COLLECTOR_PAUSE", "0")) * random.random())
 
 
@@ -164,7 +164,7 @@ def forked(asked: dict[str, Any]) -> int:
 
 
 def nursery() -> None:
-    """Do what is asked, line by line, until nobody asks any more."""
+    """Do what is asked, line by line, until no one asks any more."""
     for line in sys.stdin:
         asked = json.loads(line)
         if "settings" in asked:

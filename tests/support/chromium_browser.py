@@ -15,7 +15,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 @contextmanager
 def opened(*flags: str) -> Iterator[Any]:
-    """Give a browser that asks nobody for anything, and close it."""
+    """Give a browser that asks no one for anything, and close it."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-all brings it")
     program = shutil.which("chromium")
     if program is None:

@@ -34,7 +34,7 @@ def some_task(mechanism: Any = None, **more: Any) -> Task:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return a port that no one listens on."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])

@@ -1,7 +1,7 @@
 """Covering arrays: few combinations of many factors in which every pair, or triple, of values occurs.
 
 Greedy and deterministic: every new combination starts with a tuple that is not covered yet and takes, factor by factor,
-the value that covers most of the others. What is impossible is told by a predicate on partial combinations.
+the value that covers most of the others. What is impossible is reported by a predicate on partial combinations.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

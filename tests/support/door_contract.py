@@ -2,7 +2,7 @@
 
 A module imports from another room only through a package, ``from discreet.room import name`` or ``from
 discreet.room.inner import name``, never from a file behind it. A file may be the name: ``from discreet.core import
-checks``. Doors themselves keep the rule too; the linter does not see their names, because these stand in stubs.
+checks``. Doors themselves keep the rule too; the linter does not see their names, because these are in stubs.
 """
 
 import re

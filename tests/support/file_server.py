@@ -15,7 +15,7 @@ TEXT = f"{NAMES}\n{ROWS}\n".encode()
 
 
 class FileServer:
-    """What it hands out, by path, and what was asked of it. Paths in ``cut`` stop after half of what they announce."""
+    """Serves contents by path and records the requests. Paths in ``cut`` stop after half of the announced bytes."""
 
     def __init__(self, address: str) -> None:
         self.address = address

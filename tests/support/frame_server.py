@@ -1,4 +1,4 @@
-"""A small HTTP server that keeps frames by their keys, as a collector does, and fails when it is told to."""
+"""A small HTTP server that keeps frames by their keys, as a collector does, and fails on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody learns who holds several anonymous tables and knows everybody's age and cost: nothing of ours helps."""
+"""An attacker who holds several anonymous tables and knows every age and cost, written without the package."""
 
 from __future__ import annotations
 

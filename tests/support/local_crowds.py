@@ -28,7 +28,7 @@ class Crowd:
 
 
 def zipf(n_values: int, total: int) -> Any:
-    """How many of ``total`` hold each value, falling like 1/rank."""
+    """Return how many of ``total`` hold each value, falling like 1/rank."""
     held = np.floor(total / np.arange(1, n_values + 1) / (1 / np.arange(1, n_values + 1)).sum()).astype(np.int64)
     held[0] += total - held.sum()
     return held

@@ -1,4 +1,4 @@
-"""What every local mechanism must pass: the exact law of its reports, and sampler and estimator against it."""
+"""Checks for every local mechanism: the exact law of its reports, and sampler and estimator against it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What dp-accounting says of the same releases: the figures that ours are held against.
+"""Figures of dp-accounting for the same releases, as a reference for ours.
 
 ``python tests/support/other_accountant.py tests/accounts/dp_accounting.json`` writes them anew, in an environment with
 dp-accounting (extra ``bench-accounts``); the file says which version made it.

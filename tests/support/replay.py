@@ -6,7 +6,7 @@ the recorded output; the tape compares how likely that output was on either side
 
 * the sum of all log-ratios is at most ε of the promise, and that of each line at most its own price;
 * in ρ, Gaussian noise costs the squared distance of the two inputs over 2σ², at most the price of its line;
-* the artifacts are equal bit for bit: whatever differs was read off the rows beside the gate.
+* the artifacts are equal bit for bit: whatever differs was read off the rows next to the gate.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ def _rate(price: Epsilon, span: Any) -> float:
 
 @dataclass(frozen=True)
 class Replay:
-    """What a replay found.
+    """The result of a replay.
 
     Attributes
     ----------
@@ -310,7 +310,7 @@ def replay(release: Callable[[Any], tuple[Any, Any]], table: Any, neighbour: Any
 
 
 def _line_price(promise: Any, step: Step, unit: str) -> float:
-    """Return what the lines of a step's label allow: the dearest of them, in the unit that the step has."""
+    """Return what the lines of a step's label allow: the most expensive of them, in the unit that the step has."""
     amounts = [0.0]
     for top in promise.ledger:
         for accounting, line in _leaves(top, promise.accounting):

@@ -1,4 +1,4 @@
-"""Whether many reports of one value have the law that their mechanism states."""
+"""Check that many reports of one value follow the law that their mechanism states."""
 
 from typing import Any
 

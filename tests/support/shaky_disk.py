@@ -41,7 +41,7 @@ _kept: list[object] = []  # what SQLite calls must not go away
 def install(place: str, data: str) -> None:
     """Put the layer under every SQLite file that is opened from now on; ``place`` holds ``shadow`` and ``control``.
 
-    What lies in ``data`` now was left by programs that closed it well: it is on the disk.
+    What is in ``data`` now was left by programs that closed it well: it is on the disk.
     """
     shadow, control = Path(place) / "shadow", Path(place) / "control"
     shadow.mkdir(parents=True, exist_ok=True)

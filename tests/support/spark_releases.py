@@ -19,7 +19,7 @@ DOMAIN = dc.Domain(
     }
 )
 NUMBERS = dc.Domain({"age": (0, 120), "income": (0, 100_000)})
-#: Short jobs end before the second, dearer compiler of Java pays; nor do they need collectors of garbage of their own.
+#: Short jobs need neither Java's second compiler nor its parallel garbage collectors.
 JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 PARTITIONERS = ("binary", "median", "quantile", "uniform", "privtree", "density")
 

@@ -27,7 +27,7 @@ QUASI: dict[str, Any] = {
 
 
 def people(path: Path, n: int = 1500, seed: int = 1) -> Path:
-    """Write a table of invented people who live in three places."""
+    """Write a table of synthetic people who live in three places."""
     rng = np.random.default_rng(seed)
     home = rng.integers(0, 3, n)
     age = rng.integers(18, 91, n)

@@ -115,7 +115,7 @@ class Visit:
         self.tab.wait_for_selector(selector, timeout=1000 * seconds)
 
     def check(self, name: str = "") -> None:
-        """Look at the page as it is: nothing sticks out sideways, nobody is left out; a picture if a name is given."""
+        """Look at the page as it is: nothing sticks out sideways, no one is left out; a picture if a name is given."""
         self.tab.wait_for_selector("[data-refresh]", state="detached", timeout=90_000)  # it loads itself once more
         self.tab.wait_for_load_state("load")
         if name and self.pictures is not None:

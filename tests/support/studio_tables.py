@@ -1,4 +1,4 @@
-"""Tables for the stories of the studio: real ones where they lie, else invented ones of the same shape."""
+"""Tables for the stories of the studio: real ones where they lie, else synthetic ones of the same shape."""
 
 from __future__ import annotations
 

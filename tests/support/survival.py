@@ -43,7 +43,7 @@ class Devices:
             return len(self.frames) - 1
 
     def _send(self, port: int, choose: Callable[[], int | None]) -> None:
-        """Send frames over one connection until there are none, or nobody answers."""
+        """Send frames over one connection until there are none, or no one answers."""
         link = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         try:
             while not self._stop.is_set() and (frame := choose()) is not None:

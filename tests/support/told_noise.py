@@ -1,4 +1,4 @@
-"""Noise that is told what it is added to, and says what the sum is."""
+"""Noise that sees what it is added to, and sets the sum."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Told(np.ndarray):
-    """What a sampler returns in its place: ``answer`` gets the raw numbers and returns the noisy ones."""
+    """A substitute for the noise of a sampler: ``answer`` gets the raw numbers and returns the noisy ones."""
 
     answer: Callable[[Any], Any]
 

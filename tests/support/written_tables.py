@@ -121,7 +121,7 @@ def write_ods(path: Path) -> None:
         file.writestr("content.xml", content)
 
 
-#: Towns as codes, with what the file says they stand for. Code 9 is not a town: nobody was asked.
+#: Towns as codes, with what the file says they stand for. Code 9 is not a town: no one was asked.
 TOWNS = {1: "Ulm", 2: "Bonn", 3: "Trier", 4: "Oslo"}
 
 

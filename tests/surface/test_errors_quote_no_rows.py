@@ -1,4 +1,4 @@
-"""What is wrong with a file is said without a word of what stands in its rows."""
+"""Errors about a file quote nothing from its rows."""
 
 from __future__ import annotations
 

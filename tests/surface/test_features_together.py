@@ -33,6 +33,8 @@ from together.people import MARKS, NAME
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.errors.DiscreetWarning")
 
 PAIRS = cover(FACTORS, 2, possible)
+#: Which combinations were refused a second release, as far as they have been run.
+_refused: dict[tuple[str, ...], bool] = {}
 
 
 def _label(given: dict[str, str]) -> str:
@@ -42,6 +44,7 @@ def _label(given: dict[str, str]) -> str:
 def _released(given: dict[str, str], folder: Path) -> Done:
     folder.mkdir(exist_ok=True)
     done = run(given, folder)
+    _refused[tuple(given.values())] = bool(done.refusal)
     assert judge(done) == []
     assert done.held
     if done.refusal:
@@ -93,8 +96,10 @@ def test_most_second_releases_are_made(tmp_path: Path) -> None:
     assert len(chosen) >= 20
     refusals = 0
     for number, given in enumerate(chosen):
-        (tmp_path / str(number)).mkdir()
-        refusals += bool(run({**given, "after": "nothing"}, tmp_path / str(number)).refusal)
+        if (key := tuple(given.values())) not in _refused:  # all are known where the whole file is run
+            (tmp_path / str(number)).mkdir()
+            _released(given, tmp_path / str(number))
+        refusals += _refused[key]
     assert refusals <= len(chosen) // 3
 
 
@@ -112,7 +117,7 @@ def test_every_possible_pair_is_covered_and_nothing_impossible_is() -> None:
 
 
 def _extends(given: dict[str, str]) -> bool:
-    """Whether any possible combination has these values."""
+    """Return whether any possible combination has these values."""
     if not possible(given):
         return False
     name = next((name for name in FACTORS if name not in given), None)
@@ -183,7 +188,7 @@ def _promising(done: Done, edit: Callable[[dict[str, Any]], object]) -> Done:
 
 
 def _elsewhere(done: Done) -> Done:
-    """One person lives where nobody else does, and the table does not hide it."""
+    """One person lives where no one else does, and the table does not hide it."""
     rows = [dict(row) for row in done.releases[0].table]
     rows[0]["age"] = 119
     return _changed(done, 0, table=rows)

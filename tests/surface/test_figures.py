@@ -22,7 +22,7 @@ SETTING = re.compile(
     r"(?<!\w)[εδkltdn] ?(?:=|≈) ?\d[\d.,]*|(?:level|radius|step|rate)(?: of| at)? \d[\d.]*|9[59] %(?= interval|[:,. ])"
     r"|`[^`\n]*`|\]\([^)]*\)|Python 3\.11|Apache-2\.0|v?\d+\.\d+\.\d+"
 )
-#: Phrases with numbers that nobody measured: arithmetic, constants of the code, rules of thumb, quotations.
+#: Phrases with numbers that no one measured: arithmetic, constants of the code, rules of thumb, quotations.
 NOT_MEASURED = {
     "anonymity.md": ["1 and 99.5 % of the rows are unique"],  # a line as the program prints it
     "audit.md": ["ln n - 1.7", "9.1 with 50,000", "{bit: 0.75"],  # exact binomial bounds

@@ -14,10 +14,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli import common
-from discreet.cli.app import app
+from command_line import run
 
 DOCS = Path(__file__).parents[2] / "docs"
 TUTORIALS = sorted(p.relative_to(DOCS).as_posix() for p in (DOCS / "tutorials").glob("*.md"))
@@ -35,12 +33,11 @@ def _told(text: str) -> str:
     return " ".join(re.sub(r"-?\d+(?:[.,]\d+)*", "#", text).split())
 
 
+@pytest.mark.usefixtures("eighty_columns")
 @pytest.mark.parametrize("page", TUTORIALS)
 def test_a_journey_goes_as_its_page_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command and every block of a tutorial runs, in order, in an empty folder; what it shows is what is told."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(common.console, "_width", 80)
-    monkeypatch.setattr(common.console, "_height", 25)
     space: dict[str, object] = {"__name__": "tutorial"}
     blocks = _BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
     assert {kind for kind, _ in blocks} >= {"sh", "text", "python"} - ({"python"} if page in _NO_PYTHON else set())
@@ -58,7 +55,7 @@ def test_a_journey_goes_as_its_page_says(page: str, tmp_path: Path, monkeypatch:
             for line in text.replace("\\\n", " ").strip().splitlines():
                 words = shlex.split(line, comments=True)
                 assert words[0] == "discreet"
-                done = CliRunner().invoke(app, words[1:])
+                done = run(*words[1:], catch=True)
                 assert done.exit_code == int("exit code 1" in line), f"{line}\n{done.output}\n{done.exception!r}"
                 told += done.output
 
@@ -76,7 +73,7 @@ def test_every_python_block_of_a_page_runs(page: str, tmp_path: Path, monkeypatc
         if text.startswith(">>>"):
             continue  # tests/surface/test_readme.py runs a page of examples with their answers
         if "spark" in text:
-            continue  # tests/engines/test_spark.py has a session to run these on
+            continue  # tests/engines/tables/test_spark.py has a session to run these on
         exec(compile(text, page, "exec"), space)
 
 
@@ -101,7 +98,7 @@ def test_a_method_is_added_as_the_page_says(tmp_path: Path, monkeypatch: pytest.
             exec(compile(text, EXTEND, "exec"), space)
         else:
             for line in text.strip().splitlines():
-                done = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
+                done = run(*shlex.split(line, comments=True)[1:], catch=True)
                 assert done.exit_code == int("exit code 1" in line), f"{line}\n{done.output}\n{done.exception!r}"
                 audits.append(line)
     assert any("halves:audited" in line for line in audits)

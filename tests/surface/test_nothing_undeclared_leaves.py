@@ -1,4 +1,4 @@
-"""What was not declared leaves by no way: no index, no further column, no attribute or metadata of the table.
+"""Nothing undeclared is released: no index, no further column, no attribute or metadata of the table.
 
 One table that is full of marks, in every form that is read, goes through everything public that gives rows back. The
 marks are then looked for in what came back, in memory and on disk.
@@ -17,14 +17,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 import discreet as dc
+from command_line import run
 from discreet import anonymity, local, metric
-from discreet.cli.app import app
 
 N = 60
-#: A text, and the beginning of a number, that stand in the table wherever nothing was declared.
+#: A text, and the beginning of a number, that are in the table wherever nothing was declared.
 MARK, NUMBER = "TELLTALE", 77712377
 ROLES = {
     "lat": {"bounds": [-80, 80], "role": "quasi-identifier"},
@@ -225,7 +224,7 @@ def test_the_command_line(source: Callable[[Path], Path], tmp_path: Path) -> Non
         for suffix in ("parquet",) if verb == "synopsis" else ("csv", "parquet"):
             target = tmp_path / "out" / f"{verb}.{suffix}"
             command = [verb, str(data), "--schema", str(schema), "-o", str(target), *more]
-            result = CliRunner().invoke(app, command)
+            result = run(*command, catch=True)
             assert result.exit_code == 0, result.output
             assert MARK not in result.output
             assert str(NUMBER) not in result.output

@@ -71,7 +71,7 @@ def test_randomness_lives_in_noise_and_datasets_only() -> None:
         assert not re.search(r"(np|numpy)\.random|^import (random|secrets)|os\.urandom", code, re.M), path
 
 
-#: Where a program ends: what fails there is told by its place alone, because a trace may quote rows.
+#: Where a program ends: what fails there is reported by its place alone, because a trace may quote rows.
 EDGES = {"studio/app.py", "studio/released.py", "studio/runs/child.py"}
 
 

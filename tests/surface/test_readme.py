@@ -1,4 +1,4 @@
-"""What the front page and the schema page show, works."""
+"""The examples of the front page and the schema page work."""
 
 from __future__ import annotations
 

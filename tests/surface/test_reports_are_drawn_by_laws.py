@@ -1,4 +1,4 @@
-"""What a device or a record reports is drawn by the law that prices it: no other file calls a sampler of reports."""
+"""Reports of devices and records are drawn by the law that prices them: no other file calls a sampler of reports."""
 
 import ast
 from pathlib import Path

@@ -167,7 +167,7 @@ def test_a_search_by_raw_rows_is_refused_by_scikit_learn(estimator: object) -> N
 
 
 def test_a_promise_to_persons_is_not_lost_on_the_way() -> None:
-    """Behind the scaler nobody sees whose rows they are, so nothing there may promise anything without saying rows."""
+    """Behind the scaler no one sees whose rows they are, so nothing there may promise anything without saying rows."""
     columns = {"who": {"role": "person"}, "age": (0, 120)}
     frame = pd.DataFrame({"who": [1, 1, 2], "age": [30, 31, 60]})
     for unit in (None, dc.Person("who", rows=2)):

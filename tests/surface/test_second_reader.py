@@ -1,4 +1,4 @@
-"""No sentence beside a release is false: a reader who holds only bytes and words recomputes what can be recomputed.
+"""No sentence next to a release is false: a reader who holds only bytes and words recomputes what can be recomputed.
 
 The reader (`tests/support/second_reader`) uses nothing of the package. Every sentence must be in its table, with a
 check or with the reason why there is none. Planted lies show that it objects: each is sealed afresh where a seal could
@@ -346,7 +346,7 @@ def test_a_planted_lie_is_found(lie: str, releases: list[Made], tmp_path: Path) 
     for made in chosen:
         assert objections(made) == []
     if "cluster that" in lie or "of a cluster" in lie:
-        # Where a leaf lies in the middle between two centres nobody can tell whose it is, and the reader is silent.
+        # Where a leaf is in the middle between two centres no one can tell whose it is, and the reader is silent.
         kinds = {list(KINDS)[made.number % len(KINDS)] for made in chosen}
         more = (make(n, tmp_path) for n in range(FEW, 20 * FEW) if list(KINDS)[n % len(KINDS)] in kinds)
         assert any(fits(made) and objections(plant(made)) for made in itertools.chain(releases, more))

@@ -41,7 +41,7 @@ GIVEN = {
 
 
 def runs(text: str) -> bool:
-    """Whether a spreadsheet would take a cell for a formula."""
+    """Return whether a spreadsheet would take a cell for a formula."""
     try:
         float(text)
     except ValueError:
@@ -60,7 +60,7 @@ def test_no_text_of_a_released_file_begins_like_a_formula(kind: str, folder: Pat
         assert not any(row["cost"].startswith("'") for row in rows)
         audit = dc.Job("audit", "out.csv", folder=folder).run()
         assert not [check for check in audit.artifact.checks if check.holds is False and check.name != "seeded"]
-        # Whoever opens the file with the package reads what was there before.
+        # Anyone who opens the file with the package reads what was there before.
         found = read_columns(dc.engines.open(folder / "out.csv"), ["ill"])["ill"].to_pylist()
         assert set(found) - {None} <= {*WORDS, *(word.strip() for word in WORDS)}
 

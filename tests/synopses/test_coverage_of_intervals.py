@@ -9,7 +9,7 @@ import discreet as dc
 from studies.measures import coverage
 
 
-def test_intervals_of_counts_cover_the_truth_on_an_invented_table() -> None:
+def test_intervals_of_counts_cover_the_truth_on_an_synthetic_table() -> None:
     data = dc.datasets.patients(5000, random_state=7)
     rows = np.asarray(data.domain.clamp(data.X))
     asked = coverage.drawn(data.domain, rows, 60, 3)
@@ -43,7 +43,7 @@ def test_intervals_of_means_quantiles_and_shares_cover_the_truth_where_rows_lie_
         assert np.mean(told) >= 0.9
 
 
-def test_whole_numbers_that_nobody_declared_as_such_are_covered_too() -> None:
+def test_whole_numbers_that_no_one_declared_as_such_are_covered_too() -> None:
     rng = np.random.default_rng(3)
     n = 8000
     levels = rng.normal(50, 18, (n, 2)).clip(0, 100).round()  # two to three of them per cell, so that counts are smooth
@@ -105,7 +105,7 @@ def test_intervals_of_counts_cover_the_truth_on_ten_tables(whole: bool) -> None:
 
 @pytest.mark.parametrize("low", [0.0, -300.0])
 def test_quantiles_are_covered_where_rows_begin_inside_a_leaf(low: float) -> None:
-    """At the end of the axis, and beside empty leaves: the neighbour says little of where in the leaf rows begin."""
+    """At the end of the axis, and next to empty leaves: the neighbour says little of where in the leaf rows begin."""
     rng = np.random.default_rng(3)
     told = []
     for seed in range(10):

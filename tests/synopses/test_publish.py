@@ -1,4 +1,4 @@
-"""What leaves publish: counts, means in one joint draw, and the raw sums they are made of."""
+"""Published values of leaves: counts, means in one joint draw, and the raw sums they are made of."""
 
 from __future__ import annotations
 

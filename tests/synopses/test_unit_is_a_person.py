@@ -1,4 +1,4 @@
-"""Where the unit is a person, every central release is priced for one, says so, and keeps saying so in all forms."""
+"""If the unit is a person, every central release is priced for one and states it in every form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import discreet as dc
-from discreet.cli.app import main
+from command_line import exit_code
 from discreet.core.budget.guarantee import Guarantee
 from discreet.core.columns.unit import unit_kind
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
@@ -102,7 +102,7 @@ def test_words_speak_of_a_person_and_of_what_is_counted() -> None:
     assert not any("promise about rows" in text for text in said)
 
 
-def test_kinds_of_unit_are_told_apart_whatever_the_bound() -> None:
+def test_kinds_of_unit_are_distinguished_whatever_the_bound() -> None:
     texts = [dc.Person("user", rows=rows).describe() for rows in (1, 8, 1000)]
     texts.append(dc.Person("user", rows=8, group=["day", "town"], per_group=2).describe())
     assert texts[2:] == [
@@ -153,7 +153,7 @@ def test_a_domain_keeps_its_person_through_every_form(tmp_path: Path) -> None:
         lambda: dc.metric.NDLaplace(epsilon=1, radius=0.1, domain=DOMAIN).fit(table()),
     ],
 )
-def test_what_bounds_nobody_is_refused(wrong: Any) -> None:
+def test_what_bounds_no_one_is_refused(wrong: Any) -> None:
     with pytest.raises((InvalidArgument, InvalidType, SchemaError)):
         wrong()
 
@@ -173,37 +173,29 @@ def test_the_same_table_says_row_and_keeps_what_it_had() -> None:
 SCHEMA = "[columns.age]\nbounds = [0, 120]\n[columns.cost]\nbounds = [0, 10]\n"
 
 
-def run(*args: Any) -> int:
-    try:
-        main([str(a) for a in args])
-    except SystemExit as done:
-        return int(done.code or 0)
-    return 0
-
-
 def test_the_command_line_bounds_persons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table().to_csv(tmp_path / "rows.csv", index=False)
     (tmp_path / "schema.toml").write_text(SCHEMA)
     out = tmp_path / "s.parquet"
     line = ["synopsis", tmp_path / "rows.csv", "--schema", tmp_path / "schema.toml", "--epsilon", "1", "-o", out]
     line += ["--rule", "4", "--report", tmp_path / "page.html"]
-    assert run(*line, "--person", "user", "--person-rows", "8") == 0
+    assert exit_code(*line, "--person", "user", "--person-rows", "8") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "one person" in said
     assert "At most 8 rows of one person are counted" in said
     assert "compare with your own number" not in said
     assert dc.Synopsis.load(out).guarantee.unit == SAID
     assert SAID in (tmp_path / "page.html").read_text()
-    assert run("audit", out) == 0
+    assert exit_code("audit", out) == 0
     capsys.readouterr()
     for wrong in (["--person-rows", "8"], ["--unit", "row", "--person", "user"]):
-        assert run(*line, *wrong) == 2
+        assert exit_code(*line, *wrong) == 2
         assert "--" in capsys.readouterr().err
     (tmp_path / "schema.toml").write_text('[unit]\nperson = "user"\nrows = 8\n' + SCHEMA)
-    assert run(*line, "--json") == 0
+    assert exit_code(*line, "--json") == 0
     assert json.loads(capsys.readouterr().out)
     assert dc.Synopsis.load(out).guarantee.unit == SAID
-    assert run(*line, "--person", "user") == 0
+    assert exit_code(*line, "--person", "user") == 0
     assert dc.Synopsis.load(out).guarantee.ledger[0].label == "rows per person"
 
 

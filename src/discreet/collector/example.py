@@ -1,4 +1,4 @@
-"""A small store with an invented task in it, for examples and to try things on."""
+"""A small store with a simulated task in it, for examples and to try things on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet.local.tasks import split_frame
 
 @contextmanager
 def example(reports: int = 1000) -> Iterator[tuple[Store, local.Task]]:
-    """Open a store in a folder that goes away again, with so many reports of invented devices.
+    """Open a store in a folder that goes away again, with so many reports of simulated devices.
 
     Examples
     --------

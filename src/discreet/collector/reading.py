@@ -1,6 +1,6 @@
 """Reading a task: estimates with intervals, day by day, what was refused, and what liars could have done.
 
-Post-processing of noisy counts: it costs no privacy. A task's minimum is kept all the same, for every number shown.
+Post-processing of noisy counts: it costs no privacy. A task's minimum is kept anyway, for every number shown.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ def _standing(held: Held, counts: Mapping[int, Counts], refused: Mapping[str, in
 def read_apart(reports: Mapping[int, int], minimum: int) -> set[int]:
     """Return the periods that may be read by themselves: those with enough reports.
 
-    Whoever has the whole and these has the sum of all others too. Where that would be of too few reports, the smallest
-    of them is kept back with the others.
+    The total minus these is the sum of all others. If that sum has too few reports, the smallest of them is kept
+    back too.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def values_asked(task: Task, candidates: Any = None) -> Any:
         raise DataSourceError(
             f"candidates: this task names its values in {task.candidates.name!r}; give that file with --candidates"
         )
-    # A mechanism that knows its values by number is asked for all; one that hashes must be told them.
+    # A mechanism over numbered values is asked for all of them; one that hashes needs the values.
     numbered = isinstance(getattr(task.mechanism, "domain", None), int)
     return None if task.candidates is None or numbered else list(task.candidates)
 
@@ -172,7 +172,7 @@ def _sum(counts: Mapping[int, Counts]) -> Counts:
 
 def _estimated(task: Task, counts: Counts, asked: Any) -> dict[str, Any]:
     mechanism: Any = task.mechanism
-    searched = asked is None and hasattr(mechanism, "discover")  # values that nobody listed
+    searched = asked is None and hasattr(mechanism, "discover")  # values that no one listed
     found = mechanism.discover(counts).estimate if searched else mechanism.estimate(counts, asked)
     figures = estimate_figures(found, None, mechanism)
     names = task.candidates

@@ -11,7 +11,7 @@ from discreet.collector.dashboard import PAGES
 from discreet.local import Task
 from discreet.reporting.pages import render
 
-#: What the invented devices hold, and which share of them.
+#: What the simulated devices hold, and which share of them.
 SHARES = {"apple": 0.26, "pear": 0.18, "plum": 0.14, "cherry": 0.12, "peach": 0.1, "grape": 0.08, "melon": 0.06,
           "fig": 0.04, "quince": 0.02}  # fmt: skip
 DEVICES = 10_000

@@ -1,7 +1,7 @@
 """Tables to try things on: generators of synthetic ones, loaders of real ones.
 
-Everything here is public or invented, so it may use plain seeded randomness and read its rows freely. The domain
-that comes with each table is a constant written beside it, never the smallest and largest value of the data.
+Everything here is public or simulated, so it may use plain seeded randomness and read its rows freely. The domain
+that comes with each table is a constant written next to it, never the smallest and largest value of the data.
 
 >>> from discreet import datasets
 >>> datasets.patients(n=1000)

@@ -26,7 +26,7 @@ _MORE = {
 
 @dataclass(frozen=True)
 class PublicTable:
-    """A public table that can be had by name.
+    """A public table that is available by name.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class PublicTable:
 
     @property
     def here(self) -> bool:
-        """Whether it can be read without a network."""
+        """True if it can be read without a network."""
         return None not in self.places
 
     def to_dict(self) -> dict[str, Any]:
@@ -119,12 +119,12 @@ def fetch(name: str, *, tell: Callable[[str, int, int | None], None] | None = No
     name : str
         As in `public_tables`.
     tell : callable, optional
-        Called with the file, the bytes that came, and how many there are in all if that is known.
+        Called with the file, the bytes that came, and how many there are in total if that is known.
 
     Raises
     ------
     DataSourceError
-        If it cannot be had or is not what it was. The error says what to fetch by hand, and where to put it.
+        If it is not available or is not what it was. The error says what to fetch by hand, and where to put it.
 
     Examples
     --------

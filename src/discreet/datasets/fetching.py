@@ -1,8 +1,8 @@
 """Files of public tables: from the data folder, else from the cache, else downloaded into it, once.
 
-The data folder is the one that ``DISCREET_DATA`` names, or ``shared/data`` beside the working directory or above it.
-The cache lies where this user's programs keep what can be had again. What is downloaded is compared with the record of
-the copies at hand (``record.json``: SHA-256 of the values), or, where nobody has seen both, with what was downloaded
+The data folder is the one that ``DISCREET_DATA`` names, or ``shared/data`` next to the working directory or above it.
+The cache is the user's cache folder. What is downloaded is compared with the record of
+the copies available (``record.json``: SHA-256 of the values), or, where no one has seen both, with what was downloaded
 the first time. Nothing is kept that differs, and no part of a download is left behind. Downloads, and what they unpack
 to, are bounded: a server cannot fill the disk or the memory.
 
@@ -49,7 +49,7 @@ Tell = Callable[[int, int | None], None]
 
 
 def data_folder() -> Path | None:
-    """Return the folder of data beside the project or named by the user, if there is one."""
+    """Return the folder of data next to the project or named by the user, if there is one."""
     named, here = os.path.expanduser(os.environ.get("DISCREET_DATA", "")), Path.cwd()
     candidates = [Path(named)] if named else [parent / "shared" / "data" for parent in (here, *here.parents)]
     return next((c for c in candidates if c.is_dir()), None)
@@ -68,7 +68,7 @@ def found_at(file: str) -> Path | None:
 
 
 def is_here(file: str) -> bool:
-    """Tell whether a file can be read without a network."""
+    """Return whether a file can be read without a network."""
     return found_at(file) is not None
 
 
@@ -78,20 +78,20 @@ def place(file: str, name: str, tell: Tell | None = None) -> Path:
     Raises
     ------
     DataSourceError
-        If it is not here and cannot be had; the error says what to fetch by hand.
+        If it is not here and is not available; the error says what to fetch by hand.
     """
     return found_at(file) or _fetched(file, name, tell)
 
 
 @cache
 def record() -> dict[str, dict[str, Any]]:
-    """Return what the copies at hand held, by file."""
+    """Return what the copies available held, by file."""
     found: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("record.json").read_text(encoding="utf-8"))
     return found
 
 
 def described(path: Path) -> dict[str, Any]:
-    """Return columns, rows and SHA-256 of a file; of one that is no table, the SHA-256 of what is packed in it."""
+    """Return columns, rows and SHA-256 of a file; of one that is not a table, the SHA-256 of what is packed in it."""
     if not path.name.endswith(".csv.gz"):
         return {"sha256": hashlib.sha256(unpacked(path.read_bytes())).hexdigest()}
     table = read_text_table(path)
@@ -148,7 +148,7 @@ def _fetched(file: str, name: str, tell: Tell | None) -> Path:
 
 
 def columns_on_record(file: str) -> list[str]:
-    """Return the columns that the copy at hand had; none where there was no table."""
+    """Return the columns that the copy available had; none where there was no table."""
     found = str(record().get(file, {}).get("columns", ""))
     return found.split(",") if found else []
 
@@ -164,7 +164,7 @@ def _payload(origin: Origin, raws: list[bytes], file: str) -> bytes:
 def _keep(file: str, name: str, payload: bytes, origin: Origin, *, sure: bool) -> None:
     """Put a checked file into the cache, whole or not at all, and remember its digest where none is on record.
 
-    One that is new to everybody and not ``sure`` to be whole must have at least half as many rows as the copy at hand.
+    One that is new to everybody and not ``sure`` to be whole must have at least half as many rows as the copy available.
     """
     target, memory = _cache() / file, _cache() / "first-downloads.json"
     with NewFile(target) as out:

@@ -34,7 +34,7 @@ _SOURCES = {
     ),
 }
 
-#: Loan-words in Spanish with their shares; the rest of the reports are typing errors (spec local-sketches, 5.1).
+#: Loan-words in Spanish with their shares; the rest of the reports are typing errors.
 _LOAN_WORDS = {
     "cool": 0.18,
     "brunch": 0.14,
@@ -68,7 +68,7 @@ class Frequencies:
 
     Examples
     --------
-    >>> pets = Frequencies("pets", pa.array(["cat", "dog"]), np.array([3, 1]), "invented")
+    >>> pets = Frequencies("pets", pa.array(["cat", "dog"]), np.array([3, 1]), "simulated")
     >>> pets.to_dict(), len(pets.draw(10, random_state=0))
     ({'cat': 3, 'dog': 1}, 10)
     """

@@ -35,7 +35,7 @@ _S_SPREADS = {1: 30_000, 2: 38_000, 3: 49_000, 4: 53_000}
 def patients(n: int = 10_000, *, random_state: int = 0) -> Dataset:
     """Invent the patients of a hospital: age and yearly cost of care, in 15 groups of unequal size.
 
-    One row per person. Nobody in it exists, but it looks like what should not be published as it is: whoever knows
+    One row per person. No one in it exists, but it looks like what should not be published as it is: anyone who knows
     a person's age often finds the row, and with it what the person's care costs.
 
     Parameters
@@ -66,7 +66,7 @@ def patients(n: int = 10_000, *, random_state: int = 0) -> Dataset:
     domain = Domain({"age": (0, 100), "cost": (0, 100)})
     X = domain.clamp(X.round(1))
     return Dataset(
-        "patients", X, domain, len(_KINDS), labels, "invented hospital patients: age and yearly cost of care"
+        "patients", X, domain, len(_KINDS), labels, "simulated hospital patients: age and yearly cost of care"
     )
 
 

@@ -1,5 +1,5 @@
 """The fifteen labelled tables on which density trees were published (Pors 2018): four real ones, three with columns of
-noise beside iris, and eight invented ones.
+noise next to iris, and eight simulated ones.
 
 What the source left open is fixed here so that the tables look like the published figures: all columns of the first
 four inventions inform about the class, and the two blobs of the seventh lie at least eight deviations apart. Bounds are
@@ -131,12 +131,12 @@ def labelled(name: str, *, random_state: int = 0) -> Dataset:
         breast, glass (both need the data folder: see `load`), iris, wine, iris+1, iris+5, iris+10, or synthetic-1 to
         synthetic-8.
     random_state : int, default 0
-        Seed of the invented columns and tables. The real ones are always the same.
+        Seed of the simulated columns and tables. The real ones are always the same.
 
     Raises
     ------
     DataSourceError
-        If a file is not there; `labelled_names` tells which tables can be had.
+        If a file is not there; `labelled_names` lists the available tables.
 
     Examples
     --------

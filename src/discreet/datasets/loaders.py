@@ -285,7 +285,7 @@ def available() -> list[str]:
 def load(name: str) -> Dataset:
     """Read a benchmark table from the data folder; one that is not there is downloaded, once.
 
-    The folder is the one named by the environment variable ``DISCREET_DATA``, or else ``shared/data`` beside the
+    The folder is the one named by the environment variable ``DISCREET_DATA``, or else ``shared/data`` next to the
     working directory or any directory above it. Downloads go to the user's cache folder and are checked, see `fetch`;
     none is tried if the environment variable ``DISCREET_OFFLINE`` is set.
 

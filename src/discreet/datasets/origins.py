@@ -1,7 +1,7 @@
 """Where every file of the data folder comes from, and how to turn what is fetched into it.
 
 Addresses on GitHub name a commit, so that what they give stays the same; files of these commits were converted and
-compared with the copies at hand, value by value. Addresses marked `unseen` are known by their form only: what they give
+compared with the copies available, value by value. Addresses marked `unseen` are known by their form only: what they give
 could not be had where this was written, and the first download is taken at its word (`discreet.datasets.fetching`).
 """
 
@@ -38,7 +38,7 @@ class Origin:
     openml : int
         The number of the set there.
     unseen : bool
-        Whether nobody has compared what the address gives with the copies at hand.
+        Whether no one has compared what the address gives with the copies available.
 
     Examples
     --------

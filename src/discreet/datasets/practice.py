@@ -10,7 +10,7 @@ from discreet.core import checks
 _WARDS = ("Chirurgie", "Innere", "Kinder", "Neurologie", "Notaufnahme")
 _CAUSES = ("Bruch", "Entzündung", "Grippe", "Herz", "Krebs", "Sonstiges")
 _CENSUS = """\
-| An invented table in the form of the UCI table Adult: this is its codebook, in the form that C4.5 reads.
+| A simulated table in the form of the UCI table Adult: this is its codebook, in the form that C4.5 reads.
 >50K, <=50K.
 
 age: continuous.

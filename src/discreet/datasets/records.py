@@ -1,4 +1,4 @@
-"""Tables of people with columns of several kinds and roles: an invented one, and Adult where its file is present."""
+"""Tables of people with columns of several kinds and roles: a simulated one, and Adult where its file is present."""
 
 from dataclasses import dataclass
 

@@ -52,7 +52,7 @@ def private_categories(
     ledger: Any = None,
     rng: object = None,
 ) -> list[str]:
-    """Return the words that enough persons have, for a column whose categories nobody can list.
+    """Return the words that enough persons have, for a column whose categories no one can list.
 
     Which words come out follows from how many persons have them, never from how many rows. At ε = 1 and δ = 1e-6 a word
     needs about 14 persons who count for it; a person counts for one word only, so at most one word per 14 persons is
@@ -70,8 +70,7 @@ def private_categories(
     delta : float
         Chance that a word comes out because of one person: at most 1/n² or so for n persons.
     rows : int, optional
-        At most this many different words of each person are looked at, drawn at random. Privacy does not need it, and
-        words are lost by it; it bounds the work.
+        Words per person, drawn at random if there are more. It bounds the work; privacy does not need it.
     ledger : Ledger or Account, optional
         Charged ``epsilon`` and ``delta`` under the label "categories", before the data are touched. It must have been
         opened with a δ; an account must be one of persons, whom its column names.
@@ -88,7 +87,7 @@ def private_categories(
     Neighbours: add or remove one person with all their rows. A person chooses the first place that is not full, in a
     list of places that follows from their own words and the key: for each word, by its keyed hash, a first place,
     which is full at the lower level, and after all of these a second one for each, full at the upper level. Persons
-    come in the order of the number of their own words and a keyed hash of the person, so that nobody's place in it
+    come in the order of the number of their own words and a keyed hash of the person, so that no one's place in it
     depends on others. Write H for the numbers of persons who count for each word.
 
     **One person changes H in one word by 1, or not at all.** Before the person who is added nothing differs, and with
@@ -112,7 +111,7 @@ def private_categories(
     >>> private_categories(towns, ["the same person"] * 102, epsilon=1.0, delta=1e-6, rng=1)
     []
 
-    In a domain, all other words share the cell of missing ones, and the purchase is told, so that every promise made
+    In a domain, all other words share the cell of missing ones, and the selection is recorded, so that every promise made
     with the domain repeats it (``discreet schema --buy-categories`` writes the same into the schema file):
 
     >>> import discreet as dc

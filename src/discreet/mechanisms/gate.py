@@ -37,7 +37,7 @@ from discreet.noise.vector import isotropic
 
 
 class Noisy(NamedTuple):
-    """What was published.
+    """A published value.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Noisy(NamedTuple):
 
 @dataclass
 class _Book:
-    """What a gate shares with its shares: ledger, stream, unit, reservation."""
+    """State that a gate has in common with its shares: ledger, stream, unit, reservation."""
 
     ledger: Ledger
     stream: noise.Generator
@@ -159,12 +159,12 @@ class Gate:
 
     @property
     def pure(self) -> bool:
-        """Whether prices are in ε; in ρ otherwise."""
+        """True if prices are in ε; in ρ otherwise."""
         return self._scope.unit == "epsilon"
 
     @property
     def left(self) -> Epsilon | Rho:
-        """What may still be spent, per row."""
+        """The budget left, per row."""
         spare = self._limited.left
         if self.pure:
             return Epsilon(spare if isinstance(spare, float) else spare / self._rows(Epsilon))
@@ -172,7 +172,7 @@ class Gate:
 
     @property
     def whole(self) -> Epsilon | Rho:
-        """What may still be spent, per unit."""
+        """The budget left, per unit."""
         spare = self._limited.left
         return Epsilon(spare) if self.pure else Rho(Fraction(spare))
 
@@ -183,7 +183,7 @@ class Gate:
 
     @property
     def seeded(self) -> bool:
-        """Whether the noise can be repeated."""
+        """True if the noise can be repeated."""
         return self._book.stream.seeded
 
     @property
@@ -206,7 +206,7 @@ class Gate:
         return person.l1 if unit is Epsilon else person.l2_squared(grouped=apart)
 
     def share(self, label: str, price: Price) -> Gate:
-        """Set a share of what is left aside: a gate with its own limit, whose lines stand in a group of this one.
+        """Set a share of what is left aside: a gate with its own limit, whose lines are a group of this one.
 
         Use it in a ``with`` statement. What is not spent when it closes stays spent, as a line *unused*.
         """
@@ -227,7 +227,7 @@ class Gate:
         return Gate(self._book, self._scope.sequential(label), self._limited)
 
     def parallel(self, label: str) -> Gate:
-        """Open a group whose members work on disjoint rows: it costs as much as its dearest member.
+        """Open a group whose members work on disjoint rows: it costs as much as its most expensive member.
 
         Which rows belong to which member must be fixed in advance or by earlier lines.
         """
@@ -264,7 +264,7 @@ class Gate:
     def hold(self, label: str, price: Price, kind: Kind = "parallel", *, per: str = "row") -> Hold:
         """Charge a line whose noise is drawn later: no promise is made before it is."""
         if not price:
-            raise BudgetExceeded(f"{label!r} cannot be bought: nothing is left of the budget")
+            raise BudgetExceeded(f"{label!r} cannot be published: the budget is used up")
         if per == "unit":
             amount = price.amount if self.pure or isinstance(price, Rho) else price.as_rho().amount
         else:
@@ -349,11 +349,11 @@ class Gate:
         Parameters
         ----------
         label, price
-            As in `counts`. A price in ρ buys ε = √(8ρ): the loss of one choice ranges over an interval of width ε.
+            As in `counts`. A price in ρ pays for ε = √(8ρ): the loss of one choice ranges over an interval of width ε.
         scores : array of int, or callable
             Higher is better.
         span : int
-            When one row is added, the changes of all scores lie in an interval of this width.
+            When one row is added, the changes of all scores are in an interval of this width.
         sizes : array of int, optional
             How many outcomes each score stands for.
         per : {"row", "unit"}
@@ -377,7 +377,7 @@ class Gate:
         sizes : array of int, shape (boxes, outcomes)
             0 for outcomes that do not exist.
         spans : Fraction or sequence of Fraction
-            For each box, the width of the interval that the changes of its scores lie in.
+            For each box, the width of the interval that the changes of its scores are in.
 
         Returns
         -------

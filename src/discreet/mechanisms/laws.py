@@ -1,4 +1,4 @@
-"""Which noise a price buys, and how wide it is. Plans and draws use the same `Law`.
+"""The law and scale of the noise that a price pays for. Plans and draws use the same `Law`.
 
 ====================  ==============================  =================================
 what one row moves    price in ε                      price in ρ
@@ -25,7 +25,7 @@ from discreet.noise.integer import LARGEST_SCALE, max_norm_variance, smallest_sc
 
 @dataclass(frozen=True)
 class Moves:
-    """How far adding or removing one row moves what is published. True bounds, in whole numbers.
+    """Sensitivity: bounds on the change when one row is added or removed, in whole numbers.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ COUNT = Moves(l1=1, l2_squared=1)
 
 @dataclass(frozen=True)
 class Law:
-    """The law of the noise that a price buys.
+    """The law of the noise that a price pays for.
 
     Attributes
     ----------
@@ -96,12 +96,12 @@ class Law:
 
     @property
     def too_narrow(self) -> bool:
-        """Whether the lattice is too coarse for it; on a finer one it can be drawn."""
+        """True if the lattice is too coarse for it; on a finer one it can be drawn."""
         return self.name == "max-norm" and 0 < self.scale < smallest_scale(self.dimension)
 
     @property
     def drawable(self) -> bool:
-        """Whether the samplers can draw it, by public values."""
+        """True if the samplers can draw it, by public values."""
         return self.scale <= LARGEST_SCALE and not self.too_narrow
 
     def draw(self, rows: int, number: int) -> Draw:
@@ -110,7 +110,7 @@ class Law:
 
 
 def law_for(price: Price, moves: Moves = COUNT, dimension: int = 1) -> Law:
-    """Return the law that a price per row buys for what one row moves.
+    """Return the law that a price per row pays for, given the sensitivity.
 
     Privacy
     -------

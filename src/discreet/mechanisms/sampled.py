@@ -1,4 +1,4 @@
-"""What sampling before k-anonymity gives: the (ε, δ) of counts of a random sample that are shown from k on.
+"""Sampling before k-anonymity: the (ε, δ) of counts of a random sample that are shown from k on.
 
 Li, Qardaji and Su (2012) draw each record with chance β, put it into a class that was fixed without looking at the
 data, and publish the classes that hold at least k drawn records. A class of n records shows X ~ Binomial(n, β) if

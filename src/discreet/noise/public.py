@@ -38,7 +38,7 @@ class PublicRandomness:
 
     @property
     def seeded(self) -> bool:
-        """Whether the draws can be repeated."""
+        """True if the draws can be repeated."""
         return self._stream.seeded
 
     def below(self, bound: int, size: Any = None) -> Any:

@@ -67,8 +67,8 @@ def notes(results: Results) -> list[str]:
     return [
         "## An attack on persons, at ε = 1",
         "The advantage of an attacker who knows all other rows and asks whether the target is in the table, next to "
-        f"what the promise allows about one unit, {_allowed(1.0):.2f}. A promise about rows says nothing about a person "
-        "with many.",
+        f"what the promise allows about one unit, {_allowed(1.0):.2f}. A promise about rows says nothing about a "
+        "person with many.",
         table_of(["table", "target and their rows", *map(_named, units)], rows, 2),
     ]
 

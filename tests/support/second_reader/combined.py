@@ -1,7 +1,7 @@
 """Releases of combined features, judged by a reader who also holds the input tables; nothing of the package is used.
 
 To what `reading` finds in each release, it adds: marks of the input in anything that was written or said, the declared
-unit, the balance of the account from its lines, and people who could be told apart, counted by brute force: each input
+unit, the balance of the account from its lines, and people who can be distinguished, by brute force: each input
 row is put into the released cell that holds it, in one release and in two.
 """
 
@@ -47,7 +47,7 @@ def check(case: Case) -> Objections:
     kinds = {"marginals": _marginals, "answer": _answer, "bitmap": _bitmap, "means": _means, "drawn": _drawn}
     yield from kinds.get(case.made.kind, released.check)(case)
     for name, payload in case.made.extra.get("files", {}).items():
-        own = case.made.extra["promises"].get(name)  # invented rows carry what was promised of the counts behind them
+        own = case.made.extra["promises"].get(name)  # synthetic rows carry what was promised of the counts behind them
         if own is not None and any(own[key] != case.promise[key] for key in ("ledger", "unit", "epsilon", "delta")):
             yield f"{name} carries another promise than the synopsis"
         if own is not None and reading.seal(own, payload) != own["digest"]:
@@ -80,7 +80,7 @@ def _records(name: str, payload: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _rows(case: Case, name: str, rows: list[dict[str, Any]]) -> Objections:
-    """Invented rows and centres hold declared columns and values only."""
+    """Synthetic rows and centres hold declared columns and values only."""
     more = {"weight", "weight_std_error", "may_be_noise"} if name.startswith("centers") else set()
     for row in rows:
         if set(row) - set(case.columns) - more:
@@ -118,7 +118,7 @@ def _unit(given: dict[str, str], promise: dict[str, Any]) -> Objections:
 
 
 def _account(done: Any) -> Objections:
-    """What was spent is what the releases cost, by the account's own words and by the lines of its file."""
+    """Check that the spent budget is the cost of the releases, by the account's words and by the lines of its file."""
     if done.spent is None:
         return
     promises = [json.loads(each.made.promise) for each in done.releases]
@@ -141,7 +141,7 @@ def _account(done: Any) -> Objections:
 
 
 def _pays(paid: Fraction, cost: Fraction, rounded: bool) -> bool:
-    """Whether what was paid is the cost. Prices in ρ are rounded, and what that leaves over stays spent."""
+    """Return whether the payment is the cost. Prices in ρ are rounded, and the remainder stays spent."""
     return paid == cost or (rounded and cost <= paid <= cost * (1 + Fraction(1, 10**6)))
 
 
@@ -219,7 +219,7 @@ def _true(column: dict[str, Any], value: Any) -> Any:
 
 
 def _holds(column: dict[str, Any], text: Any, value: Any) -> bool:
-    """Whether a printed cell holds a true value."""
+    """Return whether a printed cell contains a true value."""
     text = str(text)
     if text == "*":
         return True

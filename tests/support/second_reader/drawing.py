@@ -1,4 +1,4 @@
-"""What every random release is made with: arguments, input in some form, and what a stranger gets of it."""
+"""Parts of every random release: arguments, input in some form, and the output that a stranger gets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import discreet as dc
 from second_reader.tables import Rows
 
-#: Added to the number of a release to seed it: a number that nobody else writes down, so that it can be looked for.
+#: Added to the number of a release to seed it: a number that no one else writes down, so that it can be looked for.
 SEED = 7_394_182_600_000
 
 
@@ -104,7 +104,7 @@ def finish(
 
 
 def write_promised(path: Path, table: pa.Table, guarantee: Any) -> Any:
-    """Write a table with its promise beside it, as somebody does who publishes what `transform` gave."""
+    """Write a table with its promise next to it, as somebody does who publishes what `transform` gave."""
     sink = pa.BufferOutputStream()
     pa_csv.write_csv(table, sink)
     payload = sink.getvalue().to_pybytes()

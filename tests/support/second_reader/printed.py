@@ -31,7 +31,7 @@ def value_of(text: str) -> float:
 
 
 def half_a_unit(text: str) -> Fraction:
-    """How far a printed number may be from what it stands for: half a unit of its last digit.
+    """Return how far a printed number may be from its value: half a unit of its last digit.
 
     Zeros at the end are not printed: 2 stands for 2.000 and 10⁻⁶ for 1.00 × 10⁻⁶. So a number is held to four digits,
     or three before a power of ten, and to all that it prints where these are more.
@@ -83,5 +83,5 @@ def _eaten_number(text: str, value: float) -> str | None:
 
 
 def says(text: str, value: Any) -> bool:
-    """Whether a printed setting is the stated one, to the digits that are printed."""
+    """Return whether a printed setting is the stated one, to the printed digits."""
     return _eaten(text, value) == ""

@@ -1,4 +1,4 @@
-"""What a stranger can find out about a release from its bytes and its words. Nothing of the package is used here.
+"""Facts that a stranger can read from the bytes and words of a release. Nothing of the package is used here.
 
 `read` returns objections: sentences that are false, sentences that it does not know, figures that do not fit the bytes.
 Every sentence must match a line of `SENTENCES`. A new sentence needs a line there: a check, or why none is possible.
@@ -82,7 +82,7 @@ def _frame(case: Case) -> Objections:
     drawn = promise["parameters"].get("method") == "SampledGeneralization"  # the schema of a table, like syntactic ones
     if model != "syntactic" and persons and not drawn:
         yield f"columns {persons} are part of the release"
-    if unit == "one row" and any("given person" in s or "one person is" in s for s in made.said):
+    if unit == "one row" and any("single person" in s or "one person" in s for s in made.said):
         yield "a promise about rows speaks of a person"
     if unit == "one person" and "k_counts" not in case.facts:
         yield "the unit is a person, but nothing says how persons are counted"
@@ -95,7 +95,7 @@ def _frame(case: Case) -> Objections:
 
 
 def people_hidden(promise: dict[str, Any]) -> int:
-    """How many rows of a person were used, if persons are the unit; 0 if not."""
+    """Return the number of rows used per person, or 0 if persons are not the unit."""
     found = re.fullmatch(
         r"one person, with all their rows \(at most ([\d,]+) used(, at most [\d,]+ per .+)?\)", promise["unit"]
     )
@@ -115,7 +115,7 @@ def _amount(line: dict[str, Any]) -> Any:
 
 
 def total(lines: list[dict[str, Any]], kind: str = "sequential") -> Any:
-    """Steps on the same rows add up; disjoint ones cost as much as the dearest; pure ones cost (Σε)²/2 in ρ."""
+    """Steps on the same rows add up; disjoint ones cost as much as the most expensive; pure ones cost (Σε)²/2 in ρ."""
     amounts = [_amount(line) for line in lines]
     found = max(amounts, default=Fraction(0)) if kind == "parallel" else sum(amounts, Fraction(0))
     return found * found / 2 if kind == "pure" else found

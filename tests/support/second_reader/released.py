@@ -1,4 +1,4 @@
-"""What was released, read from its bytes: recounted, and held to what the guarantee says of it."""
+"""Read a release from its bytes, count it again and compare it with its guarantee."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _nodes(table: Any, names: list[str]) -> dict[str, Any]:
 
 
 def _clusters(case: Case, found: dict[str, Any], hidden: Any, arrays: dict[str, Any]) -> Objections:
-    """What is said of clusters: a standard error is that of the counts of the leaves nearest to a centre."""
+    """Check statements about clusters: a standard error is that of the counts of the leaves nearest to a centre."""
     axes = [list(case.columns).index(name) for name in found["columns"]]
     centers, said = np.array(found["centers"]), np.array(found["std_errors"])
     low, high = np.array([ends(c) for c in case.columns.values()]).T[:, axes]
@@ -300,7 +300,7 @@ def _noisy(case: Case) -> Objections:
             yield f"{name} holds what is no number"
     if facts.get("attributes") == "sample" and table.num_rows:
         numeric = [name for name, c in case.columns.items() if "categories" not in c]
-        # What was not drawn to be reported is missing, or stands in the middle of its column.
+        # What was not drawn to be reported is missing, or is in the middle of its column.
         held = np.array([_numbers(table[name]) for name in numeric])
         middle = np.array([sum(ends(case.columns[name])) / 2 for name in numeric])[:, np.newaxis]
         if ((np.isfinite(held) & ~np.isclose(held, middle, rtol=1e-12)).sum(axis=0) > facts["reported"]).any():

@@ -78,7 +78,7 @@ def _place(text: str) -> float:
 
 
 def _values(case: Case, values: dict[str, list[Any]], quasi: list[str]) -> Objections:
-    """Every printed value lies in the declared domain."""
+    """Every printed value is in the declared domain."""
     for name in quasi:
         column, output = case.columns[name], case.facts["output"]
         if "categories" in column or output == "changed values":
@@ -134,7 +134,7 @@ def _classes(
 
 
 def _together(case: Case, cells: list[Any]) -> Objections:
-    """What is told apart with the earlier table: groups of equal cell now and equal fate then hold k rows."""
+    """Check both tables together: groups with the same cell now and the same cell before have k rows."""
     facts, before = case.facts, case.made.extra.get("before")
     if "given" in case.made.extra:
         return  # `combined` follows everyone from the one input table to the other

@@ -53,7 +53,7 @@ class Impossible:
     says: str
 
     def fits(self, given: Mapping[str, Any]) -> bool:
-        """Whether the rule forbids a combination, which may be partial."""
+        """Return whether the rule forbids a combination, which may be partial."""
         return all(given.get(name) in values for name, values in self.when.items())
 
 
@@ -129,7 +129,7 @@ IMPOSSIBLE: tuple[Impossible, ...] = (
 
 
 def possible(given: Mapping[str, Any]) -> bool:
-    """Whether nothing forbids a combination, which may be partial."""
+    """Return whether a combination, which may be partial, is possible."""
     return not any(rule.fits(given) for rule in IMPOSSIBLE)
 
 

@@ -9,11 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
-from typer.testing import CliRunner
 
+import command_line
 import discreet as dc
 from discreet import anonymity
-from discreet.cli.app import app
 from discreet.jobs import Job
 from second_reader.drawing import Made, write_promised
 from together.factors import CELLS, PERSONS, SYNOPSES, TABLES
@@ -198,7 +197,7 @@ def _by_estimator(
 
 
 def _more(given: dict[str, str]) -> dict[str, Any]:
-    """What the option would be called, for methods that do not have it."""
+    """Return the name that the option would have, for methods without it."""
     return {"delta": {"delta": DELTA} if given["method"] in ("session", "ordered") else {},
             "rho": {"rho": RHO} if given["method"] in ("session", "ordered") else {},
             "l": {"l_diversity": 2}, "t": {"t_closeness": 0.5},
@@ -447,7 +446,7 @@ def _command(verb: str, path: Path, parameters: dict[str, Any], outputs: dict[st
     words += ["--qi", ",".join(parameters["qi"])] if verb == "risk" else []
     for name, target in outputs.items():
         words += ["-o" if name == "report" else f"--{name}", str(path.parent / target)]
-    result = CliRunner().invoke(app, words)
+    result = command_line.run(*words, catch=True)
     if result.exception is not None and not (isinstance(result.exception, SystemExit) and result.exit_code == 1):
         raise result.exception
     done.shown.append(result.output)

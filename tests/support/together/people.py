@@ -1,4 +1,4 @@
-"""Invented people with marks in everything that must not leave, in every form in which tables are held."""
+"""Synthetic people with marks in everything that must not leave, in every form in which tables are held."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def soiled(rows: list[Row], cells: str, unit: str) -> list[Row]:
 
 
 def _columns(rows: list[Row]) -> dict[str, list[Any]]:
-    """Return columns, each of one type: what holds a text that is no number is a column of texts."""
+    """Return columns, each of one type: what holds a text that is not a number is a column of texts."""
     found = {name: [row[name] for row in rows] for name in rows[0]}
     for name, values in found.items():
         if name in ("age", "pay") and any(isinstance(v, str) for v in values):

@@ -62,7 +62,7 @@ class Entry:
 
 
 class App:
-    """What granian calls. One object per process; its store is opened when the process begins."""
+    """The application that granian calls. One object per process; its store is opened when the process begins."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -194,7 +194,7 @@ class App:
 
     @property
     def _full(self) -> bool:
-        """Whether as much arrives and waits as may."""
+        """True if no more requests fit into memory."""
         return self.committer.waiting_bytes + self._arriving >= self.settings.most_waiting
 
     async def _body(self, scope: Any, proto: Any) -> bytes | Refusal:
@@ -272,7 +272,7 @@ class App:
             proto.response_bytes(200, [*_JSON[:1], _OPEN, ("etag", f'"{entry.digest}"')], entry.public)
 
     async def _operator(self, path: str, scope: Any, proto: Any) -> None:
-        """Answer the operator: nobody reads estimates without the token."""
+        """Answer the operator: no one reads estimates without the token."""
         given = self.operator.token(scope.headers.get("authorization"))
         if not compare_digest(given, self._token):
             _refuse(

@@ -73,7 +73,7 @@ class Committer:
 
     @property
     def full(self) -> bool:
-        """Whether as much waits as may: what comes now is to come again later."""
+        """True if the queue is full: later posts must be sent again."""
         return self.waiting_bytes >= self.most_waiting
 
     def put(self, post: Post, held: Held) -> asyncio.Future[Any]:
@@ -176,7 +176,7 @@ class Committer:
             self._tidied(tick=tick)
             ticked = monotonic() if tick else ticked
         self._last = True
-        # What lies in segments others can count while this collector is down.
+        # Others can count segments while this collector is down.
         self._tidied(tick=True, all_of_it=self.store.segments is not None)
 
     def _tidied(self, *, tick: bool, all_of_it: bool = False) -> None:

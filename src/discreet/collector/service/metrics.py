@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Numbers:
-    """What one process has counted since it began.
+    """Counters of one process since it began.
 
     Examples
     --------

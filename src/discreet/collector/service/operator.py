@@ -1,4 +1,4 @@
-"""What the operator is shown: the tasks, what they add up to, and the page about all of it."""
+"""Pages and figures for the operator: tasks, estimates, and one page with all of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _JSON, _HTML = "application/json", "text/html; charset=utf-8"
 
 
 def asks(path: str) -> bool:
-    """Tell whether a path is the operator's."""
+    """Return whether a path is the operator's."""
     return path in ("/", "/v1/tasks") or path.endswith("/estimate") or path.startswith("/tasks/")
 
 

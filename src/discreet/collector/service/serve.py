@@ -58,7 +58,7 @@ def check(settings: Settings) -> None:
     settings.token()
     try:
         family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
-        # granian shares ports: two collectors on one would each get half of the reports, and nobody would notice.
+        # granian shares ports: two collectors on one would each get half of the reports, and no one would notice.
         with socket.socket(family[0], socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(family[4])
@@ -78,7 +78,7 @@ def serve(settings: Settings, make: Any = application, *, told: Callable[[], Non
     make : callable
         Makes the application from the settings.
     told : callable, optional
-        Called when nothing stands in the way.
+        Called once the port is known to be free.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a collector is told when it starts, and the limits it keeps."""
+"""Settings of a collector and the limits it enforces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHORTEST = 16
 
 @dataclass(frozen=True)
 class Settings:
-    """Where reports are kept, where requests come from, and how much of them is borne.
+    """Settings: the store, the address, and limits on requests.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Bucket:
         self.rate, self._left, self._since = rate, rate, monotonic()
 
     def take(self, n: int) -> bool:
-        """Tell whether so many may come now. A batch larger than a second's worth waits for a full bucket."""
+        """Return whether this number may come now. A batch larger than a second's worth waits for a full bucket."""
         now = monotonic()
         self._left = min(self.rate, self._left + (now - self._since) * self.rate)
         self._since = now

@@ -1,4 +1,4 @@
-"""What every store does, and what passes between it and the service.
+"""The interface of every store, and the records it exchanges with the service.
 
 A store knows a report by its task, its period and its key; what is in it is for `discreet.local` to say. It holds noisy
 reports, counters, keys and tasks: no address, no time finer than the period, nothing else of a request.
@@ -19,7 +19,7 @@ import numpy as np
 from discreet.errors import DataSourceError, InvalidArgument
 from discreet.local import Counts, Task
 
-#: Statements with their rows, to be carried out in the next transaction of whoever writes.
+#: Statements with their rows, to be run in the writer's next transaction.
 Work = Sequence[tuple[str, Sequence[tuple[Any, ...]]]]
 #: Carries work out, and returns when it is durable.
 Run = Callable[[Work], None]
@@ -35,7 +35,7 @@ MOST_ROWS = 4096
 
 
 class Outcome(IntEnum):
-    """What became of a post: counted, counted before, or refused because its key was used for other reports."""
+    """Outcome of a post: counted, counted before, or refused because its key was used for other reports."""
 
     NEW = 0
     AGAIN = 1
@@ -43,7 +43,7 @@ class Outcome(IntEnum):
 
 
 class Post(NamedTuple):
-    """What one request brought, checked: reports of one task under one key."""
+    """A checked request: reports of one task under one key."""
 
     task: str
     period: int
@@ -67,7 +67,7 @@ class Held:
 
 
 class Store(Protocol):
-    """What the service, the command line and the tests ask of a store."""
+    """The methods that service, command line and tests use."""
 
     #: Where reports go as Parquet; None where they are counted.
     segments: Path | None
@@ -104,7 +104,7 @@ class Store(Protocol):
 
 
 class Ages:
-    """How long a store has run, in all its lives. Keys are forgotten by this, never by a clock that somebody sets.
+    """Total running time of a store. Keys expire by it, never by a clock that someone can set.
 
     Time in which the collector was down does not count: a key is remembered for at least the window that its task
     states, and for less than three windows of running.

@@ -51,7 +51,7 @@ create table if not exists refused (task integer, reason text, n bigint, primary
 create table if not exists fact (name text primary key, value double precision);
 insert into fact values ('format', {FORMAT}), ('ran', 0) on conflict do nothing;
 """
-#: One trip: what is new is told apart, kept and returned.
+#: One round trip: find new posts, keep and return them.
 _TAKE = """
 with given as (
   select * from unnest(%b::int[], %b::int[], %b::bytea[], %b::bigint[], %b::bigint[], %b::bytea[])
@@ -63,7 +63,7 @@ kept as (
   select task, period, string_agg(reports, ''::bytea) from given join fresh using (task, key) group by task, period)
 select task, key from fresh
 """
-#: Numbers by which processes know the one lock of whoever folds.
+#: Key of the advisory lock of the process that folds.
 _LOCK = 0x44534352
 _TRIES = 4
 #: Seconds after which a process that does not fold asks again whether it should.
@@ -198,7 +198,7 @@ class PostgresStore:
         raise AssertionError
 
     def _told(self, posts: Sequence[Post], places: list[tuple[int, bytes]], fresh: set[Any]) -> list[Outcome]:
-        """Tell what became of each post: one per new key is new; the others must have brought the same reports."""
+        """Return the outcome of each post: one per new key is new; the others must have brought the same reports."""
         new = []
         for place in places:
             new.append(place in fresh)
@@ -261,7 +261,7 @@ class PostgresStore:
         with self._session() as base, base.cursor() as cursor:
             cursor.executemany(line, rows)
 
-    # ---- what is done beside the commits, by one process at a time
+    # ---- maintenance next to the commits, by one process at a time
 
     def tick(self, run: Run) -> None:
         """Remember how long the store ran: the time of the one process that folds."""
@@ -286,7 +286,7 @@ class PostgresStore:
             raise StoreUnavailable(_first(error)) from error
 
     def _keeps(self) -> bool:
-        """Tell whether this process is the one that folds; the lock goes with its connection."""
+        """Return whether this process is the one that folds; the lock goes with its connection."""
         if self._keeper is not None and not self._keeper.closed:
             return True
         if monotonic() - self._tried < _AGAIN:

@@ -68,9 +68,9 @@ def table(task: Task, head: bytes, reports: bytes) -> pa.Table:
 
 
 def _write_whole(path: Path, rows: pa.Table, begun: float) -> None:
-    """Write a segment so that nobody meets half of it, and so that it is there after a power cut.
+    """Write a segment atomically and durably.
 
-    Its time is when its period began: files of a few minutes each would tell when their reports came.
+    Its time is when its period began: files of a few minutes each would reveal when their reports came.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

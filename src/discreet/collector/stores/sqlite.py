@@ -2,7 +2,7 @@
 
 Posts of many requests share a transaction, and a transaction is synced before any of them is acknowledged (WAL,
 ``synchronous=FULL``). A post costs a row of keys; the reports of a transaction are appended to a log, one row per task
-and period. The log is folded into counters beside the commits: counters are written anew in pieces, each of which
+and period. The log is folded into counters next to the commits: counters are written anew in pieces, each of which
 travels in a transaction that would be made anyway, and one small last step makes them valid. Whatever is interrupted,
 the counters in force and the log after them are the whole.
 """
@@ -115,7 +115,7 @@ class SqliteStore:
         self._touched = {(t, p) for t, p in self._base.execute("select distinct task, period from log")}
         self._sizes: dict[tuple[int, int], int] = {}
         self._folded_at = monotonic()
-        # Whether something was removed that may still stand in the write-ahead log; and whether to empty that now.
+        # Removed rows may still be in the write-ahead log; empty it now.
         self._stale, self._emptying = True, False
 
     def _open(self) -> sqlite3.Connection:
@@ -164,7 +164,7 @@ class SqliteStore:
 
     def tasks(self) -> dict[str, Held]:
         """Return all tasks by their digest."""
-        with self._looking:  # whoever looked first must not write down last
+        with self._looking:  # the first reader must not write last
             with self._reading() as base:
                 rows = base.execute("select number, id, description, closed from task order by number").fetchall()
             old = self._held
@@ -210,13 +210,13 @@ class SqliteStore:
     def _empty_log_ahead(self) -> None:
         """Empty the write-ahead log if the keeper asked for it: SQLite leaves removed rows there.
 
-        This happens on the writer's connection between two transactions, so it locks nobody out. It does not wait for
+        This happens on the writer's connection between two transactions, so it locks no one out. It does not wait for
         readers: while one is at work the log stays, and the keeper asks again.
         """
         if not self._emptying:
             return
         self._emptying = False
-        with suppress(sqlite3.Error):  # the posts are on the disk all the same
+        with suppress(sqlite3.Error):  # the posts are on the disk anyway
             self._base.execute("pragma busy_timeout=0")
             try:
                 self._stale = bool(self._base.execute("pragma wal_checkpoint(truncate)").fetchone()[0])
@@ -234,7 +234,7 @@ class SqliteStore:
                 self._base = self._open()
 
     def _take(self, rows: list[tuple[int, bytes, int, int]]) -> list[Outcome]:
-        """Write keys down, and tell which were new. Most often all are, which one call finds out."""
+        """Write keys and return which are new. Usually all are, which one call finds out."""
         base = self._base
         if base.executemany(_TAKE, rows).rowcount == len(rows):
             return [Outcome.NEW] * len(rows)
@@ -290,7 +290,7 @@ class SqliteStore:
         line = "insert into refused values (?, ?, ?) on conflict (task, reason) do update set n = n + excluded.n"
         run([(line, [(self._known(task).number, reason, n) for (task, reason), n in found.items()])])
 
-    # ---- what is done beside the commits
+    # ---- maintenance next to the commits
 
     def tick(self, run: Run) -> None:
         """Remember how long the store ran."""
@@ -323,7 +323,7 @@ class SqliteStore:
         return self._sizes[place]
 
     def _fold(self, run: Run) -> None:
-        """Fold the oldest part of the log: write what it gives beside what is in force, then put that in force."""
+        """Fold the oldest part of the log: write new counters, then switch to them."""
         self._touched.clear()
         by_number = {held.number: held for held in self._held.values()}
         with self._reading() as base:

@@ -1,6 +1,6 @@
 """Positive numbers of any size with full relative precision, and a weighted draw among them (jitted loops).
 
-A number is ``mantissa * 2**(512 * exponent)`` with a mantissa in [2^-256, 2^256): a plain double beside a 64-bit
+A number is ``mantissa * 2**(512 * exponent)`` with a mantissa in [2^-256, 2^256): a plain double next to a 64-bit
 integer. Sums and products have relative error 2^-53 at every magnitude, so weights as far apart as e^(-10^6) keep
 all their digits where a double would be zero. Zero is mantissa 0 with the exponent `NOTHING`. The form is unique,
 hence numbers compare by exponent, then mantissa.

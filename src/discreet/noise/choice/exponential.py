@@ -4,8 +4,7 @@ The textbook form draws with probability proportional to exp(ε score / span). D
 weights underflow to zero, cumulative sums swallow the small ones, and a uniform number with 53 bits cannot hit an
 interval shorter than 2^-53. Here log-weights are clamped 700 below the best, weights are added in a heap of sums
 (`_scaled_kernels.py`) and every comparison uses a uniform number with full precision at every scale, so each outcome
-is drawn with its true probability up to a factor e^(±2η), η = 3000 * 2^-53. The mechanism runs with ε - 4η and costs ε
-(spec partition-synopsis, 9.4).
+is drawn with its true probability up to a factor e^(±2η), η = 3000 * 2^-53. The mechanism runs with ε - 4η and costs ε.
 """
 
 import math
@@ -52,7 +51,7 @@ def exponential(
     epsilon : float
         Budget of the choice. ``math.inf`` chooses uniformly among the best outcomes, without privacy.
     span : float
-        Public bound: when one row is added, the changes of *all* scores lie in one interval of this width. A score
+        Public bound: when one row is added, the changes of *all* scores are in one interval of this width. A score
         of sensitivity Δ has span 2Δ at most, and Δ if a row can only raise it.
     counts : array of int, shape (n,), optional
         How many outcomes of the public range each entry stands for, where many share one score. Default 1. Negative
@@ -77,9 +76,7 @@ def exponential(
     Notes
     -----
     McSherry and Talwar, "Mechanism design via differential privacy" (2007). The form with an interval of width
-    ``span`` is spec partition-synopsis, 2.1.
-
-    Examples
+        Examples
     --------
     >>> exponential([3, 10, 4], epsilon=2.0, span=1.0, rng=1)
     1

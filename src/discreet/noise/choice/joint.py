@@ -1,7 +1,7 @@
 """Several quantiles in one draw of the exponential mechanism (JointExp), on a public grid of cuts.
 
-Gillenwater, Joseph and Kulesza, "Differentially private quantiles" (2021), in the corrected and linear-time form of
-spec partition-synopsis, 3.10 and 9.3.
+Gillenwater, Joseph and Kulesza, "Differentially private quantiles" (2021), corrected, and in
+linear time.
 
 Outcomes are all increasing tuples k_1 < ... < k_m of candidate cuts. Interval j, from k_(j-1) to k_j, should hold
 p_j n of the n rows, p_j = q_j - q_(j-1), not rounded. A tuple has weight Π_j φ_j(rows of interval j),
@@ -14,7 +14,7 @@ weight changes by a factor within e^(±ε/2), its share of the total within e^(�
 possible and bounds how far rounding can go: factors below it need no digits. It bends the law only where an interval
 misses its target by more than K/c rows.
 
-Sums. β(j, i) is the weight of the first j cuts when only cut j lies in run i, per candidate. With k cuts in run i
+Sums. β(j, i) is the weight of the first j cuts when only cut j is in run i, per candidate. With k cuts in run i
 
     α(j, i, k) = β(j-k+1, i) C(g_i, k) Π_(l = j-k+2..j) φ_l(0),      A(j, i) = Σ_k α(j, i, k),
     β(1, i) = φ_1(L_i),                                              β(j, i) = Σ_(h < i) φ_j(L_i - L_h) A(j-1, h),

@@ -1,6 +1,6 @@
 """Private choices for all nodes of a tree level at once: what `exponential` and `choose_cuts` do for one.
 
-Entries of all segments lie in flat arrays; segment s is ``starts[s] .. starts[s + 1] - 1``. Probabilities, precision
+Entries of all segments are in flat arrays; segment s is ``starts[s] .. starts[s + 1] - 1``. Probabilities, precision
 and price of each segment are those of the single forms (`exponential.py`, `joint.py`); segments that hold disjoint
 rows compose in parallel. Random bytes are read segment by segment, in order.
 """
@@ -27,7 +27,7 @@ from discreet.noise.stream.generator import Generator
 def weights_of(losses: FloatArray, sizes: IntArray, factors: FloatArray | float) -> FloatArray:
     """Return ``sizes * exp(-factors * losses)``, losses >= 0, the best 0; an infinite factor keeps the best only."""
     best = losses <= 0
-    with np.errstate(over="ignore", invalid="ignore"):  # 0 times infinity, where the exponent is 0 all the same
+    with np.errstate(over="ignore", invalid="ignore"):  # 0 times infinity, where the exponent is 0 anyway
         decayed = np.exp(-np.minimum(np.where(best, 0.0, losses * factors), CLAMP))
     return np.asarray(sizes * np.where(best | np.isfinite(factors), decayed, 0.0))
 
@@ -175,7 +175,7 @@ def _subsets(first: IntArray, size: IntArray, k: IntArray, source: Generator) ->
 
 
 def _nearest_cuts(runs: ManyRuns, n_cuts: int, source: Generator) -> IntArray:
-    """Return the plain quantiles, for runs without privacy; box by box, as nobody waits for these."""
+    """Return the plain quantiles, for runs without privacy; box by box, as no one waits for these."""
     qs = [Fraction(i, n_cuts + 1) for i in range(1, n_cuts + 1)]
     cuts = []
     for box, (a, b) in enumerate(zip(runs.starts[:-1], runs.starts[1:], strict=True)):

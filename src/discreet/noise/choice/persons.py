@@ -1,4 +1,4 @@
-"""A column in which nobody has more than a stated number of values: for mechanisms that take plain columns.
+"""A column in which no one has more than a stated number of values: for mechanisms that take plain columns.
 
 Tables are bounded by the engines (`discreet.engines.persons`); this is the same rule for a column and its persons in
 memory. What is kept of a person is a function of their own values and the key, which the release's stream draws: so
@@ -32,7 +32,7 @@ def per_value(epsilon: Exact, persons: Any, rows: Any) -> tuple[Exact, int | Non
 def at_most(values: FloatArray, persons: Any, rows: int | None, random: PublicRandomness) -> FloatArray:
     """Keep at most ``rows`` values of each person, by a keyed hash of person, value and number among equal values.
 
-    Persons are told apart by their text; values without one are left out.
+    Persons are distinguished by their text; values without one are left out.
 
     Examples
     --------

@@ -29,7 +29,7 @@ from discreet.noise.stream.generator import Generator, generator
 from discreet.noise.stream.uniform import below
 
 METHODS = ("auto", "joint", "recursive")
-#: Up to this many quantiles "auto" draws them jointly.
+#: Up to this number of quantiles "auto" draws them jointly.
 JOINT_AT_MOST = 10
 LARGEST_BITS = 40
 
@@ -59,7 +59,7 @@ def quantiles(
         Budget for all quantiles together. ``math.inf`` is a run without privacy: whatever the method, each cut
         minimises |L(k) - q n| among the lines left to it, ties drawn uniformly.
     low, high : float
-        Public bounds. Do not read them off the data; `private_bounds` buys them.
+        Public bounds. Do not read them off the data; `private_bounds` estimates them privately.
     method : {"auto", "joint", "recursive"}, default "auto"
         All cuts in one draw, or the middle one first. "auto" is joint for up to 10 quantiles.
     bits : int, default 20
@@ -214,7 +214,7 @@ def choose_cuts(
 
 
 def cells_of(values: FloatArray, low: float, high: float, n_cells: int) -> IntArray:
-    """Return the public grid cell of every value; NaN rows are left out (spec partition-synopsis, 9.1)."""
+    """Return the public grid cell of every value; NaN rows are left out."""
     kept = np.clip(values[~np.isnan(values)], low, high)
     return np.minimum((kept - low) / (high - low) * n_cells, n_cells - 1).astype(np.int64)
 
@@ -255,9 +255,9 @@ def cut_law(
     cuts: IntArray,
     left: IntArray,
 ) -> tuple[IntArray, IntArray, IntArray, Scaled]:
-    """Return the runs that cut ``middle`` of the block between cuts a and b may lie in, and their weights.
+    """Return the runs that cut ``middle`` of the block between cuts a and b may be in, and their weights.
 
-    Room is reserved: with i cuts still to come on its left and j on its right the cut lies in
+    Room is reserved: with i cuts still to come on its left and j on its right the cut is in
     ``cuts[a] + 1 + i .. cuts[b] - 1 - j``. Which is a public range, given the cuts before.
     """
     a, middle, b = block

@@ -1,9 +1,8 @@
-"""What every quantile mechanism sees of a column: runs of candidate cuts with the same rows on their left.
+"""The view of a column that every quantile mechanism uses: runs of candidate cuts with the same rows on their left.
 
 The box is the integer range [start, stop) of public cells, a candidate cut an integer k with start < k < stop, and
 ``left(k)`` the number of rows in cells below k. It only changes where cells are occupied, so the candidates fall into
-runs. Rows and histograms become the same runs, hence the same seed gives the same cuts from either
-(spec partition-synopsis, 9.1 and 9.2).
+runs. Rows and histograms become the same runs, hence the same seed gives the same cuts from either.
 """
 
 from __future__ import annotations

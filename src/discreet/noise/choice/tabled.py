@@ -1,6 +1,6 @@
 """Draws from a table of laws: one law per input over the same outcomes, as whole numbers that add up to 2^62.
 
-A table that is worked out in doubles and drawn from in doubles has chances that nobody can state. Here the chances
+A table that is worked out in doubles and drawn from in doubles has chances that no one can state. Here the chances
 *are* the whole numbers over 2^62: a uniform word of 62 bits falls below one of their running sums, with no rounding
 anywhere. What is promised of a table can so be checked on the very numbers that are drawn from.
 """

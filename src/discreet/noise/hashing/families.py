@@ -23,7 +23,7 @@ points x are uniform and independent (interpolation is a bijection). What is los
 * a bucket holds 2^61/width values of h give or take one, and the last may lack one more: its probability is within
   2^-60 of 1/width, and two values with different x collide with probability 1/width to within width·2^-120.
 
-Whoever chooses values after seeing the key can find some that collide. That spoils estimates of those values, as
+Anyone who chooses values after seeing the key can find some that collide. That spoils estimates of those values, as
 false reports would; it reveals nothing.
 
 SipHash is from Aumasson and Bernstein (2012), polynomial families from Wegman and Carter (1981).
@@ -256,7 +256,7 @@ class HashFamily:
         return points
 
     def _parameters(self) -> tuple[np.uint64, np.uint64, np.uint64, Words]:
-        """What every kernel takes: the width, the key's halves, and room for one function's coefficients."""
+        """Return the arguments of every kernel: the width, the key's halves, and room for one function's coefficients."""
         return np.uint64(self.width), *_halves(self.key), np.empty(self.independence, np.uint64)
 
     def _table(self, points: Words, functions: Words) -> Buckets:

@@ -1,6 +1,6 @@
 """The large values among very many discrete Laplace draws, without making the others.
 
-Method (spec partition-synopsis 9.7). Each of n draws exceeds the cutoff τ >= 0 with probability
+Method. Each of n draws exceeds the cutoff τ >= 0 with probability
 p = α^(τ+1)/(1+α), α = e^(-1/scale), independently. The gaps between those that do are geometric, so the walk jumps
 from one to the next, and the value of each is τ + 1 plus a geometric variable with ratio α. Time and memory follow
 the number of large values, not n.

@@ -1,6 +1,6 @@
 """Exact discrete Laplace noise (the two-sided geometric law), from coins.
 
-Method. Write α = e^(-1/scale), Pr[Z = z] = (1-α)/(1+α) α^|z| (spec partition-synopsis 9.0).
+Method. Write α = e^(-1/scale), Pr[Z = z] = (1-α)/(1+α) α^|z|.
 
 1. Z is not 0 with probability 2α/(1+α) = 2/(1 + e^(1/scale)): one coin.
 2. Given that, |Z| - 1 is geometric, Pr[G = g] = (1-α) α^g, and the sign is a fair coin of its own.

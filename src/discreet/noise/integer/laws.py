@@ -22,7 +22,7 @@ _SUMMED = 1000
 
 @dataclass(frozen=True)
 class DiscreteLaplace:
-    """The law Pr[Z = z] = (1-α)/(1+α) α^|z|, α = e^(-1/scale) (spec partition-synopsis 9.0).
+    """The law Pr[Z = z] = (1-α)/(1+α) α^|z|, α = e^(-1/scale).
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Exact noise on integer vectors whose law falls with the largest entry: one draw for a count and its sums.
 
-Method (spec partition-synopsis 9.9). Wanted: Pr[z] proportional to a^r on the lattice of dimension D, where r is the
+Method. Wanted: Pr[z] proportional to a^r on the lattice of dimension D, where r is the
 largest absolute entry of z and a = e^(-1/scale). Mix uniform laws on cubes: choose a radius K, then every entry
-uniformly from -K..K. A point with norm r is in all cubes K >= r, so with Pr[K] = c (2K+1)^D a^K it gets the chance
+uniformly from -K..K. A point with norm r is in every cube with K >= r, so with Pr[K] = c (2K+1)^D a^K it gets the chance
 Σ_{K >= r} c a^K = c a^r / (1 - a), as wanted.
 
 The radius. A sum of D + 1 geometric variables has Pr[K] proportional to C(K+D, D) a^K. Keeping it with probability

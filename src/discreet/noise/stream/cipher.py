@@ -2,8 +2,8 @@
 
 A vector of a thousand coins needs more random bytes than the operating system hands out in the time the rest takes
 (about 0.4 GB/s). A stream cipher makes them several times faster from a short key. It is the very cipher that Linux
-makes its random bytes with, so nothing new has to be trusted: whoever could tell these bytes from uniform ones could
-tell those of the system.
+makes its random bytes with, so nothing new has to be trusted: an attacker who could distinguish
+these bytes from uniform ones could distinguish those of the system.
 
 ChaCha20 is written from its published description (Bernstein 2008, RFC 8439), with a block counter of 64 bits. Many
 blocks are worked on side by side, which becomes vector code.

@@ -56,7 +56,7 @@ class Generator:
 
     @property
     def seeded(self) -> bool:
-        """Whether the stream can be repeated."""
+        """True if the stream can be repeated."""
         return self._seeded
 
     def bytes(self, n: int) -> ByteArray:

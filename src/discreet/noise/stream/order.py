@@ -126,7 +126,7 @@ def order_key(rng: Any) -> WordArray:
 def keyed_order(words: WordArray, key: WordArray) -> IntArray:
     """Return the numbers that rows are sorted by where many processes number them and some may do so twice.
 
-    The number of a row is a SipHash of what it holds and of which of the rows that hold the same it is. Whoever numbers
+    The number of a row is a SipHash of what it holds and of which of the rows that hold the same it is. Anyone who numbers
     it, however often and in whatever order rows come, finds the same. Under a secret key numbers of different rows
     cannot be told from independent uniform ones of 64 bits, so the order is uniform, as that of `RowOrder` is.
 

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 #: Words drawn at a time, so that they stay in a core's cache.
 _WORDS_AT_ONCE = 1 << 14
-#: Below this many words threads cost more than they bring.
+#: Below this number of words threads cost more than they bring.
 _THREADED = 1 << 18
 
 

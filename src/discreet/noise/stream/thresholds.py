@@ -40,7 +40,7 @@ class ExactChance(Protocol):
 
 @dataclass(frozen=True)
 class Chance:
-    """The number ``(a + b e^(-x)) / (c + d e^(-x))``, which must lie in [0, 1].
+    """The number ``(a + b e^(-x)) / (c + d e^(-x))``, which must be in [0, 1].
 
     Examples
     --------

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 
 class Watcher(Protocol):
-    """What a watcher is told."""
+    """The signature of a watcher."""
 
     def opened(self, stream: Any) -> None:
         """Note that a release draws from this stream: every byte of it needs a reason."""
@@ -46,7 +46,7 @@ def watcher() -> Watcher | None:
 
 
 def drew(law: str, scale: Any, number: int, rng: Any) -> None:
-    """Tell the watcher of a draw."""
+    """Report a draw to the watcher."""
     if _watcher:
         _watcher[0].drew(law, scale, number, rng)
 

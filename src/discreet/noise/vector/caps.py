@@ -189,12 +189,12 @@ class CapLaw(ReportLaw):
 
 @lru_cache(maxsize=256)
 def cap_law(epsilon: Fraction, dimension: int) -> CapLaw:
-    """Return the law, kept with its cap for when it is asked for again."""
+    """Return the law, kept with its cap for when it is requested again."""
     return CapLaw(epsilon, dimension)
 
 
 def in_cap(n: list[int], k: list[int], gamma: Fraction) -> bool:
-    """Tell whether ⟨n, k⟩ >= γ ‖n‖ ‖k‖, γ >= 0, in whole numbers.
+    """Return whether ⟨n, k⟩ >= γ ‖n‖ ‖k‖, γ >= 0, in whole numbers.
 
     Examples
     --------

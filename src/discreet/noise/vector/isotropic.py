@@ -6,11 +6,11 @@ is Y rounded to whole numbers, coordinate by coordinate: N.
 
 Why rounding keeps the promise. P(N = m) is the integral of the density over the unit cube round m. The cube round m' is
 that cube moved by m' - m, and moving changes the density by at most e^(‖m' - m‖/s) at every point. So P(N = m) <=
-e^(‖m' - m‖/s) P(N = m') for all m, m': whoever adds N to a lattice point x and shows the sum is private at rate 1/s per
+e^(‖m' - m‖/s) P(N = m') for all m, m': anyone who adds N to a lattice point x and shows the sum is private at rate 1/s per
 step, exactly.
 
 Why it is drawn exactly. The random words are the leading digits of uniform *real* numbers. Doubles, with a bound on
-their error (`_isotropic_kernels`), settle how a vector is rounded in all but one row in some hundred million; for that
+their error (`_isotropic_kernels`), settle how a vector is rounded in total but one row in some hundred million; for that
 row further digits are drawn and the same formulas are worked out in decimals, until the answer is settled. So N has the
 very law above, and no set of results is out of reach for one point and in reach of another.
 
@@ -44,7 +44,7 @@ class IsotropicNoise:
     scale : Fraction
         1/rate in lattice steps: the density is proportional to e^(-‖y‖/scale).
     key : ndarray of 8 words of 32 bits
-        Of the stream cipher. Secret: whoever knows it can take the noise off.
+        Of the stream cipher. Secret: anyone who knows it can take the noise off.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class IsotropicNoise:
     def add(self, places: IntArray, first: int = 0) -> None:
         """Add the noise of rows ``first``, ``first + 1``, ... to lattice places, in place.
 
-        ``places`` must lie in memory row by row; ``first`` must be a multiple of 8 unless fewer than 8 rows are asked.
+        ``places`` must are in memory row by row; ``first`` must be a multiple of 8 unless fewer than 8 rows are asked.
         """
         in_chunks(len(places), self._words, lambda a, b: self._add_chunk(places[a:b], first + a))
 
@@ -108,7 +108,7 @@ def isotropic_laplace(rows: int, dimension: int, scale: Fraction, rng: object = 
 
     Privacy
     -------
-    None by itself. Added to a lattice point and shown, two points at distance D steps are told apart by a factor of at
+    None by itself. Added to a lattice point and shown, two points at distance D steps are distinguished by a factor of at
     most e^(D/scale), whatever the result: see the module's argument.
 
     Examples
@@ -138,7 +138,7 @@ def exact_offsets(
     words: Sequence[int], bits: int, dimension: int, scale: Fraction
 ) -> tuple[list[Decimal], list[Decimal]] | None:
     """Work out what the kernel does, in decimals, with the bounds of the same formulas: values and bounds."""
-    # A decimal digit is 3.3 bits; thirty to spare make the arithmetic's own error vanish beside what is not drawn yet.
+    # A decimal digit is 3.3 bits; thirty to spare make the arithmetic's own error vanish next to what is not drawn yet.
     with decimal.localcontext(decimal.Context(prec=bits // 3 + 30)):
         gap = Decimal(1) / (1 << bits)
         u = [(Decimal(w) + Decimal("0.5")) * gap for w in words]

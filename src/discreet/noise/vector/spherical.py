@@ -130,7 +130,7 @@ def exact_shifts(
     words: Sequence[int], bits: int, scale: Fraction, quarter: int, latitude: int
 ) -> tuple[Decimal, Decimal, Decimal, Decimal | None] | str | None:
     """Work out growth of latitude and longitude in steps with their bounds (None for longitude: at a pole)."""
-    # Thirty decimal digits to spare make the arithmetic's own error vanish beside a gap, which every bound includes.
+    # Thirty decimal digits to spare make the arithmetic's own error vanish next to a gap, which every bound includes.
     with decimal.localcontext(decimal.Context(prec=bits // 3 + 30)):
         gap = Decimal(1) / (1 << bits)
         if words[1] == 0 or words[2] == 0:

@@ -1,0 +1,186 @@
+"""A history of releases: each is checked with all before it, one at a time, and only its keeper can read it."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import discreet as dc
+from discreet.anonymity import DensityTree, Generalization, Mondrian, ReleaseHistory, ReleaseRecord
+from discreet.errors import FormatError, InvalidArgument
+from discreet.jobs import Job
+from support.joined_tables import Person, together
+
+K = 5
+COLUMNS: dict[str, Any] = {
+    "id": {"role": "identifier"},
+    "age": {"bounds": [0, 63], "kind": "integer", "role": "quasi-identifier"},
+    "cost": {"bounds": [0, 63], "kind": "integer", "role": "quasi-identifier"},
+}
+PEOPLE: dict[str, Person] = {f"p{i}": (i * 37 % 64, i * i * 11 % 64) for i in range(200)}
+TABLE = pa.table({
+    "id": list(PEOPLE), "age": [age for age, _ in PEOPLE.values()], "cost": [cost for _, cost in PEOPLE.values()]
+})  # fmt: skip
+
+
+def tree() -> DensityTree:
+    return DensityTree(k=K, domain=dc.Domain(COLUMNS))
+
+
+def mondrian() -> Mondrian:
+    return Mondrian(k=K, domain=dc.Domain(COLUMNS))
+
+
+def released(model: Any, history: ReleaseHistory, target: Path) -> dc.anonymity.Release:
+    with history:
+        release = model.fit_transform(TABLE, previous=history)
+        release.save(target, history=history)
+    return release
+
+
+def test_tables_of_two_methods_single_no_one_out_together(tmp_path: Path) -> None:
+    apart, history = tmp_path / "apart", ReleaseHistory(tmp_path / "people.history")
+    apart.mkdir()
+    for number, model in enumerate((tree(), mondrian())):
+        model.fit_transform(TABLE).save(apart / f"{number}.csv")
+        released(model, history, tmp_path / f"{number}.csv")
+    alone = together([((apart / f"{n}.csv").read_bytes(), PEOPLE) for n in range(2)])
+    assert min(alone.values()) < K, "or the test shows nothing"
+    alike = together([((tmp_path / f"{n}.csv").read_bytes(), PEOPLE) for n in range(2)])
+    assert min(alike.values()) >= K
+    assert [Path(entry.table).name for entry in history.entries] == ["0.csv", "1.csv"]
+    assert history.entries[1].earlier == (history.entries[0].seal,)
+
+
+def test_a_release_that_was_not_checked_with_all_others_is_refused_when_it_is_saved(tmp_path: Path) -> None:
+    history = ReleaseHistory(tmp_path / "h")
+    planned = mondrian().fit_transform(TABLE, previous=history)  # nothing is there yet
+    released(tree(), history, tmp_path / "first.csv")
+    with pytest.raises(InvalidArgument, match="holds 1 releases about these people that this one was not checked with"):
+        planned.save(tmp_path / "second.csv", history=history)
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["first.csv", "first.csv.guarantee.json", "h"]
+    assert len(history.entries) == 1
+    elsewhere = mondrian().fit_transform(TABLE, previous=[tree().fit_transform(TABLE)])
+    with pytest.raises(InvalidArgument, match="1 releases that this one was checked with are not in it"):
+        elsewhere.save(tmp_path / "second.csv", history=tmp_path / "empty")
+
+
+def test_another_release_waits_from_the_check_to_the_written_table(tmp_path: Path) -> None:
+    first, second = ReleaseHistory(tmp_path / "h"), ReleaseHistory(tmp_path / "h")
+    seen: list[int] = []
+    with first:
+        release = tree().fit_transform(TABLE, previous=first)
+        waiting = threading.Thread(target=lambda: seen.append(len(second.records())))
+        waiting.start()
+        waiting.join(0.3)
+        assert not seen, "it was read while somebody was about to release"
+        release.save(tmp_path / "first.csv", history=first)
+        waiting.join(0.3)
+        assert not seen
+    waiting.join(30)
+    assert seen == [1]
+
+
+def test_one_release_in_two_forms_is_one_release(tmp_path: Path) -> None:
+    history = ReleaseHistory(tmp_path / "h")
+    release = released(tree(), history, tmp_path / "safe.csv")
+    release.save(tmp_path / "safe.parquet", history=history)
+    assert len(history.entries) == 1
+    assert (tmp_path / "safe.parquet.guarantee.json").is_file()
+
+
+def test_a_withdrawn_release_counts_only_with_one_that_was_checked_with_it(tmp_path: Path) -> None:
+    history = ReleaseHistory(tmp_path / "h")
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        released(tree(), history, tmp_path / name / "safe.csv")
+    history.withdraw(tmp_path / "a")
+    assert len(history.entries) == 2
+    history.withdraw(tmp_path / "b")
+    assert not history.entries
+    assert not history.records()
+
+
+def test_what_was_withdrawn_and_is_released_again_counts_again(tmp_path: Path) -> None:
+    history = ReleaseHistory(tmp_path / "h")
+    for name in ("lost", "kept"):
+        (tmp_path / name).mkdir()
+        released(tree(), history, tmp_path / name / "safe.csv")
+        if name == "lost":
+            history.withdraw(tmp_path / name)
+    assert [entry.table for entry in history.entries] == [str(tmp_path / "kept" / "safe.csv")]
+    assert len(history.records()) == 1
+
+
+def test_only_its_keeper_can_read_a_history(tmp_path: Path) -> None:
+    history = ReleaseHistory(tmp_path / "h")
+    released(tree(), history, tmp_path / "safe.csv")
+    assert history.folder.stat().st_mode & 0o777 == 0o700
+    assert {place.stat().st_mode & 0o777 for place in history.folder.iterdir()} == {0o600}
+    assert {place.suffix for place in history.folder.iterdir()} == {".json", ".record", ""}
+
+
+def test_a_damaged_history_lets_nothing_through(tmp_path: Path) -> None:
+    history = ReleaseHistory(tmp_path / "h")
+    released(tree(), history, tmp_path / "safe.csv")
+    (history.folder / "000001.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(FormatError, match="damaged"):
+        released(tree(), history, tmp_path / "next.csv")
+    assert not (tmp_path / "next.csv").exists()
+
+
+def test_a_method_whose_cells_are_not_merged_may_only_come_first(tmp_path: Path) -> None:
+    history = ReleaseHistory(tmp_path / "h")
+    model = Generalization(k=K, domain=dc.Domain(COLUMNS))
+    released(model, history, tmp_path / "first.csv")
+    with pytest.raises(InvalidArgument, match="previous must be left out"):
+        released(model, history, tmp_path / "second.csv")
+
+
+def test_a_job_adds_the_house_files_that_it_names_to_its_history(tmp_path: Path) -> None:
+    rows = "".join(f"{name},{age},{cost}\n" for name, (age, cost) in PEOPLE.items())
+    (tmp_path / "people.csv").write_text("id,age,cost\n" + rows, encoding="utf-8")
+    tree().fit_transform(TABLE).save_record(tmp_path / "january.record")
+    given = {"k": K, "method": "mondrian", "history": "h"}
+    job = Job(
+        "anonymize", "people.csv", COLUMNS, {**given, "previous": ["january.record"]}, {"release": "2.csv"}, tmp_path
+    )
+    assert job.run().guarantee.parameters["earlier_releases"] == 1  # type: ignore[union-attr]
+    seals = [entry.seal for entry in ReleaseHistory(tmp_path / "h").entries]
+    assert seals[0] == ReleaseRecord.load(tmp_path / "january.record").seal
+    later = Job("anonymize", "people.csv", COLUMNS, given, {"release": "3.csv"}, tmp_path).run()
+    assert later.guarantee.parameters["earlier_releases"] == 2  # type: ignore[union-attr]
+
+
+def test_a_table_that_cannot_be_written_leaves_no_house_file(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("id,age,cost\n" + "p,1,1\n" * 9, encoding="utf-8")
+    outputs = {"release": "safe.dat", "record": "people.record"}
+    job = Job("anonymize", "people.csv", COLUMNS, {"k": K, "history": "h"}, outputs, tmp_path)
+    for act in (job.check, job.run):
+        with pytest.raises(dc.errors.DataSourceError, match="a table is written as"):
+            act()
+    assert [place.name for place in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_threads_that_share_a_history_release_one_after_the_other(tmp_path: Path) -> None:
+    """Both tables know of each other: the later one was checked with the earlier one."""
+    domain = dc.Domain({"age": {"bounds": [0, 120], "role": "quasi-identifier"}, "who": {"role": "identifier"}})
+    people = pa.table({"age": [20, 21, 22, 60, 61, 62] * 4, "who": [f"p{i}" for i in range(24)]})
+    history = dc.anonymity.ReleaseHistory(tmp_path / "people.history")
+
+    def release(name: str) -> None:
+        with history:
+            made = dc.anonymity.DensityTree(k=2, domain=domain).fit_transform(people, previous=history)
+            made.save(tmp_path / f"{name}.csv", history=history)
+
+    threads = [threading.Thread(target=release, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(len(entry.earlier) for entry in history.entries) == list(range(len(history.entries)))
+    assert len({entry.number for entry in history.entries}) == len(history.entries) >= 1

@@ -1,0 +1,74 @@
+"""The summary in the terminal names disclosed values, omitted rows and measured columns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.cli import main
+from small_tables import write_table
+
+SCHEMA = """
+[columns.age]
+bounds = [0, 120]
+role = "quasi-identifier"
+[columns.zip]
+categories = ["10", "20"]
+role = "quasi-identifier"
+[columns.ill]
+categories = ["no", "yes"]
+role = "sensitive"
+"""
+
+
+@pytest.fixture
+def folder(workdir: Path) -> Path:
+    rows = ["30,10,no\n"] * 50 + ["80,20,yes\n", "80,20,no\n"] * 25 + [",10,no\n"] * 7
+    return write_table(workdir, "age,zip,ill\n" + "".join(rows), SCHEMA)
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+    with pytest.raises(SystemExit) as left:
+        main([*words])
+    assert int(left.value.code or 0) == code
+    return " ".join(capsys.readouterr().out.split())
+
+
+ANONYMIZE = ("anonymize", "people.csv", "--schema", "schema.toml", "--k", "5", "-o", "safe.csv")
+
+
+def test_groups_that_give_a_value_away_are_told_with_what_helps(folder: Path, capsys: Any) -> None:
+    text = said(capsys, *ANONYMIZE)
+    assert "50.0 % of the rows lie in groups that give their ill away" in text
+    assert "Try --l 2." in text
+    assert "give their" not in said(capsys, *ANONYMIZE, "--l", "2")
+    assert "Try --method density-tree --l 2." in said(capsys, *ANONYMIZE, "--method", "microaggregation")
+
+
+def test_rows_left_out_have_a_reason(folder: Path, capsys: Any) -> None:
+    text = said(capsys, *ANONYMIZE)
+    assert "7 rows were left out for missing values" in text
+    assert 'missing = "own" keeps rows without a value' in text
+    Path("schema.toml").write_text(SCHEMA.replace('"quasi-identifier"', '"quasi-identifier"\nmissing = "own"', 1))
+    text = said(capsys, *ANONYMIZE)
+    assert "no row was left out" in text
+    assert "keeps rows" not in text
+
+
+@pytest.mark.parametrize("more", [[], ["--bounds"]])
+def test_the_risk_of_a_release_is_measured_by_the_columns_of_its_promise(
+    folder: Path, capsys: Any, more: list[str]
+) -> None:
+    said(capsys, *ANONYMIZE, *more)
+    told = json.loads(said(capsys, "risk", "safe.csv", "--json"))
+    columns = ["age_lower", "age_upper", "zip_set"] if more else ["age", "zip"]
+    assert told["k"] >= 5
+    assert told["sensitive"]["ill"]["homogeneous"] == 0.5
+    assert f"measured by the quasi-identifiers {', '.join(columns)}" in told["notes"]
+    named = json.loads(said(capsys, "risk", "safe.csv", "--qi", ",".join(columns), "--sensitive", "ill", "--json"))
+    assert (named["k"], named["classes"]) == (told["k"], told["classes"])
+    Path("safe.csv.guarantee.json").write_text("{")
+    said(capsys, "risk", "safe.csv", code=2)
