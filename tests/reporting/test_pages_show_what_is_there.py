@@ -182,7 +182,9 @@ def test_a_model_of_200_columns_has_a_page_to_read(wide_release: Path) -> None:
     assert 5 < len(charts) < 20
     assert "ill" in charts[0] + charts[1]  # what the table was made for comes before what happens to stand first
     visible = re.sub(r"<style.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL)
-    assert "and 168 more: only the first 12 columns" in visible  # of 200 columns 12 have a chart, and 20 others are named
+    assert (
+        "and 168 more: only the first 12 columns" in visible
+    )  # of 200 columns 12 have a chart, and 20 others are named
     shown = page.partition("<details")[0]
     assert shown.count("marginal ") < 20 < page.count("marginal ")  # lines of the ledger
     assert max(map(len, visible.split())) < 100

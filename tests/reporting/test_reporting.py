@@ -282,7 +282,10 @@ def test_texts_from_data_cannot_break_out_of_pages_and_pictures():
 
 def test_the_pages_of_plan_audit_and_demo_are_light(tmp_path):
     demo.run(tmp_path, seed=1)
-    shown = {"demo": (tmp_path / "picture.html").read_text(), "plan": plan.plan_page(outlook(5000, 3, target_error=0.01))}
+    shown = {
+        "demo": (tmp_path / "picture.html").read_text(),
+        "plan": plan.plan_page(outlook(5000, 3, target_error=0.01)),
+    }
     found = dc.evaluation.audited_mechanism("noise.discrete_laplace").audit(400, 0.99, random_state=1)
     facts = {"mechanism": "m", "claimed": 1.0, "passed": True, "results": [("pair", r) for r in found]}
     shown["audit"] = mechanism_page(facts)

@@ -157,7 +157,7 @@ def _rows_only(guarantee: Guarantee) -> list[str]:
         ]
     if guarantee.unit != "one row":
         return []
-    return ["This is a promise about rows. For a person with m rows, ε is m times as large."]
+    return ["This is a promise about rows. For someone with m rows, ε is m times as large."]
 
 
 def _local(guarantee: Guarantee, factor: str) -> list[str]:

@@ -372,7 +372,7 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"This limits what anyone can learn from the release about any single person: .+", _people_only),
     (r"If a person has more rows than are used, the rows to use are drawn at random\. Counts include only rows that were used, "
      r"so they are lower than in the table\.", _people_only),
-    (r"This is a promise about rows\. For a person with m rows, ε is m times as large\.", _rows_only),
+    (r"This is a promise about rows\. For someone with m rows, ε is m times as large\.", _rows_only),
     (r"Each row was randomised separately\. The true rows were not kept\.", _only("local")),
     (r"Each row was moved at random, separately\. The true rows were not kept\.", _rows_only),
     (r"Each place of a trajectory was moved at random\. A place near the last one may be shown as the last one again\. "
