@@ -86,7 +86,7 @@ def test_large_tables_are_read_few_times_and_have_few_leaves(
 ) -> None:
     """The number of rows is declared, so a small table behaves as one of 10^8 rows: its reads are counted."""
     reads = []
-    for name in ("_gather", "_batches"):
+    for name in ("run", "batches"):
         whole = getattr(engines.Source, name)
 
         def counted(self: engines.Source, *args: Any, _whole: Any = whole, **kwargs: Any) -> Any:

@@ -16,8 +16,8 @@ import pytest
 
 import discreet as dc
 from discreet.anonymity.risk import counted
-from discreet.engines import shuffled
-from discreet.engines.tables import columns as engine_columns
+from discreet.engines.readers import columns as engine_columns
+from discreet.engines.writing import shuffled
 from discreet.errors import BudgetExceeded, DataSourceError, InvalidArgument
 from discreet.metric import perturber
 from discreet.metric import rows as _rows

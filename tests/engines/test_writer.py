@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.engines import shuffled
 from discreet.engines.tables.memory import ArrowTable
+from discreet.engines.writing import shuffled
 from discreet.errors import DataSourceError, InvalidType
 
 PLACES = dc.Domain({"x": (0, 1), "y": (0, 1)})

@@ -63,7 +63,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "ledgers": (
-        ("accounts", "core.ledger", "core.budget", "local.repeated.report_ledger", "metric.users.user_ledger"),
+        ("accounts", "core.budget", "local.repeated.report_ledger", "metric.users.user_ledger"),
         (
             "core/test_prices.py",
             "core/test_ledger.py",

@@ -81,7 +81,7 @@ def test_no_other_door_offers_a_sampler() -> None:
 
 
 def test_no_method_charges_a_ledger_by_hand() -> None:
-    allowed = ("mechanisms/", "accounts/", "core/ledger.py", "local/", "metric/")
+    allowed = ("mechanisms/", "accounts/", "core/budget/ledger.py", "local/", "metric/")
     assert [name for name, tree in files(["spend", "charge"]) if spends(tree) and not name.startswith(allowed)] == []
 
 

@@ -60,7 +60,7 @@ def refused_untouched(monkeypatch: pytest.MonkeyPatch, model: Any, X: np.ndarray
         raise Touched
 
     with monkeypatch.context() as patch:
-        for name in ("count", "sums", "_gather"):
+        for name in ("count", "sums", "run"):
             patch.setattr(engines.Source, name, touch)
         patch.setattr(dc.Ledger, "spend", touch)
         with pytest.raises(InvalidArgument) as error:

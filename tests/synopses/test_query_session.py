@@ -129,10 +129,10 @@ def test_an_empty_account_refuses_before_any_row_is_read(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     read: list[float] = []
-    real = Source._gather
+    real = Source.run
     account = dc.Account.create(tmp_path / "p.account", dataset="people", epsilon=1)
     s = session(account=account)
-    monkeypatch.setattr(Source, "_gather", lambda *a, **k: read.append(float(account.remaining)) or real(*a, **k))
+    monkeypatch.setattr(Source, "run", lambda *a, **k: read.append(float(account.remaining)) or real(*a, **k))
     QUESTIONS[name](s, 0.75)
     assert read == [0.25]  # charged by then
     assert [(entry.state, float(entry.price)) for entry in account.entries] == [("booked", 0.75)]

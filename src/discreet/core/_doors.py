@@ -1,10 +1,8 @@
-"""Doors of rooms: what a package offers, loaded on first use.
+"""Doors of rooms: the names that a package offers, loaded on first use.
 
-The names stand in the stub beside the package, ``__init__.pyi``, one to a line: ``from .module import name as name``.
-Type checkers read the same lines. ``__all__`` in the stub lists what users see; without it, they see every name.
-
-`lazy_loader.attach_stub` reads stubs too, but offers all names to users, takes none from other packages, and needs
-`ast` at every start.
+The names are in the package's stub, ``__init__.pyi``, one per line: ``from .module import name as name``. Type checkers
+read the same lines. ``__all__`` lists what users see; without it, they see every name. `lazy_loader.attach_stub` would
+show all names to users, take none from other packages, and import `ast` at every start.
 """
 
 import sys
@@ -15,9 +13,9 @@ from typing import Any
 
 
 class _Room(ModuleType):
-    """A package whose door may offer a name that is also that of a file in it, such as the function `anonymity.risk`.
+    """A package whose door may offer a name that is also a file in it, such as the function `anonymity.risk`.
 
-    Python binds a file to its package when it is imported. Here the name that the door offers stays.
+    Python binds a file to its package when it is imported. Here the offered name stays.
     """
 
     _offered: set[str]

@@ -1,4 +1,4 @@
-"""What arrays hold, named once for the whole package."""
+"""Types of arrays, named once for the whole package."""
 
 from typing import Any, TypeAlias
 

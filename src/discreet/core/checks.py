@@ -1,7 +1,7 @@
-"""Argument checks shared by every room: each returns the clean value or raises with name, value and fix.
+"""Argument checks: each returns the clean value or raises with name, value and fix.
 
-Budgets and scales become exact rationals here. A float is read *as it is written*: ``0.1`` means 1/10, not the
-nearest binary fraction, so ten spends of 0.1 are exactly a budget of 1.
+Budgets and scales become exact rationals. A float is read *as written*: ``0.1`` means 1/10, so ten spends of 0.1 are
+exactly a budget of 1.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Budget(float):
-    """A float for reading that remembers the exact rational it stands for, in `exact`.
+    """A float that remembers the exact rational it represents, in `exact`.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def budget(name: str, value: object) -> Exact:
 
 
 def meant(name: str, value: object, usual: str, fits: Callable[[float], bool]) -> str:
-    """Return what to write: the number that a text holds, also with a decimal comma, if it fits; else a usual one.
+    """Return a suggestion: the number in a text (also with a decimal comma) if it fits, else a usual one.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def probability(name: str, value: object, *, closed: bool = False) -> Fraction:
 
 
 def slack(value: object, rows: object = None) -> Fraction:
-    """Check the δ of a promise, exact, and warn of one that is large for anybody, or for a public number of rows."""
+    """Check the δ of a promise, exactly, and warn if it is large, also for a public number of rows."""
     share = probability("delta", value)
     warn_of_delta(share, rows)
     return share
@@ -216,7 +216,7 @@ def choice(name: str, value: object, options: Sequence[T], *, fix: str = "") -> 
 
 
 def nearest(name: object, known: Sequence[str]) -> str | None:
-    """Return the known name that was most likely meant, capitals and blanks aside; None if none is near.
+    """Return the known name that was most likely meant, ignoring case and blanks; None if none is near.
 
     Examples
     --------
@@ -252,10 +252,9 @@ def shape(name: str, value: object) -> tuple[int, ...] | None:
 
 
 def numeric_column(name: str, value: object) -> FloatArray:
-    """Read an argument that holds data as one float column.
+    """Read an argument as one column of floats.
 
-    Only its type and shape can be refused. The values cannot: what is not a number becomes NaN (missing), row by row,
-    and nothing of it is quoted.
+    Only type and shape can be refused. Values that are not numbers become NaN, row by row, and are never quoted.
     """
     if isinstance(value, (str, bytes, dict)) or value is None:
         raise InvalidType(name, type(value).__name__, "a one-dimensional array of numbers", f"{name}=np.array([1.0])")
@@ -279,14 +278,14 @@ def as_floats(array: AnyArray) -> FloatArray:
     if array.dtype.kind not in "buif":
         flat = [_number(x) for x in array.ravel().tolist()]
         return np.array(flat, dtype=np.float64).reshape(array.shape)
-    with np.errstate(all="ignore"):  # a long double may overflow: it is as good as infinite
+    with np.errstate(all="ignore"):  # a long double may overflow: it counts as infinite
         return array.astype(np.float64, copy=False)
 
 
 def whole_array(name: str, value: object) -> IntArray:
-    """Read an argument that holds data as whole numbers; entries that are none count as 0, huge ones as 2^63 - 1.
+    """Read an argument as whole numbers; other entries count as 0, huge ones as 2^63 - 1.
 
-    Of an array the type can be refused, of a list nothing: its type would depend on its entries.
+    The type of an array can be refused. A list cannot: its type would depend on its entries.
     """
     if isinstance(value, (str, bytes, dict)) or value is None:
         raise InvalidType(name, type(value).__name__, "an array of whole numbers", f"{name}=np.array([1])")

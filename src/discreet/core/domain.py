@@ -1,13 +1,11 @@
-"""What is publicly known about a table before anyone looks at it: column names, bounds, categories, roles.
+"""Public knowledge about a table: column names, bounds, categories, roles.
 
-A `Domain` is *declared*, never read off the data: the smallest and largest value of a column are single records,
-and so is a category that only one person has. Everything here is a function of public constants; the one thing
-done to rows (clamping, scaling) is done to each row by itself.
+A `Domain` is *declared*, never read from the data: the smallest value of a column is a single record, and so is a
+category that only one person has. Rows are clamped and scaled one by one.
 
-Coordinates. Every column has a real axis. A numeric column's axis is its declared interval. A categorical
-column with c categories has the axis [0, c], and category number i sits at i + 1/2. A column of dates is numeric: its
-axis counts days since 1970-01-01. So is one of whole numbers: number i is the middle of the stretch from i - 1/2 to
-i + 1/2.
+Every column has a real axis. A numeric axis is the declared interval. A categorical axis with c categories is [0, c];
+category i is at i + 1/2. A date axis counts days since 1970-01-01. On an axis of whole numbers, i is the middle of the
+interval from i - 1/2 to i + 1/2.
 """
 
 from __future__ import annotations
@@ -57,23 +55,20 @@ class Domain:
     Parameters
     ----------
     columns : mapping
-        From column name to ``(low, high)`` (a tuple: bounds, which may be dates), ``["a", "b"]`` (a list:
-        categories), a mapping with the keys of a schema file (``bounds`` or ``categories``, ``role``, ``missing``),
-        a `Numeric`, `Integer`, `Date`, `Time` or `Categorical`, or what `categories_from` gives.
+        From column name to ``(low, high)`` (a tuple: bounds, also dates), ``["a", "b"]`` (a list: categories), a
+        mapping with the keys of a schema file (``bounds`` or ``categories``, ``role``, ``missing``), a `Numeric`,
+        `Integer`, `Date`, `Time` or `Categorical`, or the result of `categories_from`.
     source : Dialect or mapping, optional
-        How files of this table are written (`Dialect`); the ``[source]`` of a schema file. It is no part of what the
-        table means: domains that differ in nothing else are equal.
+        The format of the table's files; the ``[source]`` of a schema file. It does not count when domains are compared.
     unit : "row" or Person, optional
-        To whom privacy is promised: one row, or one person with a bounded number of rows (`Person`). Needed where a
-        column has the role "person": without it such a table gets no promise about rows. A person's column need not be
-        declared, unless columns are matched by place; where it is, its role is "person".
+        Who is protected: one row, or one person with a bounded number of rows. Required if a column has the role
+        "person". The person column need not be declared, unless columns are matched by position.
     functions : mapping, optional
-        Columns whose value follows from another column's: from the column to the other one, to what follows from each
-        of its values. Whole numbers, dates and times may be given as stretches, ``(18, 64)`` or ``"18..64"``.
+        Columns whose value follows from another column: from the column to the other one, to the value for each of its
+        values. Whole numbers, dates and times may be given as intervals, ``(18, 64)`` or ``"18..64"``.
     impossible : sequence of mapping, optional
-        Combinations of values of two or three columns that no row has, each written as for `Synopsis.count`.
-
-    Both are public facts (`discreet.core.columns.facts`): true of every table of this kind, and not read off this one.
+        Combinations of values of two or three columns that no row has, each written as for `Synopsis.count`. Like
+        functions, these are public facts (`discreet.core.columns.facts`), not read from this table.
 
     Examples
     --------
@@ -202,7 +197,7 @@ class Domain:
         return text
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Return the declared columns as plain data, in order; `unit` and `facts` tell of the rest."""
+        """Return the declared columns as plain data, in order; `unit` and `facts` hold the rest."""
         return {c.name: c.to_dict() for c in self._columns}
 
     @property
@@ -217,7 +212,7 @@ class Domain:
 
     @property
     def named(self) -> bool:
-        """Whether columns match by name; if not (`Domain.box` without names), by position."""
+        """True if columns match by name; if not (`Domain.box` without names), by position."""
         return self._named
 
     @property
@@ -241,7 +236,8 @@ class Domain:
         return self._facts
 
     def without_functions(self) -> Domain:
-        """Return the columns that are no function of another one; what is said of the others is said of their sources.
+        """Return the columns that are not functions of another column. Facts about the others become facts about their
+        sources.
 
         Examples
         --------
@@ -258,7 +254,7 @@ class Domain:
 
     @property
     def source(self) -> Dialect:
-        """How files of this table are written."""
+        """Format of this table's files."""
         return self._source
 
     @property
@@ -288,9 +284,9 @@ class Domain:
             raise checks.undeclared(name, self.names) from None
 
     def select(self, names: Sequence[str]) -> Domain:
-        """Return the domain of some of the columns, in the order asked for, with the facts that speak of them alone.
+        """Return the domain of some columns, in the given order, with the facts about them.
 
-        What is declared impossible of a function's column that is left out is said of the column it follows from.
+        Facts about the column of a function that is left out become facts about its source.
 
         Examples
         --------
@@ -415,9 +411,9 @@ def _check_groups(unit: Person, declared: Mapping[str, int], columns: Sequence[C
 
 
 def as_domain(domain: object, names: Sequence[str]) -> Domain:
-    """Read what a user may pass as ``domain`` for a table with these column names.
+    """Read a user's ``domain`` argument for a table with these column names.
 
-    A `Domain`, a mapping as `Domain` takes it, or a pair ``(low, high)`` whose scalars hold for all columns.
+    It is a `Domain`, a mapping for `Domain`, or a pair ``(low, high)`` whose scalars hold for all columns.
 
     Examples
     --------

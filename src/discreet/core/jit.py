@@ -1,12 +1,10 @@
-"""Numba's compiler with its type kept: a jitted function has the signature it is written with.
+"""Numba's compiler, typed: a compiled function keeps its signature.
 
-Numba keeps machine code on disk and looks only at a kernel's own file to see whether it is stale, not at the files of
-what is compiled into it. So the machine code lies in the user's cache folder, under a name that follows from the
-version, the text of the kernel's module and the texts of the kernels it calls. Where the module lies does not matter:
-a second clone or environment with the same text finds what the first has compiled. Nothing is written into the
-installation.
+Numba checks only a kernel's own file for changes, not the kernels it calls. So machine code is kept in the user's cache
+folder, under a name that depends on the version, the text of the kernel's module and the texts of the kernels it calls.
+Clones and environments with the same text share it. Nothing is written into the installation.
 
-Compiling takes seconds, once on a machine. Whoever waits for it can be told: the logger ``discreet.kernels`` says so.
+Compiling takes seconds, once per machine. The logger ``discreet.kernels`` reports it.
 """
 
 import hashlib
@@ -35,11 +33,7 @@ PATIENCE = 2.0
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]
-    """Says once that kernels are being compiled, when that has taken long altogether.
-
-    Numba tells when it begins and ends to compile, one kernel at a time, those that a kernel calls inside of it; it
-    tells nothing of machine code that was found on disk.
-    """
+    """Logs once that kernels are being compiled, if that takes long in total."""
 
     def __init__(self) -> None:
         self._inside, self._since, self._taken = 0, 0.0, 0.0
@@ -90,7 +84,7 @@ def _kernel_text(module: str, names: dict[str, Any]) -> str:
 if hasattr(caching, "UserProvidedCacheLocator"):
 
     class AnyPlace(caching.UserProvidedCacheLocator):  # type: ignore[misc]
-        """Tells Numba to name the folder of a kernel without the path of its file: its name follows from the texts."""
+        """Lets Numba name a kernel's folder by the texts of the kernels, not by the path of its file."""
 
         @classmethod
         def get_suitable_cache_subpath(cls, py_file: str) -> str:
@@ -104,10 +98,7 @@ def jit(function: F) -> F:
 
 
 def jit_within(function: F) -> F:
-    """Do the same for a short kernel that others call often with many arrays: its code becomes part of theirs.
-
-    Handing over a tuple of dozens of arrays takes longer than what is done with them for a few rows.
-    """
+    """Compile a short kernel that others call often with many arrays: its code becomes part of theirs."""
     return _compiled(function, within=True)
 
 

@@ -1,8 +1,7 @@
-"""Columns that say whose row it is: they are never released, and a promise about rows has to be meant.
+"""Person columns: they are never released, and a promise about rows must be explicit.
 
-A promise about one row is less than it sounds where a person may have many: somebody with m rows is protected at m
-times the ε. So a schema that names a person gets no promise about rows by accident; it must say that one row is what is
-meant, or that one person is (`Person`), whose rows are then bounded.
+If a person may have m rows, a promise about one row protects them at m times the ε. So a schema with a person column
+must state the unit: one row, or one person (`Person`) with a bounded number of rows.
 """
 
 from discreet.core.columns.kinds import NAMING
@@ -12,7 +11,7 @@ from discreet.errors import SchemaError
 
 
 def released_columns(domain: Domain) -> Domain:
-    """Return the columns that may be released: all but those that say whose row it is.
+    """Return the columns that may be released: all except person columns.
 
     Examples
     --------
@@ -29,7 +28,7 @@ def released_columns(domain: Domain) -> Domain:
 
 
 def with_person(domain: Domain) -> Domain:
-    """Return the domain with the column that its unit names, also where that was not declared.
+    """Return the domain with the column that its unit names, even if it was not declared.
 
     Examples
     --------
@@ -43,16 +42,16 @@ def with_person(domain: Domain) -> Domain:
 
 
 def persons(domain: Domain) -> tuple[str, ...]:
-    """Return the columns that name a person: by their role, or because the unit says so."""
+    """Return the columns that name a person: by their role or by the unit."""
     named = tuple(c.name for c in domain if c.role == "person")
     return named or ((domain.unit.column,) if isinstance(domain.unit, Person) else ())
 
 
 def check_unit(domain: Domain, *, bounded: bool = True) -> None:
-    """Refuse a promise about rows where the schema names a person and does not say that a row is meant.
+    """Refuse a promise about rows if the schema has a person column and does not state the unit "row".
 
-    A function of the schema alone: no row has been looked at. Without ``bounded``, a promise to persons is refused too:
-    rows that are handed back one by one cannot be bounded.
+    It depends on the schema alone. Without ``bounded``, promises to persons are refused too: rows that are returned one
+    by one cannot be bounded.
 
     Examples
     --------

@@ -1,9 +1,3 @@
-from discreet.core import WORKERS as WORKERS
-from discreet.core import Meter as Meter
-from discreet.core import followed as followed
-from discreet.core import in_order as in_order
-from discreet.core import stage as stage
-
 from . import first_line as first_line
 from .first_line import MISSING as MISSING
 from .first_line import Doubts as Doubts

@@ -1,7 +1,6 @@
-"""How a text file seems to be written: from its first line, and from its first rows only where that was allowed.
+"""The format of a text file, guessed from its first line, and from its first rows only if the user allows it.
 
-What comes out is a proposal for a schema, made once and for people to check. No release depends on it otherwise: rows
-are read as declared.
+The result is a proposal for a schema that people check. Releases read rows as declared.
 """
 
 import glob
@@ -57,7 +56,7 @@ _PAIRS = ((",", "."), (".", ","), (".", "'"), (",", " "), (".", " "))
 
 @dataclass(frozen=True)
 class Proposal:
-    """How a file seems to be written, where that was seen, and what kinds its columns seem to be of."""
+    """The guessed format of a file, the reasons, and the guessed kinds of its columns."""
 
     dialect: Dialect
     reasons: tuple[str, ...]
@@ -73,7 +72,7 @@ def proposed(data: str, *, header: bool | None = None, sheet: str = "", skip: in
 
 
 def text_file(data: str) -> Path | None:
-    """Return the text file, or the first of several, whose first line is all that a draft may look at; None if none."""
+    """Return the text file, or the first of several, whose first line a draft may read; None if there is none."""
     if is_address(data):
         return None
     path = Path(data).expanduser()
@@ -83,12 +82,12 @@ def text_file(data: str) -> Path | None:
 
 
 def may_be_a_record(source: Source) -> bool:
-    """Tell whether the line that names the columns may be about somebody; then not a word of it may be shown."""
+    """Return whether the line that names the columns may be a record; then none of it may be shown."""
     return source.headed and looks_like_a_record(source.names)
 
 
 def first_rows(source: Source, rows: int) -> list[list[str]]:
-    """Return the first rows as texts, for the eyes of whoever holds the table."""
+    """Return the first rows as texts, for the owner of the table."""
     part, found = source.parts[0], []
     for pieces, _ in part.read(range(len(part.names)), rows):
         found += list(zip(*(_cells(piece, rows) for piece in pieces), strict=True))
@@ -98,10 +97,7 @@ def first_rows(source: Source, rows: int) -> list[list[str]]:
 
 
 def propose(path: Path, *, header: bool = True, skip: int = 0) -> Proposal:
-    """Propose a dialect by the first line alone: its encoding, and the mark that it has most of outside quotes.
-
-    Lines that are skipped are looked at for the encoding only.
-    """
+    """Propose a dialect from the first line: its encoding and its most frequent delimiter outside quotes."""
     text, encoding, why = decoded_head(path, skip + 1)
     line = (re.split(r"\r\n|\r|\n", text, maxsplit=skip + 1) + [""] * skip)[skip]
     outside = re.sub(r'"[^"]*"', "", line)
@@ -114,7 +110,7 @@ def propose(path: Path, *, header: bool = True, skip: int = 0) -> Proposal:
 
 
 def look(proposed: Proposal, source: Source, rows: int) -> Proposal:
-    """Look at the first rows, and propose how values are written and of what kinds columns are: no bounds, no lists."""
+    """Look at the first rows; propose number and date formats and the kinds of columns, but no bounds or categories."""
     table = source.parts[0]
     seen = _texts(table, rows)
     values = [v for column in seen for v in column]
@@ -145,7 +141,7 @@ def _texts(table: Part, rows: int) -> list[list[str]]:
 
 
 def _mostly(column: Sequence[str], pattern: str) -> bool:
-    """Tell whether nearly all texts are written so; none that is longer than numbers and dates are."""
+    """Return whether nearly all texts are written so; none that is longer than numbers and dates are."""
     fitting = sum(len(v) <= _LONGEST and re.fullmatch(pattern, v) is not None for v in column)
     return bool(column) and fitting >= 0.9 * len(column)
 
@@ -161,9 +157,9 @@ def _unmarked(value: str, marks: Sequence[str]) -> str:
 
 
 def _number_marks(columns: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str]:
-    """Return the decimal mark that most columns of numbers agree with, and the mark between groups of digits.
+    """Return the decimal mark of most number columns, and the thousands mark.
 
-    1.234 may be either, so it says nothing of the decimal mark. Where no other column does, a file with semicolons has
+    1.234 is ambiguous, so it is ignored for the decimal mark. Without other evidence, a file with semicolons has
     decimal commas.
     """
     points: Counter[str] = Counter()
@@ -206,7 +202,7 @@ def _rare_groups(column: Sequence[str], point: str) -> dict[str, int]:
 
 
 def _either(column: Sequence[str], mark: str) -> bool:
-    """Tell whether a mark may stand before thousands as well as before decimals: three digits follow it always."""
+    """Return whether a mark may stand before thousands as well as before decimals: three digits follow it always."""
     other = rf"{mark}(\d{{1,2}}|\d{{4,}})$"
     return (
         any(re.search(mark, v) for v in column)
@@ -264,16 +260,10 @@ def _kind(column: Sequence[str], bare: Sequence[str], dialect: Dialect) -> str:
 
 @dataclass(frozen=True)
 class Doubts:
-    """What the first rows have against a schema: columns by name, and nothing of what stands in them.
+    """Problems of a schema on the first rows: names of columns, nothing of their content.
 
-    Attributes
-    ----------
-    careless : list of str
-        A bound equals a value.
-    unread : list of str
-        No row has a value that can be read as declared.
-    partly : dict
-        ``"most"`` or ``"many"`` (more than a tenth) of the values that stand there cannot be read as declared.
+    ``careless``: a bound equals a value. ``unread``: no value can be read as declared. ``partly``: "most", "many" (more
+    than a tenth) or "some" of the values cannot be read as declared.
     """
 
     careless: list[str]
@@ -284,7 +274,7 @@ class Doubts:
 def examine(domain: Domain, data: str, rows: int) -> Doubts:
     """Try a schema on the first rows: which bounds equal a value, and which columns cannot be read as declared.
 
-    For whoever holds the rows: the answer depends on them. Gaps and declared marks of missing values are no doubts.
+    The answer depends on the rows, so it is for their owner. Missing values are not counted as problems.
     """
     asked = [c for c in domain if c.role not in NAMING]
     # Whole numbers as plain ones: those beyond would count as the bound, and look like it.

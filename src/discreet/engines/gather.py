@@ -1,13 +1,9 @@
-"""A pass over files from several places at once: a thread takes one unit (some row groups, a file) after the other.
+"""A pass over files in several threads. A thread reads one unit (some row groups, a file) after the other.
 
-Every thread adds up on its own, so memory is that of a few batches and of what is gathered, however large the files.
-With a checkpoint the threads come together every so often, what they have is added up and saved, and a job that was
-killed goes on from there.
+Each thread adds up on its own, so memory holds a few batches and the sums, however large the files are.
 """
 
-import math
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,23 +19,14 @@ Found = TypeVar("Found", covariant=True)
 
 @dataclass(frozen=True)
 class Unit:
-    """Some rows of a part: what one thread reads in one go.
-
-    Attributes
-    ----------
-    part : Part
-        Where they are.
-    positions : sequence of int
-        The columns to read.
-    number : int or None
-        Which unit of the part; None is all of it.
-    size : int
-        How much of the source it is.
-    """
+    """Rows of a part that one thread reads in one go."""
 
     part: Part
+    #: Columns to read.
     positions: Sequence[int]
+    #: Number of the unit within the part; None means the whole part.
     number: int | None
+    #: Share of the source, in the unit of the progress bar.
     size: int
 
     def read(self, batch_size: int) -> Iterator[Batch]:
@@ -61,19 +48,6 @@ def units_of(parts: Sequence[Part], positions: Sequence[Sequence[int]]) -> list[
     return units
 
 
-class SavedProgress(Protocol[T]):
-    """Where a job saves what it has; see `discreet.engines.checkpoint`."""
-
-    #: Seconds between two savings.
-    every: float
-
-    def load(self) -> tuple[set[int], T | None]:
-        """Return the units that are done and what they gave."""
-
-    def save(self, done: set[int], total: T) -> None:
-        """Keep what the units gave that are done."""
-
-
 class RowGatherer(Protocol[Found]):
     """Takes in some rows of a part at a time."""
 
@@ -84,81 +58,36 @@ class RowGatherer(Protocol[Found]):
         """Return what was gathered; it can be added to that of another."""
 
 
-def gather(
-    start: Callable[[], RowGatherer[T]],
-    units: Sequence[Unit],
-    *,
-    batch_size: int,
-    progress: bool | None,
-    saved: SavedProgress[T] | None = None,
-) -> T:
-    """Add up what all units give.
+def gather(start: Callable[[], RowGatherer[T]], units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> T:
+    """Add up the results of all units. Each thread calls ``start`` once for an empty adder."""
+    waiting, lock, halt = deque(units), threading.Lock(), threading.Event()
 
-    Parameters
-    ----------
-    start : callable
-        Makes an empty adder; called once for every thread (and again after every saving).
-    units : sequence of Unit
-        The work.
-    batch_size : int
-        Rows a thread holds at a time.
-    progress : bool or None
-        As in `Source.count`.
-    saved : SavedProgress, optional
-        Where to save, and to go on from.
-    """
-    done, total = saved.load() if saved is not None else (set(), None)
-    waiting = deque(i for i in range(len(units)) if i not in done)
-    with Meter(sum(unit.size for unit in units), progress) as meter:
-        meter.advance(sum(units[i].size for i in done))
-        while waiting:
-            until = math.inf if saved is None else time.monotonic() + saved.every
-            for finished, found in _round(start, units, waiting, until, batch_size, meter):
-                done |= finished
-                total = found if total is None else total + found  # type: ignore[operator]
-            if saved is not None and total is not None:
-                saved.save(done, total)
-    return start().result() if total is None else total
-
-
-def _round(
-    start: Callable[[], RowGatherer[T]],
-    units: Sequence[Unit],
-    waiting: deque[int],
-    until: float,
-    batch_size: int,
-    meter: Meter,
-) -> list[tuple[set[int], T]]:
-    """Let the threads work until a point in time, each on whole units and at least on one."""
-    lock, halt = threading.Lock(), threading.Event()
-
-    def work(_: int) -> tuple[set[int], T]:
+    def work(_: int) -> T:
         adder, whole = start(), False
-        finished: set[int] = set()
         try:
-            while not halt.is_set() and (not finished or time.monotonic() < until):
+            while waiting and not halt.is_set():
                 try:
-                    number = waiting.popleft()
-                except IndexError:
+                    unit = waiting.popleft()
+                except IndexError:  # another thread took the last one
                     break
-                unit = units[number]
                 for pieces, amount in unit.read(batch_size):
                     if halt.is_set():
                         break
                     adder.add(unit.part, pieces)
                     with lock:
                         meter.advance(amount)
-                else:
-                    finished.add(number)
             whole = True
         finally:
             if not whole:
-                halt.set()  # something went wrong: the others need not go on
-        return finished, adder.result()
+                halt.set()  # after an error, the other threads need not go on
+        return adder.result()
 
-    workers = min(WORKERS, len(waiting))
-    with ThreadPoolExecutor(max_workers=workers) as pool:
+    workers = max(1, min(WORKERS, len(units)))
+    with Meter(sum(unit.size for unit in units), progress) as meter, ThreadPoolExecutor(workers) as pool:
         try:
-            return list(pool.map(work, range(workers)))
+            total, *others = pool.map(work, range(workers))
         finally:
             halt.set()  # also when the main thread is interrupted
+    for other in others:
+        total += other  # type: ignore[operator]
+    return total

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from discreet.core import Domain, promise_place
 from discreet.core.schema import Dialect, is_address, read_address, read_dialect
-from discreet.engines.checkpoint import Checkpoint
 from discreet.engines.source import Source
 from discreet.engines.tables.csv_file import CsvTable
 from discreet.engines.tables.escapes import file_is_escaped
@@ -39,7 +38,6 @@ def open(
     data: Any,
     domain: Domain | None = None,
     *,
-    checkpoint: str | Path | Checkpoint | None = None,
     dialect: Dialect | None = None,
 ) -> Source:
     """Open a table for counting. No row is read yet.
@@ -47,32 +45,19 @@ def open(
     Parameters
     ----------
     data : array, data frame, table or path
-        A NumPy array (rows by columns; columns are called ``x0, x1, ...``), a pandas or Polars data frame or series, an
-        Arrow table or record batch, a mapping of columns, a list of records (mappings of values by column), a Spark
-        data frame (`discreet.engines.spark`), or a path, a glob, a
-        directory or a list of paths of files: CSV (``.csv``, ``.tsv``, also with ``.gz`` or ``.zst``), Parquet,
-        workbooks (``.xlsx``, ``.xls``, ``.xlsb``, ``.ods``), files of Stata, SPSS and SAS (``.dta``, ``.sav``,
-        ``.zsav``, ``.por``, ``.sas7bdat``, ``.xpt``). Or the address of a table in a database, see `sql`; or anything
-        that hands over a stream of Arrow: a DuckDB relation, a lazy Polars frame, a reader of record batches.
+        A NumPy array (columns are called ``x0, x1, ...``), a pandas or Polars data frame or series, an Arrow table or
+        record batch, a mapping of columns, a list of records, a Spark data frame, a DuckDB relation or other Arrow
+        stream, the address of a database table (see `sql`), or files: a path, a glob, a folder or a list of paths of
+        CSV (also ``.gz``, ``.zst``), Parquet, workbooks (Excel, ODS), Stata, SPSS or SAS.
     domain : Domain, optional
-        All declared columns. They are matched with those of the data at once, by name, or by position if either
-        side has no names; counting over some of them is then possible also for an array.
-    checkpoint : str, Path or Checkpoint, optional
-        A folder in which counts over files are saved as they come, so that a job that was killed goes on from there.
-        They are raw counts, as sensitive as the rows: delete the folder when the release is done
-        (`discreet.engines.checkpoint`).
+        All declared columns. They are matched by name, or by position if either side has no names.
     dialect : Dialect or mapping, optional
-        How text files are written; by default as ``domain.source`` says.
-
-    Returns
-    -------
-    source : Source
-        The table.
+        The format of text files; by default ``domain.source``.
 
     Raises
     ------
     InvalidType, DataSourceError, SchemaError
-        The object is no table, no file can be opened, or declared columns are not there.
+        The object is not a table, a file cannot be opened, or declared columns are missing.
 
     Examples
     --------
@@ -82,17 +67,13 @@ def open(
     >>> source.count(dc.engines.GridMap(domain.select(["sex"]), 2)).dense().tolist()
     [1, 1]
     """
-    saved = Checkpoint(checkpoint) if isinstance(checkpoint, (str, Path)) else checkpoint
-    if saved is not None and not isinstance(saved, Checkpoint):
-        raise InvalidType("checkpoint", type(checkpoint), "a folder", 'checkpoint="state"')
     if domain is not None and not isinstance(domain, Domain):
         raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
     written = domain.source if dialect is None and domain is not None else read_dialect(dialect)
     if isinstance(data, Source):
-        if domain is None and saved is None:
+        if domain is None:
             return data
         parts: Sequence[Part] = data.parts
-        domain, saved = domain or data.domain, saved or data.checkpoint
         written = read_dialect(dialect) if dialect is not None else data.dialect
     elif is_address(data):
         parts = [database(read_address(data))]
@@ -102,36 +83,26 @@ def open(
         parts = _files(data, written)
     else:
         parts = [_table(data)]
-    return Source(parts, domain, saved, written)
+    return Source(parts, domain, written)
 
 
 def sql(address: str, query: str = "", *, table: str = "", domain: Domain | None = None) -> Source:
     """Open a table or a query of a database. No row is read yet.
 
-    All passes see the same rows: the source holds a transaction that only reads, until nobody holds the source.
+    All passes see the same rows: the source holds a read-only transaction while it exists. Errors of the database are
+    not repeated, because they may quote a row.
 
     Parameters
     ----------
     address : str
-        ``sqlite:///people.db`` (four slashes before an absolute path) or ``postgresql://user@host/base``. A password in
-        it is shown nowhere; better is none: PostgreSQL's client takes it from ``PGPASSWORD`` or ``.pgpass``.
+        ``sqlite:///people.db`` (four slashes before an absolute path) or ``postgresql://user@host/base``. Passwords are
+        better given in ``PGPASSWORD`` or ``.pgpass``.
     query : str, optional
-        What to select. It is asked inside another query, and cannot change the database.
+        What to select. It runs inside another query and cannot change the database.
     table : str, optional
-        A table instead, perhaps with its schema: ``public.people``.
+        A table instead of a query, perhaps with its schema: ``public.people``.
     domain : Domain, optional
         As in `open`.
-
-    Returns
-    -------
-    source : Source
-        The rows, for everything that takes a table.
-
-    Raises
-    ------
-    DataSourceError, MissingExtra
-        The database cannot be opened, or the query not run; what the database says of it may quote a row, and is not
-        repeated. The extra ``sql`` is not installed.
 
     Examples
     --------
@@ -148,7 +119,7 @@ def sql(address: str, query: str = "", *, table: str = "", domain: Domain | None
     if not is_address(address):
         raise InvalidType("address", "another text", "an address of a database", "'sqlite:///people.db'")
     dialect = domain.source if domain is not None else Dialect()
-    return Source([database(read_address(address, table=table, query=query))], domain, None, dialect)
+    return Source([database(read_address(address, table=table, query=query))], domain, dialect)
 
 
 def _table(data: Any) -> Part:
@@ -182,7 +153,7 @@ def _table(data: Any) -> Part:
 
 
 def is_records(data: Any) -> bool:
-    """Tell whether data is a list of records, each a mapping of values by column."""
+    """Return whether data is a list of records (mappings of values by column)."""
     return isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(row, Mapping) for row in data)
 
 
@@ -237,5 +208,5 @@ def _suffix(path: Path) -> str | None:
 
 
 def is_text_table(path: Path) -> bool:
-    """Tell by its name whether a file is one of records and fields."""
+    """Return whether a file is a text table, by its name."""
     return _suffix(path) in _TEXT

@@ -1,8 +1,7 @@
-"""A table that can be counted: the one operation engines offer.
+"""A table that can be read and counted.
 
-A source consists of parts (one for a table in memory, one per file otherwise). A part knows its column names and
-types and yields its columns batch by batch; matching columns, counting and progress are the same for all. A frame of
-Spark is a part too: passes are sent to where its rows are (`discreet.engines.spark`).
+A source has one part per file, or one for a table in memory or on Spark. A part knows its column names and types and
+yields its columns in batches. Matching columns, counting and progress work the same way for all parts.
 """
 
 import functools
@@ -14,7 +13,6 @@ import pyarrow as pa
 
 from discreet.core import Domain, FloatArray, IntArray, Meter, checks, in_order
 from discreet.core.schema import Dialect
-from discreet.engines.checkpoint import Checkpoint
 from discreet.engines.gather import gather, units_of
 from discreet.engines.passes.cells import CellMap, GridMap
 from discreet.engines.passes.counts import CellCounts
@@ -29,23 +27,21 @@ from discreet.engines.tables.part import (
     BATCH_SIZE,
     Batch,
     Part,
-    StoredFile,
     check_named,
     is_divided,
     is_remote,
     is_typed,
     near_names,
 )
-from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.errors import InvalidType, SchemaError
 
 
 class Source:
     """A table that can be read in batches and counted by cell. `discreet.engines.open` makes it.
 
-    It has names but no number of rows: that is a raw count, and publishing it costs budget.
-
-    `count`, `sums` and the other passes return raw numbers. Other rooms read rows through `batches` (coordinates),
-    `run` (any pass) and `discreet.engines.tables.column_batches` (columns as they are).
+    It has names but no number of rows: that is a raw count, and publishing it costs budget. `count`, `sums` and the
+    other passes return raw numbers. Other rooms read rows through `batches` (coordinates), `run` (any pass) and
+    `discreet.engines.readers.column_batches` (columns as they are).
 
     Examples
     --------
@@ -60,13 +56,11 @@ class Source:
         self,
         parts: Sequence[Part],
         domain: Domain | None = None,
-        checkpoint: Checkpoint | None = None,
         dialect: Dialect | None = None,
     ) -> None:
         self.parts = tuple(parts)
         self.dialect = dialect or Dialect()
         self.domain = domain
-        self.checkpoint = checkpoint
         if domain is not None:
             self.match(domain)
 
@@ -77,12 +71,12 @@ class Source:
 
     @property
     def named(self) -> bool:
-        """Whether the columns have names of their own, as those of an array do not."""
+        """False if a part has no column names, such as an array."""
         return not any(part.bare for part in self.parts)
 
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:
-        """What files of statistics packages declare that the codes of a column stand for: metadata, not rows."""
+        """Value labels that files of statistics packages declare, by column. They are metadata, not rows."""
         found: dict[str, dict[str, None]] = {}
         for part in self.parts:
             for name, texts in getattr(part, "labels", {}).items():
@@ -90,11 +84,10 @@ class Source:
         return {name: tuple(texts) for name, texts in found.items()}
 
     def count(self, cell_map: CellMap, *, batch_size: int = BATCH_SIZE, progress: bool | None = None) -> CellCounts:
-        """Count rows by cell, in one pass.
+        """Count rows by cell, in one pass. The counts are raw: add noise before anything else happens to them.
 
-        Values beyond the bounds are clamped, rows with missing or unreadable values follow the rule of their
-        column; how many were is told nowhere. Neither the batch size nor the order of files and rows changes the
-        result.
+        Values beyond the bounds are clamped; rows with missing or unreadable values follow the rule of their column.
+        The result does not depend on the batch size or on the order of files and rows.
 
         Parameters
         ----------
@@ -104,11 +97,6 @@ class Source:
             Rows held in memory at a time.
         progress : bool, optional
             Whether to show a bar; by default when work takes long and stderr is a terminal.
-
-        Returns
-        -------
-        counts : CellCounts
-            Raw counts: add noise before anything else happens to them.
 
         Examples
         --------
@@ -124,21 +112,9 @@ class Source:
         return CellCounts(cell_map.n_cells, found.keys, found.values[0])
 
     def sums(self, cell_map: BoxedMap, scale: int = 1024, *, batch_size: int = BATCH_SIZE) -> CellSums:
-        """Count rows by cell and add up where in the cell's box they lie, in fixed point, in one pass.
+        """Count rows by cell and add up their offsets from the cell's centre, in one pass.
 
-        Parameters
-        ----------
-        cell_map : GridMap or another map with ``boxes``
-            The cells.
-        scale : int, default 1024
-            Steps of half a box: a row at the upper face of its cell adds ``scale``, one at the centre 0.
-        batch_size : int, default 131072
-            Rows held in memory at a time.
-
-        Returns
-        -------
-        sums : CellSums
-            Raw counts and sums, as sensitive as the rows.
+        Offsets are whole numbers: a row at the upper face of its cell adds ``scale``, a row at the centre 0.
 
         Examples
         --------
@@ -152,15 +128,15 @@ class Source:
         return job.result(self.run(job, batch_size))
 
     def marginals(self, job: MarginalsPass) -> list[IntArray]:
-        """Count many marginals in one pass; raw counts of each, its last column fastest."""
+        """Count many marginals in one pass. Return the raw counts of each; its last column varies fastest."""
         return job.split(self.run(job))
 
     def ball_sums(self, job: BallPass) -> IntArray:
-        """Count rows by group and add up their clipped offsets, in one pass; raw numbers, the count first."""
+        """Count rows by group and add up their clipped offsets, in one pass. Return raw numbers, the count first."""
         return job.result(self.run(job, batch_rows(len(job.domain))))
 
     def where_sum(self, job: WhereSum) -> tuple[int, int]:
-        """Count the rows that conditions are true of and add up a column of theirs, in one pass; raw numbers."""
+        """Count the rows that satisfy conditions and add up one of their columns, in one pass. Return raw numbers."""
         return job.result(self.run(job))
 
     @property
@@ -186,11 +162,6 @@ class Source:
         return part.states(work, positions)
 
     @property
-    def distant(self) -> bool:
-        """True if each pass should be run on its own: rows are remote, or passes are saved in a checkpoint."""
-        return self.checkpoint is not None or self.remote
-
-    @property
     def _known_rows(self) -> int:
         """Number of rows by the files' own tables of contents. Use it to plan memory and nothing else."""
         return sum(sum(part.units) for part in self.parts if is_divided(part))
@@ -199,15 +170,10 @@ class Source:
         """Run a pass over all rows: on Spark, over several places of files at once, or over a table in memory."""
         matched = self.match(job.domain)
         if is_remote(first := self.parts[0]):  # such a part is the only one
-            if self.checkpoint is not None:
-                _identity(first)
             return first.gather(job, matched[0][0], self.dialect)
         batch_size, progress = _checked(batch_size, progress)
         units = units_of(self.parts, [positions for positions, _ in matched])
-        saved = None
-        if self.checkpoint is not None:
-            saved = self.checkpoint.of(job, [_identity(part) for part in self.parts])
-        elif len(units) < 2:
+        if len(units) < 2:
             adder = job.start()
             by_row = getattr(job, "by_row", False)
             batches = self.batches(job.domain, batch_size, progress, matched=matched, by_row=by_row)
@@ -216,9 +182,7 @@ class Source:
             for prepared in map(job.prepare, batches) if single else in_order(job.prepare, batches):
                 adder.add(prepared)
             return adder.result()
-        return gather(
-            lambda: _Encoding(job, self.dialect), units, batch_size=batch_size, progress=progress, saved=saved
-        )
+        return gather(lambda: _Encoding(job, self.dialect), units, batch_size=batch_size, progress=progress)
 
     def batches(
         self,
@@ -231,19 +195,8 @@ class Source:
     ) -> Iterator[Any]:
         """Yield the coordinates of the rows in batches, one array per column of the domain. Every pass reads these.
 
-        Coordinates are raw values: only missing and unreadable values are NaN, and nothing is clamped.
-
-        Parameters
-        ----------
-        domain : Domain
-            The columns to read.
-        batch_size, progress
-            As in `count`.
-        matched : list, optional
-            The result of `match`, if it is known.
-        by_row : bool, default False
-            Yield one array (rows by columns) per batch if the table has that form. This saves taking hundreds of
-            columns apart.
+        Missing and unreadable values are NaN; nothing is clamped. ``matched`` is the result of `match`, if it is known.
+        With ``by_row``, an array is yielded as it is (rows by columns) instead of column by column.
 
         Examples
         --------
@@ -284,9 +237,7 @@ class Source:
         return jobs
 
     def check_numbers(self) -> None:
-        """Refuse columns of text where two bounds were given for all columns: none of their rows could be counted.
-
-        By the types that a table declares. Text files declare none, and an array has one type for all of its columns.
+        """Refuse text columns when one pair of bounds was given for all columns: none of their rows could be counted.
 
         Examples
         --------
@@ -307,7 +258,7 @@ class Source:
 
 @dataclass(frozen=True)
 class _Numbers:
-    """Stands where an encoder does when a part tells the type of a column."""
+    """Takes the place of an encoder when a part states the type of a column."""
 
     name: str
 
@@ -321,7 +272,7 @@ class _Numbers:
 
 @dataclass
 class _Encoding:
-    """An adder of a pass that takes in columns as parts keep them."""
+    """An adder of a pass that accepts columns in the form in which parts keep them."""
 
     job: Pass
     dialect: Dialect
@@ -351,16 +302,8 @@ def _checked(batch_size: Any, progress: Any) -> tuple[int, bool | None]:
     return checks.whole("batch_size", batch_size, low=1), progress
 
 
-def _identity(part: Part) -> tuple[object, ...]:
-    if not isinstance(part, StoredFile):
-        raise InvalidArgument(
-            "checkpoint", "a table in memory", "used with files", 'open("rows.parquet", checkpoint=...)'
-        )
-    return part.identity()
-
-
 def _positions(part: Part, domain: Domain) -> list[int]:
-    """Return where the columns of a domain are: by name if both sides have names, by place otherwise."""
+    """Return the positions of the columns of a domain: by name if both sides have names, by position otherwise."""
     check_named(part)
     places: dict[str, list[int]] = {}
     for i, name in enumerate(part.names):

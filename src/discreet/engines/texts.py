@@ -1,7 +1,7 @@
-"""Columns of files as text, batch by batch: what a telemetry client reads. Local privacy needs values, not counts.
+"""Columns of files as text, in batches: what a telemetry client reads. Local privacy needs values, not counts.
 
-CSV, Parquet, and plain text with one value per line. Whatever a column's type, a value is its text, so the same values
-give the same reports from every kind of file. No row causes an error.
+A value of any type is read as its text, so the same values give the same reports from every kind of file. No row causes
+an error.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,16 +33,10 @@ def texts(
     progress: bool | None = None,
     dialect: Dialect | None = None,
 ) -> Iterator[list[pa.Array]]:
-    """Yield some rows of the asked columns at a time, as Arrow text.
+    """Yield the named columns in batches, as Arrow text.
 
-    Parameters
-    ----------
-    path : str or Path
-        A CSV or Parquet file, a folder or pattern of them, or a text file (``.txt``) with one value per line.
-    columns : sequence of str
-        Their names. None given: the file must have one column only. A text file has one, whatever it is called.
-    dialect : Dialect, optional
-        How text tables are written; a text file is a table then, too.
+    ``path`` is a table, a folder or pattern of tables, or a text file (``.txt``) with one value per line; with a
+    dialect, a text file is a table too. ``columns`` may be left out if the file has one column.
 
     Examples
     --------

@@ -123,7 +123,7 @@ def private_categories(
     ... )
     >>> users = [str(i) for i in range(102)]
     >>> made = dc.GridSynopsis(1.0, domain).fit(pa.table({"town": towns, "user": users})).guarantee_
-    >>> told = [text for text in made.assumptions if "bought from the rows" in text]
+    >>> told = [text for text in made.assumptions if "selected privately" in text]
     >>> [text.partition(": ")[2] for text in told]
     ["town at epsilon 1, delta 1e-06, for one person (column 'user')"]
     """

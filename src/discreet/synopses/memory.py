@@ -9,8 +9,7 @@ for a tree.
 import math
 from typing import Any
 
-from discreet.core import Exact, checks
-from discreet.engines import WORKERS
+from discreet.core import WORKERS, Exact, checks
 
 GIB = 2**30
 #: GiB that cells and nodes of one release may take, unless ``max_memory`` says otherwise.

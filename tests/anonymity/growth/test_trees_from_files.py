@@ -24,7 +24,7 @@ from discreet.anonymity.release import spilled
 from discreet.anonymity.release.spilled import is_large
 from discreet.core.domain import Domain
 from discreet.core.output.progress import followed
-from discreet.engines import spill
+from discreet.engines.writing import spill
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs.job import Job
 

@@ -17,7 +17,7 @@ import discreet as dc
 from command_line import run
 from discreet import noise
 from discreet.anonymity import DensityTree, Generalization, Microaggregation, Mondrian, NoiseAddition, RankSwapping
-from discreet.engines import shuffled
+from discreet.engines.writing import shuffled
 from discreet.errors import DataSourceError, InvalidArgument
 from discreet.metric import NDLaplace, Piecewise, Trajectory
 from discreet.noise.stream.order import RowOrder

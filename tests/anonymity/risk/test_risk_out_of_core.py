@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.anonymity.risk import counted
 from discreet.anonymity.risk.counted import Values, ValueTally
-from discreet.engines.tables import columns as engine_columns
+from discreet.engines.readers import columns as engine_columns
 
 #: Columns as a raw table has them, with values that are easily taken for one another.
 KINDS: dict[str, tuple[pa.DataType, list[Any]]] = {

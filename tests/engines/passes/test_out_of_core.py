@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import signal
-import stat
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +14,6 @@ import pytest
 
 import discreet as dc
 from discreet.core.output.progress import Meter
-from discreet.engines.checkpoint import Checkpoint
 from discreet.engines.passes.nearest import NearestMap
 from discreet.engines.passes.nested import NestedMap
 from discreet.engines.passes.trees import TreeMap
@@ -27,7 +21,7 @@ from discreet.engines.readers import RowCells
 from discreet.engines.source import Source
 from discreet.engines.tables import parquet
 from discreet.engines.tables.parquet import ParquetTable
-from discreet.errors import DataSourceError, InvalidArgument, InvalidType
+from discreet.errors import DataSourceError
 
 DOMAIN = dc.Domain({"x": (0, 1), "y": (0, 1)})
 N, GROUP = 4000, 100
@@ -117,110 +111,17 @@ def test_a_file_that_is_damaged_inside_stops_the_job_with_its_name(folder: Path)
         source.count(dc.engines.GridMap(DOMAIN, 3))
 
 
-KILLED = """
-import os, signal, sys, threading
-from discreet import engines
-from discreet.core.domain import Domain
-from discreet.engines.tables import parquet
-from discreet.engines.checkpoint import Checkpoint
-parquet._UNIT_ROWS = 200
-begun, lock, original = [], threading.Lock(), parquet.ParquetTable.read_unit
-def read_unit(self, unit, positions, batch_size):
-    with lock:
-        begun.append(unit)
-        if len(begun) == 9:
-            os.kill(os.getpid(), signal.SIGKILL)
-    return original(self, unit, positions, batch_size)
-parquet.ParquetTable.read_unit = read_unit
-source = engines.open(sys.argv[1], checkpoint=Checkpoint(sys.argv[2], every=0))
-source.sums(engines.GridMap(Domain({"x": (0, 1), "y": (0, 1)}), 9))  # the one pass of the grid below
-"""
-
-
-def test_a_job_that_was_killed_goes_on_and_gives_the_same_release(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    state = tmp_path / "state"
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(state)], check=False, capture_output=True)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()[-2000:]
-    saved = list(state.iterdir())
-    assert len(saved) == 1
-    read, original = [], ParquetTable.read_unit
-
-    def read_unit(self: ParquetTable, unit: int, positions: list[int], batch_size: int) -> object:
-        read.append((self.label, unit))
-        return original(self, unit, positions, batch_size)
-
-    monkeypatch.setattr(ParquetTable, "read_unit", read_unit)
-    settings = {"domain": DOMAIN, "rule": 9, "n_rows": 4000, "leaf_means": True, "random_state": 3}
-    resumed = dc.GridSynopsis(1.0, **settings).fit(dc.engines.open(str(folder), checkpoint=state))
-    again = len(read)
-    assert 0 < again <= N // GROUP // 2 - 4  # some rounds of units had been saved
-    whole = dc.GridSynopsis(1.0, **settings).fit(str(folder))
-    assert len(read) - again == N // GROUP // 2
-    assert resumed.synopsis_.digest == whole.synopsis_.digest
-    # All is there now: nothing is read.
-    del read[:]
-    dc.GridSynopsis(1.0, **settings).fit(dc.engines.open(str(folder), checkpoint=state))
-    assert not read
-
-
-def test_saved_counts_are_for_their_owner_and_can_be_deleted(folder: Path, tmp_path: Path) -> None:
-    checkpoint = Checkpoint(tmp_path / "state")
-    dc.engines.open(str(folder), checkpoint=checkpoint).count(dc.engines.GridMap(DOMAIN, 3))
-    (saved,) = checkpoint.folder.iterdir()
-    assert stat.S_IMODE(os.stat(checkpoint.folder).st_mode) == 0o700
-    assert stat.S_IMODE(os.stat(saved).st_mode) == 0o600
-    checkpoint.clear()
-    assert not checkpoint.folder.exists()
-
-
-def test_saved_counts_are_not_used_for_another_question_or_a_changed_file(folder: Path, tmp_path: Path) -> None:
-    grid, state = dc.engines.GridMap(DOMAIN, 3), tmp_path / "state"
-    first = dc.engines.open(str(folder), checkpoint=state).count(grid)
-    assert dc.engines.open(str(folder), checkpoint=state).count(grid) == first
-    other = dc.engines.GridMap(dc.Domain({"x": (0, 2), "y": (0, 1)}), 3)
-    assert dc.engines.open(str(folder), checkpoint=state).count(other) == dc.engines.open(str(folder)).count(other)
-    assert len(list(state.iterdir())) == 2
-    pq.write_table(pa.table({"x": [0.5], "y": [0.5]}), folder / "1.parquet")
-    changed = dc.engines.open(str(folder), checkpoint=state).count(grid)
-    assert changed == dc.engines.open(str(folder)).count(grid)
-    assert changed != first
-
-
-def test_a_tree_is_the_same_with_a_checkpoint(folder: Path, tmp_path: Path) -> None:
-    for name in ("quantile", "density", "binary"):
-        tree = dc.TreeSynopsis(1.0, domain=DOMAIN, partitioner=name, max_depth=3, axis="spread", random_state=1)
-        plain = tree.fit(str(folder)).synopsis_.digest
-        assert tree.fit(dc.engines.open(str(folder), checkpoint=tmp_path / "state")).synopsis_.digest == plain
-
-
-def test_a_damaged_checkpoint_and_a_table_in_memory_are_refused(folder: Path, tmp_path: Path, rows: pa.Table) -> None:
-    grid, state = dc.engines.GridMap(DOMAIN, 3), tmp_path / "state"
-    dc.engines.open(str(folder), checkpoint=state).count(grid)
-    (saved,) = state.iterdir()
-    saved.write_bytes(saved.read_bytes()[:-1] + b"!")
-    with pytest.raises(DataSourceError, match="is damaged; delete it to begin anew"):
-        dc.engines.open(str(folder), checkpoint=state).count(grid)
-    with pytest.raises(InvalidArgument, match="checkpoint can only be used with files"):
-        dc.engines.open(rows, checkpoint=state).count(grid)
-    with pytest.raises(InvalidType, match="checkpoint must be a folder"):
-        dc.engines.open(str(folder), checkpoint=3)  # type: ignore[arg-type]
-    with pytest.raises(DataSourceError, match="checkpoint: cannot make"):
-        dc.engines.open(str(folder), checkpoint=saved / "below")
-
-
 @pytest.mark.parametrize("missing", ["drop", "own"])
 def test_a_grid_of_a_given_size_is_read_once_whether_rows_are_public_or_bought(
     missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    passes, original = [], Source._gather
+    passes, original = [], Source.run
 
     def counted(self: Source, job: Any, *more: Any) -> Any:
         passes.append(type(getattr(job, "cell_map", job)).__name__)
         return original(self, job, *more)
 
-    monkeypatch.setattr(Source, "_gather", counted)
+    monkeypatch.setattr(Source, "run", counted)
     rows = np.random.default_rng(2).random((500, 2))
     rows[::20, 1] = np.nan
     domain = dc.Domain({"a": (0, 1), "b": {"bounds": [0, 1], "missing": missing}})

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.engines.readers import as_text, read_columns
+from discreet.engines.readers import read_columns
+from discreet.engines.tables import as_text
 
 ROLES = {
     "age": {"bounds": [0, 100], "role": "quasi-identifier"},

@@ -22,7 +22,7 @@ import discreet as dc
 from discreet.engines.passes.cells import RowMap
 from discreet.engines.readers import read_columns
 from discreet.engines.spark.cells import GridOfTree, cell_expression
-from discreet.errors import DataSourceError, InvalidArgument, SchemaError
+from discreet.errors import DataSourceError, SchemaError
 from spark_releases import (
     DOMAIN,
     JAVA,
@@ -573,7 +573,7 @@ def test_risk_counts_equal_rows_where_they_are(
 
 
 def test_only_whole_numbers_leave_the_executors(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.engines.tables.spark import table as spark
+    from discreet.engines.spark import table as spark
 
     collected, original = [], spark.collected
 
@@ -624,8 +624,6 @@ def test_columns_that_are_not_there_or_of_another_type_are_named(spark: Any, fra
         dc.TreeSynopsis(1.0, domain={"age": (0, 120)}).fit(when)
     with pytest.raises(SchemaError, match="has 3 columns; keep the one of reports"):
         sketches()["direct"].aggregate(frame)
-    with pytest.raises(InvalidArgument, match="checkpoint can only be used with files"):
-        dc.engines.open(frame, checkpoint=tmp_path / "state").count(dc.engines.GridMap(NUMBERS, 2))
 
 
 def test_columns_that_differ_by_capitals_or_have_odd_names_are_distinguished(spark: Any) -> None:

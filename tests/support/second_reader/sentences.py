@@ -301,7 +301,7 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"the number of rows, N, was given as public", "what is public is the user's word"),
     (r"one row is what is to be hidden: the schema names a person \(.+\), and somebody with m rows is protected at m times "
      r"the epsilon only", _persons),
-    (r"the categories of a column were bought from the rows before, at a price of their own, which adds to this one: .+",
+    (r"the categories of a column were selected privately, at a separate price that adds to this one: .+",
      "what was bought before is the schema's word"),
     (r"no person is in more than one of the merged tables \(declared by the user\)", _disjoint),
     (r"levels, hierarchies, widths, thresholds and grid were fixed without looking at the rows",

@@ -26,8 +26,7 @@ from discreet.anonymity.growth.search_kernels import GridSpace, GrowthSettings, 
 from discreet.anonymity.growth.tree import Tree, grid_shares
 from discreet.anonymity.release.table import Bins, CodedColumn
 from discreet.anonymity.risk.distances import Limits
-from discreet.core import AnyArray, IntArray
-from discreet.engines import WORKERS, in_order
+from discreet.core import WORKERS, AnyArray, IntArray, in_order
 
 #: Grows on rows ``a .. b - 1``: see `grow`.
 Run = Callable[[int, int, IntArray, IntArray, int, int], tuple[IntArray, IntArray]]

@@ -34,8 +34,8 @@ from discreet.anonymity.growth.node_counts import CountJob, CountShape, NodeCoun
 from discreet.anonymity.growth.search_kernels import make_scratch
 from discreet.anonymity.release.table import Bins
 from discreet.anonymity.risk.distances import Limits
-from discreet.core import IntArray
-from discreet.engines import MOST_FILES, WORKERS
+from discreet.core import WORKERS, IntArray
+from discreet.engines import MOST_FILES
 from discreet.errors import InvalidArgument
 
 #: Bytes of a row that is grown in memory: its bins twice, its number and its place twice, its sensitive values.

@@ -16,8 +16,7 @@ from discreet import noise
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.table import Bins, CodedColumn
-from discreet.core import FloatArray, IntArray, jit
-from discreet.engines import in_order
+from discreet.core import FloatArray, IntArray, in_order, jit
 
 FOLDS = 10
 

@@ -15,8 +15,7 @@ import numpy as np
 from discreet.anonymity.growth.grow import grow_tree, label_codes
 from discreet.anonymity.growth.lookahead import LEVELS, affordable
 from discreet.anonymity.release.table import Table
-from discreet.core import IntArray
-from discreet.engines import in_order
+from discreet.core import IntArray, in_order
 
 
 class GrowthChoice(NamedTuple):

@@ -30,8 +30,8 @@ from discreet.anonymity.release.table import Bins, PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter
 from discreet.anonymity.risk.counted import Values
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import AnyArray, IntArray
-from discreet.engines import WORKERS, Meter, RowFile, divided, in_order
+from discreet.core import WORKERS, AnyArray, IntArray, Meter, in_order
+from discreet.engines import RowFile, divided
 from discreet.engines.tables import StoredFile, is_divided, is_remote
 
 #: Bytes that build records may take in memory; larger tables are grown from a file. Only time depends on it.

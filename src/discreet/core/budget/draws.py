@@ -1,7 +1,7 @@
-"""What was drawn for a line of a ledger, and the price that it alone requires.
+"""The noise of a ledger line, and the price that it requires.
 
-A `Draw` states the law of the noise, how far one row moves what the noise was added to, and the scale. From these three
-anyone can compute the price again, without the data and without trusting whoever wrote the line.
+A `Draw` states the law of the noise, how far one row moves the values, and the scale. Anyone can compute the price from
+these, without the data and without trusting the author of the line.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Draw:
 
     @property
     def price(self) -> Epsilon | Rho | Approx:
-        """The least that this draw costs: what its scale is worth for what one unit moves.
+        """The least that this draw costs.
 
         Laplace and max-norm noise: moves · rows / scale. Isotropic noise: the same with the root of the squared norm,
         rounded up. Gaussian noise: moves · rows / (2σ²), in ρ. A choice: span · rows / scale.
@@ -91,12 +91,8 @@ class Draw:
         return Epsilon(moves * self.rows / self.scale)
 
     def cost(self, accounting: str) -> Fraction | float:
-        """Return the price in a ledger's unit; Gaussian noise has none in pure ε.
-
-        Raises
-        ------
-        FormatError
-            If the ledger cannot pay for this draw.
+        """Return the price in a ledger's unit. `FormatError` if that ledger cannot pay for it: Gaussian noise has no
+        pure ε.
         """
         price = self.price
         if isinstance(price, Approx):

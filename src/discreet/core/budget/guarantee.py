@@ -1,8 +1,8 @@
-"""What is promised, what was spent for it, on what, and under which assumptions.
+"""The promise of a release: what was spent, on what, and under which assumptions.
 
-A `Guarantee` travels with every artifact. Its ε is not what the user typed: it is what the ledger's steps add up
-to, recomputed whenever it is read from a file. It can be sealed with a digest over itself and the artifact's
-payload (never over the input), so that a later change to either shows.
+A `Guarantee` is part of every artifact. Its ε is not what the user typed but the sum of the ledger's steps, computed
+again whenever it is read from a file. It can be sealed with a digest over itself and the artifact (never over the
+input), so that later changes are detected.
 """
 
 from __future__ import annotations
@@ -152,18 +152,11 @@ class Guarantee:
 
     @classmethod
     def of_law(cls, law: Any, *, model: Model, **details: Any) -> Guarantee:
-        """State what a report of a frozen law costs, by the law's own lines.
+        """State the cost of a report of a frozen law, by the law's own lines.
 
-        Parameters
-        ----------
-        law : ReportLaw, or any object like it
-            ``epsilon`` is what a report is said to cost, ``price`` what it costs by the chances that are drawn with,
-            ``lines`` are pairs of a label and an amount. If ``one_of`` is not empty, a report is one of several, and
-            only the dearest line counts.
-        model : str
-            See `Guarantee`.
-        **details
-            The other fields.
+        ``law`` has ``epsilon`` (the stated cost), ``price`` (the cost of the probabilities that are used) and ``lines``
+        (labels and amounts). If ``one_of`` is not empty, a report is one of several, and only the most expensive line
+        counts.
 
         Raises
         ------
@@ -182,7 +175,7 @@ class Guarantee:
 
     @property
     def spent(self) -> Budget:
-        """What the ledger's steps add up to, in the ledger's unit."""
+        """Sum of the ledger's steps, in the ledger's unit."""
         return Budget(add_up(self.ledger))
 
     @property
@@ -278,13 +271,7 @@ class Guarantee:
         return Guarantee.from_dict, (self.to_dict(),)
 
     def seal(self, payload: Payload) -> Guarantee:
-        """Return this guarantee with a digest over itself and the artifact's payload.
-
-        Parameters
-        ----------
-        payload : bytes or iterable of buffers
-            The artifact in a fixed form, whole or in pieces. How it is cut into pieces does not matter, so a large one
-            need not be held a second time.
+        """Return this guarantee with a digest over itself and the artifact's payload, which may come in pieces.
 
         Examples
         --------
@@ -297,7 +284,7 @@ class Guarantee:
         return replace(self, digest=self._digest(payload))
 
     def verify(self, payload: Payload) -> bool:
-        """Tell whether guarantee and payload are those that were sealed."""
+        """Return whether guarantee and payload are those that were sealed."""
         return self.digest is not None and self.digest == self._digest(payload)
 
     def _digest(self, payload: Payload) -> str:
@@ -335,7 +322,7 @@ class Guarantee:
     def _promise(self) -> str:
         epsilon = self.epsilon
         if epsilon is None:
-            # An anonymous table keeps its other facts beside what it satisfies.
+            # An anonymous table has other facts in addition to the rules it satisfies.
             kept = self.parameters.get("required", self.parameters)
             stated = ", ".join(rule_text(k, v) for k, v in kept.items() if v is not None)
             sampled = self.parameters.get("output") == "sample"
@@ -369,13 +356,12 @@ class Guarantee:
 
 
 def kept_text(kept: Mapping[str, Any]) -> str:
-    """Say which columns an anonymous table passes on as they are, and what that costs.
+    """Describe the columns that an anonymous table passes on unchanged, and the risk of that.
 
     Examples
     --------
-    >>> kept_text({"columns": ["hours", "weight"], "k": 1, "unique": 0.995})
-    'Columns hours, weight were passed on as they are: if they are known too, the smallest group is 1 and 99.5 % of \
-the rows are unique.'
+    >>> kept_text({"columns": ["hours", "weight"], "k": 1, "unique": 0.995}).partition(": ")[2]
+    'if they are known too, the smallest group is 1 and 99.5 % of the rows are unique.'
     """
     names = [str(name) for name in kept["columns"]]
     were = f"Column {names[0]} was" if len(names) == 1 else f"Columns {', '.join(names)} were"
@@ -396,10 +382,10 @@ def person_column(guarantee: Guarantee) -> str | None:
 
 
 def found_at_most(guarantee: Guarantee) -> float | None:
-    """Return the risk of being found where k counts persons; None where it counts rows.
+    """Return the risk of being found if k counts persons; None if it counts rows.
 
-    Whoever guesses among the persons of a group is right with 1/k; whoever guesses among its rows, with the share of
-    rows that the person has. The larger counts. Releases of before the share was measured have only the first.
+    Guessing among the persons of a group is right with probability 1/k; guessing among its rows, with the person's
+    share of rows. The larger one counts.
 
     Examples
     --------
@@ -428,7 +414,7 @@ def _share_text(share: float) -> str:
 
 
 def _together_text(earlier: Any) -> str:
-    """Say what a table keeps beside earlier ones, of which that many were named."""
+    """Describe what a table promises together with earlier ones."""
     if not earlier:
         return ""
     others = "the earlier release" if earlier == 1 else f"the {earlier} earlier releases"

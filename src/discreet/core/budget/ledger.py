@@ -1,10 +1,9 @@
-"""The ledger: every touch of the data is written down and paid for, in exact rational arithmetic.
+"""The ledger: every use of the data is recorded and paid for, in exact rational arithmetic.
 
-Composition. Steps on the same rows add up (*sequential*). Steps on disjoint parts of the rows cost only the
-dearest part (*parallel*), because adding or removing one row changes one part; this holds for the add-or-remove
-relation, and for parts that are fixed in advance or were made by a step that was itself paid for. Both may be
-nested. The budget of a later step may depend on earlier *outputs*, as long as no path overspends
-(adaptive composition), which is what the ledger enforces.
+Steps on the same rows add up (*sequential*). Steps on disjoint parts of the rows cost as much as the most expensive
+part (*parallel*), because adding or removing one row changes one part. This holds if the parts are fixed in advance or
+come from a paid step. Both may be nested. The budget of a later step may depend on earlier *outputs*, as long as no
+path overspends (adaptive composition); the ledger enforces that.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class Scope:
 
     @property
     def unit(self) -> Literal["epsilon", "rho"]:
-        """What this group counts in: "epsilon" or "rho"."""
+        """Unit of this group: "epsilon" or "rho"."""
         return "epsilon" if self._kind == "pure" or self._parent is None else self._parent.unit
 
     def spend(
@@ -80,40 +79,39 @@ class Scope:
         law: str = "",
         delta: Any = 0,
     ) -> Exact:
-        """Charge one step of a mechanism of your own, before it touches the data.
+        """Charge one step of your own mechanism, before it touches the data.
 
-        The line is marked *external*: what the price buys is yours to prove. The methods of this package charge and
-        draw in one call instead (`discreet.mechanisms`).
+        The line is marked *external*: you have to prove that the price is right. The methods of this package charge and
+        draw in one call (`discreet.mechanisms`).
 
         Parameters
         ----------
         label : str
-            What the budget is for.
+            The purpose.
         epsilon : float or Fraction
-            Its price, if the step is ε-differentially private. In a zCDP ledger it is charged as ρ = ε²/2.
+            The price of an ε-differentially private step. A zCDP ledger charges ρ = ε²/2.
         kind : {"sequential", "parallel"}, default "sequential"
-            "parallel" notes that the one price covers disjoint cells. (To charge disjoint parts at different prices,
-            open a `parallel` group.)
+            "parallel" notes that the price covers disjoint cells. For disjoint parts at different prices, use
+            `parallel`.
         rho : float or Fraction
             The price of a ρ-zCDP step; zCDP ledgers only.
         law : {"laplace", "gaussian", "exponential", "response"}, optional
-            Where the step is one draw of discrete Laplace noise of scale 1/ε on what a neighbour moves by 1 (or of
-            another law): an account may compose it more tightly. Left out, nothing but the price is assumed.
+            The law of the step, if it is one draw of, for example, discrete Laplace noise of scale 1/ε on a value of
+            sensitivity 1. Then an account may compose it more tightly.
         delta : float or Fraction, default 0
-            The δ beside the ε of an (ε, δ) step, in a ledger that was opened with one. All of them add up, also those
-            of parallel parts.
+            The δ of an (ε, δ) step, in a ledger that was opened with one. They add up, also those of parallel parts.
 
         Returns
         -------
         Fraction or inf
-            The exact price to use in the mechanism, in the unit it was given in: ``scale = 1 / spend(...)``.
+            The exact price to use in the mechanism, in its own unit: ``scale = 1 / spend(...)``.
 
         Raises
         ------
         BudgetExceeded
-            If the ledger does not hold that much. Nothing is charged then.
+            The ledger does not hold that much; nothing is charged.
         InvalidArgument
-            If a parallel group has a member of this name already.
+            A parallel group already has a member of this name.
         """
         kind = checks.choice("kind", kind, KINDS[:2])
         price, amount = self.priced(label, epsilon, rho)
@@ -130,9 +128,8 @@ class Scope:
         unused: bool = False,
         law: str = "",
     ) -> Entry:
-        """Write a line whose noise the caller draws at once; ``amount`` is in the unit of this group.
-
-        For `discreet.mechanisms`. Raises as `spend` does.
+        """Write a line for noise that the caller (`discreet.mechanisms`) draws at once; ``amount`` is in this group's
+        unit.
         """
         _check_label(label)
         share = self._ledger._share(delta)
@@ -148,10 +145,7 @@ class Scope:
         return entry
 
     def check(self, label: str, epsilon: Any = None, *, rho: Any = None, delta: Any = 0) -> None:
-        """Raise what `spend` with these arguments would, without charging anything.
-
-        For a method that has to look at the *form* of its data (type, shape) first: it checks, looks, spends.
-        """
+        """Raise what `spend` would raise, without charging. Methods check, look at the form of the data, then spend."""
         _, amount = self.priced(label, epsilon, rho)
         self._ledger._check_share(label, self._ledger._share(delta))
         self.check_amount(label, amount)
@@ -222,10 +216,9 @@ class Scope:
         return self._open(label, "pure", limit)
 
     def parallel(self, label: str) -> Scope:
-        """Open a group whose members work on disjoint rows: it costs as much as its dearest member.
+        """Open a group whose members work on disjoint rows: it costs as much as its most expensive member.
 
-        Members are told apart by their labels. A label that comes again is refused: if it meant the same rows, the
-        second step would seem to cost nothing.
+        A label may not be repeated: if it meant the same rows, the second step would seem free.
 
         Examples
         --------
@@ -278,12 +271,12 @@ class Scope:
 
     @property
     def spent(self) -> Budget:
-        """What this group has cost so far."""
+        """Cost of this group so far."""
         return Budget(self._total)
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """What was spent here, in order."""
+        """Lines of this group, in order."""
         return tuple(
             x.line if isinstance(x, Entry) else Line(x._label, x._cost(x._total), x._kind, x.lines)
             for x in list(self._parts)
@@ -292,18 +285,18 @@ class Scope:
 
     @property
     def left(self) -> Exact:
-        """What this group may still spend by its own limit."""
+        """Remaining amount by this group's own limit."""
         return math.inf if self._limit == math.inf else self._limit - self._total
 
 
 class Ledger(Scope):
-    """A privacy budget and the record of what it was spent on.
+    """A privacy budget and the record of its spending.
 
     Parameters
     ----------
     epsilon : float or Fraction
         Budget of a pure ε ledger. Floats are read as written: ``0.1`` is exactly 1/10. ``math.inf`` is a run without
-        privacy, and the guarantee says so.
+        privacy; the guarantee states it.
     rho : float or Fraction
         Instead of ``epsilon``: budget of a zCDP ledger.
     delta : float or Fraction
@@ -340,7 +333,7 @@ class Ledger(Scope):
 
     @property
     def unit(self) -> Literal["epsilon", "rho"]:
-        """What the ledger counts in."""
+        """Unit of the ledger."""
         return self._unit
 
     @property
@@ -350,7 +343,7 @@ class Ledger(Scope):
 
     @property
     def remaining(self) -> Budget:
-        """What is left of it."""
+        """Remaining budget."""
         return Budget(self.left)
 
     @property

@@ -1,4 +1,4 @@
-"""Lines of a ledger: what was paid, what it bought, and how lines add up."""
+"""Lines of a ledger: prices, draws, and how they add up."""
 
 from __future__ import annotations
 
@@ -14,36 +14,34 @@ from discreet.errors import FormatError
 
 Kind = Literal["sequential", "parallel", "pure"]
 KINDS: tuple[Kind, ...] = ("sequential", "parallel", "pure")
-#: More marginals of one sort than this are told by their number and their sum; the ledger itself keeps all.
+#: More marginals of one sort than this are written as their number and sum; the ledger keeps all.
 _MOST_ALIKE = 4
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a ledger: a step, or a group of steps with its composition.
+    """One line of a ledger: a step, or a group of steps.
+
+    A step without draws that is not unused is *external*: a mechanism outside this package was charged with
+    `Ledger.spend`, and the promise relies on its author.
 
     Attributes
     ----------
     label : str
-        What the budget was spent on.
+        The purpose.
     amount : Fraction or inf
-        What it cost: as given for a step; the sum (sequential) or the maximum (parallel) of the parts for a group.
+        The cost. For a group: the sum (sequential) or the maximum (parallel) of its parts.
     kind : {"sequential", "parallel", "pure"}
-        For a step, "parallel" says that the one price covers many disjoint cells. A group of kind "pure" holds pure ε
+        For a step, "parallel" means that the price covers many disjoint cells. A group of kind "pure" holds pure ε
         steps in a zCDP ledger: it costs (Σε)²/2.
     parts : tuple of Line
-        The steps of a group; empty for a step.
+        The steps of a group.
     draws : tuple of Draw
-        The noise that the price bought; several only on disjoint cells. Empty for groups and for the next two.
+        The noise; several only on disjoint cells.
     unused : bool
-        True for a share of the budget that was set aside and bought nothing. It stays spent.
+        True for a reserved share of the budget that was not used. It stays spent.
     law : str
-        The law that a user gave for a mechanism of their own, so that an account composes it more tightly.
-
-    Notes
-    -----
-    A step without draws that is not unused is *external*: a mechanism outside this package was charged with
-    `Ledger.spend`. The promise then rests on whoever wrote that mechanism.
+        The law that a user stated for their own mechanism.
 
     Examples
     --------
@@ -62,17 +60,11 @@ class Line:
 
     @property
     def external(self) -> bool:
-        """Whether the step was charged by hand, outside the gate."""
+        """True if the step was charged by hand, outside the gate."""
         return not (self.parts or self.draws or self.unused)
 
     def check(self, accounting: str) -> None:
-        """Refuse a line that is cheaper than what was drawn for it, or that does not add up.
-
-        Raises
-        ------
-        FormatError
-            With the label of the line.
-        """
+        """Refuse a line (`FormatError`) that is cheaper than its noise, or that does not add up."""
         if self.kind == "pure" and (accounting != "rho" or not self.parts):
             raise FormatError(f"the ledger line {self.label!r} is a pure group outside a zCDP ledger")
         if self.parts and (self.draws or self.unused or add_up(self.parts, self.kind) != self.amount):
@@ -91,7 +83,7 @@ class Line:
 
 
 def add_up(lines: Sequence[Line], kind: Kind = "sequential") -> Exact:
-    """Add lines up afresh from the steps alone, as an auditor would.
+    """Add lines up again from the steps alone, as an auditor would.
 
     Examples
     --------
@@ -108,7 +100,7 @@ def add_up(lines: Sequence[Line], kind: Kind = "sequential") -> Exact:
 
 
 def spending(lines: Sequence[Line], unit: str, names: Sequence[str], kind: Kind = "sequential") -> list[str]:
-    """Write lines that stand together; of more marginals than a sentence holds, their number and their sum.
+    """Write lines in one sentence; for many marginals, their number and sum.
 
     Examples
     --------

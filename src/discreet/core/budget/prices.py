@@ -1,9 +1,8 @@
-"""Prices of releases: pure ε, ρ of zero-concentrated privacy, and an (ε, δ) step. Each is a type of its own.
+"""Prices of releases: pure ε, ρ of zCDP, and an (ε, δ) step. Each has its own type.
 
-Amounts are exact rationals. Prices of one type can be added, subtracted and compared; whole numbers and fractions
-multiply and divide them. Everything else raises `TypeError`: a float, a bare number, or two prices of different types.
-The only ways from one type to the other are the named conversions below. So a decision about noise never rests on a
-rounded number or on a unit that is kept in a string.
+Amounts are exact rationals. Prices of one type can be added, subtracted and compared, and multiplied or divided by
+whole numbers and fractions. Floats, bare numbers and mixed types raise `TypeError`. Only the named conversions below
+lead from one type to another.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _GRAIN = 2**40
 
 
 def root(square: Fraction, *, up: bool = False) -> Fraction:
-    """Return a rational near the root, no larger than it is, or (``up``) no smaller.
+    """Return a rational near the square root, rounded down, or up (``up``).
 
     Examples
     --------
@@ -42,7 +41,7 @@ def root(square: Fraction, *, up: bool = False) -> Fraction:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Price:
-    """What `Epsilon` and `Rho` share."""
+    """Common parts of `Epsilon` and `Rho`."""
 
     amount: Exact
 
@@ -95,7 +94,7 @@ class _Price:
 
     @property
     def infinite(self) -> bool:
-        """Whether this buys no noise, and no privacy."""
+        """True for an infinite price: no noise and no privacy."""
         return self.amount == math.inf
 
     def divide(self, weights: Any) -> list[Self]:
@@ -166,18 +165,15 @@ class Rho(_Price):
         return Epsilon(root(2 * Fraction(self.amount)))
 
     def choice(self) -> Epsilon:
-        """Return the ε of one choice by the exponential mechanism that this pays for: √(8ρ), rounded down.
+        """Return the ε of one exponential-mechanism choice that this pays for: √(8ρ), rounded down.
 
-        The privacy loss of the exponential mechanism ranges over an interval of width ε, and such a loss costs ε²/8 in
-        zCDP (Cesar and Rogers 2021). Other pure steps cost ε²/2.
+        Its privacy loss ranges over an interval of width ε, which costs ε²/8 in zCDP (Cesar and Rogers 2021). Other
+        pure steps cost ε²/2.
         """
         return Epsilon(root(8 * Fraction(self.amount)))
 
     def like_epsilon(self) -> Epsilon:
-        """Return the ε at which Laplace noise on a count is about as wide as what this buys: for sizes only.
-
-        2/ε² = 1/(2ρ), so ε = 2√ρ.
-        """
+        """Return the ε whose Laplace noise on a count has the same variance: 2/ε² = 1/(2ρ). For sizes only."""
         return Epsilon(root(4 * Fraction(self.amount)))
 
     def at(self, delta: Fraction) -> float:
@@ -216,12 +212,11 @@ class Approx:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A budget as its user gave it: ε alone, (ε, δ), or ρ with the δ at which its ε is stated.
+    """A budget as the user gave it: ε, (ε, δ), or ρ with the δ at which its ε is stated.
 
-    The latter two buy either kind of noise. For (ε, δ): pure ε, or the largest ρ that implies (ε, δ). For ρ: pure
-    ε = √(2ρ), or ρ itself. Laplace noise on one count has about twice the variance at the same ρ and far less at the
-    same (ε, δ). Gaussian noise grows with the *Euclidean* length of what one row changes. So it wins where a row
-    changes many numbers. Each method decides by variances, from public values, before a row is read.
+    (ε, δ) allows pure ε or the largest ρ that implies it; ρ allows pure ε = √(2ρ) or ρ itself. Gaussian noise grows
+    with the *Euclidean* length of a row's change, so it is better if a row changes many numbers. Each method compares
+    variances, from public values, before it reads rows.
 
     Attributes
     ----------
@@ -247,10 +242,7 @@ class Wanted:
 
     @classmethod
     def read(cls, epsilon: Any, rho: Any, delta: Any, rows: Any = None) -> Wanted:
-        """Check the three arguments; ``epsilon`` left at its default of 1 does not contradict ``rho``.
-
-        A large delta is warned of, also one that is large for a public number of ``rows``.
-        """
+        """Check the arguments; the default ``epsilon`` of 1 does not contradict ``rho``. Warn of a large delta."""
         delta = None if not isinstance(delta, str) and delta == 0 else delta  # a pure release has a δ of 0
         if rho is None and delta is None:
             return cls(Epsilon(checks.budget("epsilon", epsilon)))

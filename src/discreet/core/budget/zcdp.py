@@ -24,13 +24,6 @@ _SLACK = 1e-14
 def zcdp_to_epsilon(rho: checks.Number, delta: checks.Number) -> float:
     """Return an ε such that ρ-zCDP implies (ε, δ)-differential privacy.
 
-    Parameters
-    ----------
-    rho : float
-        zCDP parameter, 0 or more.
-    delta : float
-        Strictly between 0 and 1.
-
     Examples
     --------
     >>> round(zcdp_to_epsilon(0.5, 1e-6), 4)

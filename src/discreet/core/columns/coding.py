@@ -1,20 +1,9 @@
 """Top and bottom coding: public thresholds beyond which an anonymous table prints all values as one, ``> 90``.
 
-Values above a limit are few and telling: the oldest, the richest. Where a column declares ``top``, everything beyond it
-shares one bin of the public grid and prints as ``> 90``; ``bottom`` does so at the other end (spec local-sketches,
-3.A.4). Thresholds are declared like bounds, never taken from the rows: one that follows the data tells something of
-them. What is printed is exactly true:
-
-========  ======================  ===========================================
-column    ``top = 90``            ``bottom = 18``
-========  ======================  ===========================================
-integer   ``> 90``: 91 and more   ``< 18``: 17 and less
-number    ``>= 90``               ``< 18``
-date      ``>= 2010-01-01``       ``< 1930-01-01``
-time      ``> 22:00:00``          ``< 06:00:00``
-========  ======================  ===========================================
-
-A bin of numbers holds its lower end, as every other bin of the grid does; hence ``>=`` there.
+Extreme values are rare and revealing. If a column declares ``top``, everything beyond it shares one bin of the public
+grid and prints as ``> 90``; ``bottom`` does the same at the other end. Thresholds are declared like bounds, never taken
+from the rows. The printed text is exact: whole numbers and times print ``> 90`` (91 and more) and ``< 18``, other
+numbers and dates ``>= 90`` and ``< 18``, because a bin holds its lower end.
 """
 
 from typing import Any
@@ -65,7 +54,7 @@ def _number(column: Any, side: str, given: Any) -> float:
 
 
 def edges(column: Any) -> tuple[float | None, float | None]:
-    """Return where the coded ends begin on the axis of a column; None where there is none.
+    """Return where the coded ends begin on the axis of a column; None if there is none.
 
     Examples
     --------

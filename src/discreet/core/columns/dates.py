@@ -1,6 +1,6 @@
-"""Dates and times of day as numbers: whole days since 1970-01-01, where NumPy, Arrow and Unix begin; whole seconds.
+"""Dates and times of day as numbers: days since 1970-01-01, seconds since midnight.
 
-A date is read as it is written: of a time stamp the day counts, with the clock it was written by.
+A time stamp is read as written: its day, by the clock that wrote it.
 """
 
 import datetime
@@ -132,7 +132,7 @@ def arrow_seconds(values: pa.Array) -> FloatArray:
 
 
 def parse_seconds(texts: pa.LargeBinaryArray) -> FloatArray:
-    """Return the seconds since midnight of texts ``HH:MM`` or ``HH:MM:SS``, also behind a date; NaN for what is none.
+    """Return the seconds since midnight of texts ``HH:MM`` or ``HH:MM:SS``, also after a date; NaN for other texts.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def round_marks(kind: str, low: float, high: float, most: int = 6) -> list[tuple
 
 
 def is_date(kind: pa.DataType) -> bool:
-    """Tell whether an Arrow type holds days: dates and time stamps."""
+    """Return whether an Arrow type holds days: dates and time stamps."""
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
@@ -211,7 +211,7 @@ def numpy_days(values: npt.NDArray[np.datetime64]) -> FloatArray:
 
 
 def parse_days(texts: pa.LargeBinaryArray) -> FloatArray:
-    """Return the days of texts ``YYYY-MM-DD``, also with a time behind them; NaN for what is none.
+    """Return the days of texts ``YYYY-MM-DD``, also followed by a time; NaN for other texts.
 
     Examples
     --------

@@ -1,9 +1,8 @@
-"""Public facts about columns: functions of other columns, and combinations of values that cannot occur.
+"""Public facts about columns: functions of other columns, and impossible combinations of values.
 
-A fact is declared, like bounds: it must be known without looking at the rows. ``education_num`` follows from
-``education`` because the form says so, and no wife is male where the form says so. What rows say to the contrary does
-not matter: the value of a function's column is never read, and a row that is declared impossible is left out, like one
-whose value is missing.
+A fact is declared, like bounds, without looking at rows: ``education_num`` follows from ``education`` because the form
+says so. Contrary rows do not matter: the column of a function is never read, and an impossible row is dropped like one
+with a missing value.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from discreet.core.columns.stretches import Intervals, held, place_on, stretches
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 Key = TypeVar("Key", bound=Hashable)
-#: Names of columns, each with stretches of its axis: the rows that lie in all of them.
+#: Names of columns, each with intervals of its axis; a row must be inside each.
 Stretches: TypeAlias = tuple[tuple[str, tuple[tuple[float, float], ...]], ...]
 #: Columns of one impossible combination at most: as many as one marginal has.
 MOST_COLUMNS = 3
-#: Facts that a guarantee tells in words; it holds all of them.
+#: Facts that a guarantee states in words; it holds all of them.
 _MOST_TOLD = 12
 #: Choices that are tried before a declaration is taken to leave nothing possible.
 _MOST_TRIED = 100_000
@@ -34,16 +33,10 @@ _MOST_TRIED = 100_000
 
 @dataclass(frozen=True)
 class Function:
-    """A column whose value follows from another column's.
+    """A column whose value follows from another column.
 
-    Attributes
-    ----------
-    column, source : str
-        The column, and the one it follows from.
-    pieces : tuple of (low, high, place)
-        Stretches of the source's axis in rising order, and where the column's value then lies on its own.
-    written : tuple of (str, value)
-        The same as it is written in a schema file.
+    ``pieces`` are intervals of the source's axis in rising order, each with the column's place on its own axis;
+    ``written`` is the form of a schema file.
     """
 
     column: str
@@ -52,7 +45,7 @@ class Function:
     written: tuple[tuple[str, Any], ...]
 
     def before(self, column: Column, stretches: Intervals) -> Intervals:
-        """Return the stretches of the source from which the column gets into some of its own; missing from missing.
+        """Return the intervals of the source that lead into some intervals of the column; missing from missing.
 
         Examples
         --------
@@ -73,17 +66,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Impossible:
-    """A combination of values that no row has.
-
-    Attributes
-    ----------
-    stretches : tuple of (str, stretches)
-        For each column, where on its axis the combination lies.
-    written : tuple of (str, value)
-        The same as it is written in a schema file.
-    text : str
-        The same in words.
-    """
+    """A combination of values that no row has: intervals by column, the form of a schema file, and a text."""
 
     stretches: Stretches
     written: tuple[tuple[str, Any], ...]
@@ -92,7 +75,7 @@ class Impossible:
 
 @dataclass(frozen=True)
 class Facts:
-    """All that a domain declares beside its columns. `Domain` reads them; nothing else needs to make them.
+    """All facts that a domain declares about its columns.
 
     Examples
     --------
@@ -145,10 +128,7 @@ class Facts:
         return made
 
     def select(self, names: Sequence[str], columns: Mapping[str, Column]) -> Facts:
-        """Return the facts that speak of some columns alone.
-
-        What is said of a function's column that is left out is said of the one it follows from.
-        """
+        """Return the facts about some columns. Facts about a function's column that is left out move to its source."""
         kept, made = set(names), []
         gone = {f.column: f for f in self.functions if f.column not in kept and f.source in kept}
         for one in self.impossible:
@@ -164,9 +144,9 @@ class Facts:
         return Facts(tuple(f for f in self.functions if {f.column, f.source} <= kept), tuple(made))
 
     def without_functions(self, columns: Mapping[str, Column]) -> Facts:
-        """Return the facts with every combination said of the columns that are no functions, but of their sources.
+        """Return the facts with every combination stated for sources instead of functions.
 
-        The functions stay: where a value of one ends, a cell of its source has to end.
+        The functions stay: a cell of the source has to end where a value of its function ends.
         """
         made = []
         for one in self.impossible:
@@ -199,7 +179,7 @@ def _through(one: Impossible, functions: Mapping[str, Function], columns: Mappin
 
 
 def told_of(facts: Facts, used: Sequence[str] | None) -> list[str]:
-    """Say in a sentence which facts a release used, or that it did not use those that were declared.
+    """Write which declared facts a release used, or that it used none.
 
     Examples
     --------
@@ -214,12 +194,9 @@ def told_of(facts: Facts, used: Sequence[str] | None) -> list[str]:
 
 
 def a_choice(members: Sequence[Mapping[Key, NDArray[np.bool_]]]) -> dict[Key, int] | None:
-    """Choose a value for every column so that no combination is met in all of its columns; None if there is none.
+    """Choose a value for every column so that no combination is met in all its columns; None if impossible.
 
-    Parameters
-    ----------
-    members : sequence of mapping
-        For each combination, from its columns to which of their values belong to it.
+    ``members`` maps, for each combination, its columns to the values that belong to it.
 
     Examples
     --------
@@ -375,7 +352,7 @@ def _combination(columns: Mapping[str, Column], i: int, one: Any) -> Impossible:
         what = "a mapping from two or three columns to values that do not occur together"
         some = [c for c in columns.values() if c.role not in NAMING][:2]
         fix = f"{{{', '.join(f'{c.name!r}: {_written(c, [(c.low, min(c.low + 1, c.high))])}' for c in some)}}}"
-        if isinstance(one, Mapping):  # what does not occur is known to whoever declares it, so no value is proposed
+        if isinstance(one, Mapping):  # only the user knows what does not occur, so no value is proposed
             fix = f"adding a column to {', '.join(map(repr, one))}" if len(one) == 1 else "two or three of its columns"
             raise InvalidArgument(label, one, what, fix if one else "leaving it out")
         raise InvalidType(label, one, what, fix)

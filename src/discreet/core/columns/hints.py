@@ -1,7 +1,7 @@
-"""What to write instead of a declaration of a column that cannot be used.
+"""Suggestions for a declaration of a column that cannot be used.
 
-A suggestion works when it is typed back where the wrong thing stood: as a tuple, as keys of a mapping, as a line of a
-schema file. It keeps what was given wherever that can be used.
+A suggestion works when typed back in the same place: as a tuple, a mapping or a line of a schema file. It keeps the
+given values if possible.
 """
 
 import ast
@@ -37,7 +37,7 @@ def _number_text(value: float) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))
 
 
-def mended(low: Any, high: Any, *, whole: bool = False, usual: tuple[float, float] = (0, 1)) -> str:
+def repaired(low: Any, high: Any, *, whole: bool = False, usual: tuple[float, float] = (0, 1)) -> str:
     """Return bounds that can be used, as arguments: what was given, in the right order, wherever it is a number."""
     step = 1 if whole else 0.5
     ends = [_finite(low), _finite(high)]
@@ -59,13 +59,13 @@ def mended_days(low: Any, high: Any) -> str:
     """Return the same for days."""
     days = [x if isinstance(x, float) else dates.day_number(x) for x in (low, high)]
     first, last = (dates.day_number(text) for text in ("1920-01-01", "2010-12-31"))
-    found = mended(*days, whole=True, usual=(cast(float, first), cast(float, last)))
+    found = repaired(*days, whole=True, usual=(cast(float, first), cast(float, last)))
     ends = [int(part.partition("=")[2]) for part in found.split(", ")]
     return ", ".join(f'{side}="{dates.date_text(end)}"' for side, end in zip(("low", "high"), ends, strict=True))
 
 
 def categories_meant(values: tuple[Any, ...]) -> str:
-    """Return how to declare what stands in a list with something that is not a category."""
+    """Return how to declare a list that holds something other than categories."""
     if len(values) == 2 and all(is_number(v) for v in values) and values[0] != values[1]:
         return f"({', '.join(map(_number_text, sorted(values)))})"
     missing = [v for v in values if v is None or v != v]
@@ -91,7 +91,7 @@ def declaration_meant(declared: object) -> str:
         ends = sorted((declared[0], declared[-1]))
         return repr({"kind": "integer", "bounds": ends})
     if isinstance(declared, np.ndarray) and declared.shape == (2,) and declared.dtype.kind in "iuf":
-        return as_pair(mended(*declared.tolist()))
+        return as_pair(repaired(*declared.tolist()))
     return "(0, 1)"
 
 
@@ -152,7 +152,7 @@ def of_box(corners: Sequence[tuple[str, Any, Any]]) -> Iterator[None]:
     except InvalidArgument as error:
         if not error.fix.startswith("low="):
             raise
-        pairs = [ast.literal_eval(as_pair(mended(low, high))) for _, low, high in corners]
+        pairs = [ast.literal_eval(as_pair(repaired(low, high))) for _, low, high in corners]
         fix = ", ".join(f"{side}={[pair[i] for pair in pairs]}" for i, side in enumerate(("low", "high")))
         raise type(error)(error.name, error.value, error.expected, fix) from None
 
@@ -167,5 +167,5 @@ def two_categories(name: str, declared: list[Any]) -> str:
     ends = [x.item() if isinstance(x, np.generic) else x for x in declared]
     return (
         f"column {name!r}: the list {ends} declares two categories, and rows with any other value count as missing; "
-        f"write {as_pair(mended(*ends))} for bounds, or {{'categories': {ends}}} if just these two values are meant"
+        f"write {as_pair(repaired(*ends))} for bounds, or {{'categories': {ends}}} if just these two values are meant"
     )

@@ -21,7 +21,7 @@ Missing = Literal["drop", "own"]
 ROLES: tuple[Role, ...] = ("attribute", "quasi-identifier", "sensitive", "identifier", "target", "person")
 #: Roles of columns that say whose row it is. They are never released, so they are no axes and need no bounds.
 NAMING: tuple[Role, ...] = ("identifier", "person")
-#: Stands for the values of such a column where none are declared.
+#: The values of a person column that declares none.
 ANYBODY = ("any",)
 MISSING_RULES: tuple[Missing, ...] = ("drop", "own")
 #: Bounds are at least so far apart, and nowhere farther from 0: what is made of them, such as squares of distances,
@@ -32,7 +32,7 @@ _KEYS = {"kind", "bounds", "categories", "role", "missing", "categories_file", "
 
 
 def category_text(value: Category) -> str:
-    """Return the text by which a declared category is recognised in a file.
+    """Return the text that identifies a declared category in a file.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Numeric:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        fix = hints.mended(self.low, self.high)
+        fix = hints.repaired(self.low, self.high)
         low = checks.finite(f"low bound of column {self.name!r}", self.low, fix=fix)
         high = checks.finite(f"high bound of column {self.name!r}", self.high, fix=fix)
         expected = ""
@@ -171,18 +171,18 @@ class Integer(Numeric):
         top: Any = None, name: str = "",
     ) -> None:  # fmt: skip
         ends: list[float] = []
-        fix = hints.mended(low, high, whole=True)
+        fix = hints.repaired(low, high, whole=True)
         for side, given, half in (("low", low, -0.5), ("high", high, 0.5)):
             label = f"{side} bound of column {name!r}" if name else side
             value = checks.finite(label, given, fix=fix)
             if (value - half).is_integer() and isinstance(given, float):  # a copy: the end of the axis already
                 value -= half
-            if not value.is_integer() or abs(value) > 2**51:  # a half beside it must be a double
+            if not value.is_integer() or abs(value) > 2**51:  # a half next to it must be a double
                 raise InvalidArgument(label, given, "a whole number between -2**51 and 2**51", fix)
             ends.append(value)
         if not ends[0] < ends[1]:
             label = f"bounds of column {name!r}" if name else "bounds"
-            fix = hints.mended(*ends, whole=True)
+            fix = hints.repaired(*ends, whole=True)
             raise InvalidArgument(label, (int(ends[0]), int(ends[1])), "two different whole numbers, low < high", fix)
         for part, value in zip(("low", "high"), (ends[0] - 0.5, ends[1] + 0.5), strict=True):
             object.__setattr__(self, part, value)
@@ -210,7 +210,7 @@ class Integer(Numeric):
 
     @property
     def n_values(self) -> int:
-        """How many numbers there are."""
+        """Number of whole numbers."""
         return self.most - self.least + 1
 
     def to_dict(self) -> dict[str, Any]:
@@ -341,7 +341,7 @@ class Categorical:
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain data."""
         kind = {"kind": "ordered"} if self.ordered else {}
-        # The name alone: where somebody keeps the file is nobody's business.
+        # The name alone: the path may be private.
         file = Path(self.listed).name
         listed = {"categories_file": file, "categories_digest": self.list_digest} if self.listed else {}
         return {**kind, "categories": list(self.categories), **listed, "role": self.role, "missing": self.missing}
@@ -356,7 +356,7 @@ Column: TypeAlias = Numeric | Categorical
 
 
 def even_edges(column: Numeric | Categorical, bins: int) -> FloatArray:
-    """Divide the axis of a column into equal bins; of whole numbers as many to a bin as come nearest to it.
+    """Divide the axis of a column into equal bins; for whole numbers, as equal as possible.
 
     Examples
     --------
@@ -403,7 +403,7 @@ def _by_keys(name: str, declared: Mapping[str, Any]) -> Column:
             "[columns.NAME] of the file"
         )
     if not unknown and declared.get("role") in NAMING and not {"bounds", "categories"} & set(declared):
-        # What says whose row it is has no axis: a list that names nobody stands for any value.
+        # A person column has no axis: an empty list means any value.
         declared = {**declared, "categories": list(ANYBODY)}
     if declared.get("kind") == "time" and not {"bounds", "categories"} & set(declared):
         declared = {**declared, "bounds": ["00:00:00", "23:59:59"]}

@@ -10,20 +10,11 @@ from discreet.errors import DataSourceError, InvalidType, SchemaError
 
 
 def categories_from(path: str | Path) -> dict[str, Any]:
-    """Declare a column by a public list of categories: a text file in UTF-8 with one of them to a line.
+    """Declare a column by a public list of categories: a UTF-8 text file with one category per line.
 
-    Blank lines and those that begin with ``#`` are left out. The list must be public: never one that was made from the
-    table itself. What is not in it is missing.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; also named in schema files (``categories_file``), there from the schema's own folder.
-
-    Returns
-    -------
-    dict
-        What `Domain` takes as the declaration of a column; a ``role`` may be added to it.
+    Blank lines and lines that begin with ``#`` are skipped. Values outside the list are missing. Never make the list
+    from the table itself. Schema files name it relative to their folder (``categories_file``). The result is a
+    declaration for `Domain`; a ``role`` may be added.
 
     Examples
     --------
@@ -63,9 +54,8 @@ def beside(columns: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def short(column: Any, folder: Path | None) -> dict[str, Any]:
-    """Return a column as a schema file in some folder declares it: its list is in a file, if it came from one.
-
-    A list that is not found from there, or is another one now, is written out.
+    """Return a column as a schema file in a folder declares it: by its list file, unless that is missing or has
+    changed.
     """
     told: dict[str, Any] = column.to_dict()
     if "categories_file" not in told:

@@ -1,6 +1,6 @@
-"""Places and stretches on the axes of columns: what a user writes (a category, a pair of days) as intervals of numbers.
+"""Intervals on the axes of columns, from what a user writes: a category, a pair of days.
 
-Questions (`count(age=(30, 60), sex=["f"])`) and declared facts are written alike, and are read here.
+Queries (`count(age=(30, 60), sex=["f"])`) and declared facts share this form.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def _meant(column: Categorical, value: Any) -> Any:
 
 
 def stretches_of(column: Column, value: Any) -> Intervals:
-    """Return what a user may write about a column as stretches of its axis.
+    """Return a user's condition on a column as intervals of its axis.
 
-    Categories: one of them or a list. Numbers: a pair ``(low, high)``; of whole numbers, days and times both ends
-    belong to it, and one number alone is a pair of it. Of other numbers the upper end does not belong to it.
+    Categories: one or a list. Numbers: a pair ``(low, high)``. For whole numbers, days and times both ends are
+    included, and a single number means itself; for other numbers the upper end is excluded.
 
     Examples
     --------
@@ -85,15 +85,12 @@ def stretches_of(column: Column, value: Any) -> Intervals:
 
 
 def by_days(column: Column, places: Any) -> Any:
-    """Return ends on the axis of dates so that they lie between days: those that a stretch has are then its width.
-
-    A day is a place on its axis, and the last one belongs to what ends there.
-    """
+    """Move ends on a date axis between days, so that the width of an interval is its number of days."""
     return np.where(np.asarray(places) >= column.high, np.floor(column.high) + 0.5, np.ceil(places) - 0.5)
 
 
 def held(column: Column, lower: Any, upper: Any, stretches: Sequence[tuple[float, float]]) -> NDArray[np.bool_]:
-    """Tell which cells of an axis lie in stretches that no cell is cut by; missing values lie in none.
+    """Return which cells of an axis lie in intervals that cut no cell; missing values lie in none.
 
     Examples
     --------

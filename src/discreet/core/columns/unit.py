@@ -23,30 +23,30 @@ _EXAMPLE = 'unit=Person("user", rows=8)'
 
 @dataclass(frozen=True)
 class Person:
-    """One person is what is hidden, with all their rows; at most ``rows`` of them are used.
+    """The unit of privacy is one person; at most ``rows`` of their rows are used.
 
-    Which ones is decided by a keyed hash of person and row, before anything else sees the rows: every row of a person
-    is as likely to be used as any other. Rows whose person is missing or not as declared are left out.
+    A keyed hash of person and row chooses them before any other step sees the rows, uniformly among a person's rows.
+    Rows whose person is missing or not as declared are dropped.
 
     Parameters
     ----------
     column : str
-        The column that says whose row it is. It needs no bounds or categories; with them, rows outside are left out.
+        The column that identifies the person. Bounds or categories are optional; rows outside are dropped.
     rows : int or "auto"
-        How many rows of one person are used at most. Noise grows with it, and what people with more rows add is lost
-        beyond it. "auto" buys a number that nine of ten persons do not exceed, with 5 % of the budget.
+        The contribution bound. Noise grows with it; more rows per person are dropped. "auto" selects privately, with 5
+        % of the budget, a bound that nine of ten persons do not exceed.
     group : str or sequence of str, optional
-        Columns of categories, whole numbers or dates; what they say of a row is the group that it belongs to.
+        Columns of categories, whole numbers or dates that define groups of rows.
     per_group : int, optional
-        How many rows of one person are used at most in each group.
+        The contribution bound per person and group.
 
     Notes
     -----
-    Adding or removing one person changes the bounded table by at most ``rows`` rows: what is kept of anybody is a
-    function of their own rows and the key, and no more than that many. So counts that a row changes by one in one place
-    change by at most ``rows`` altogether (`l1`), and a mechanism that is ε/rows-differentially private for rows is
-    ε-differentially private for persons. In zCDP ρ goes with the square of the Euclidean length of the change
-    (`l2_squared`): ``rows`` squared, or less where groups are counted apart and `per_group` bounds each.
+    Adding or removing one person changes the bounded table by at most ``rows`` rows, because the kept rows of a person
+    depend only on their own rows and the key. So counts that a row changes by one in one place change by at most
+    ``rows`` in total (`l1`), and a mechanism that is ε/rows-differentially private for rows is ε-differentially private
+    for persons. In zCDP, ρ grows with the squared Euclidean length of the change (`l2_squared`): ``rows`` squared, or
+    less if groups are counted separately and `per_group` bounds each.
 
     Examples
     --------
@@ -107,8 +107,8 @@ class Person:
     def l2_squared(self, *, grouped: bool = True) -> int:
         """Return the largest sum of squares by which one person changes such counts.
 
-        All rows may fall into one cell: ``rows`` squared. Where no cell holds rows of two groups (``grouped``), a cell
-        gets at most ``per_group`` of them; the sum of squares is largest where as many cells as possible are full.
+        All rows may fall into one cell: ``rows`` squared. If no cell holds rows of two groups (``grouped``), a cell
+        gets at most ``per_group``; the sum is largest if as many cells as possible are full.
         """
         most = min(self.per_group or self.l1, self.l1) if grouped else self.l1
         full, rest = divmod(self.l1, most)
@@ -124,7 +124,7 @@ Unit: TypeAlias = Literal["row"] | Person
 
 
 def read_unit(unit: Any) -> Unit | None:
-    """Check what a user or a file says of the unit; None where nothing is said.
+    """Check a unit from a user or a file; None if nothing is given.
 
     Examples
     --------
@@ -152,9 +152,7 @@ def unit_to_plain(unit: Unit) -> str | dict[str, Any]:
 
 
 def unit_kind(text: str) -> str:
-    """Return what kind of unit the text of a promise names: "row", "person", or the text itself.
-
-    Promises to one person are about the same unit whatever number of rows each of them uses.
+    """Return the kind of unit that the text of a guarantee names: "row", "person", or the text itself.
 
     Examples
     --------

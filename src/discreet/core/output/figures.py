@@ -1,4 +1,4 @@
-"""Numbers in sentences: a bound is rounded to the safe side, a distance is written as it is.
+"""Numbers in sentences: bounds are rounded to the safe side, distances are written exactly.
 
 A promise that holds up to a distance of 0.608480537 does not hold up to 0.608481.
 """
@@ -10,14 +10,14 @@ from typing import Any
 
 #: No larger budget is accepted, so that sums of budgets stay finite.
 LARGEST_BUDGET = 10**30
-#: A delta above this hides nobody: somebody's row may come out as it is with that chance.
+#: A delta above this protects no one: a row may be published as it is with that probability.
 SURE_DELTA = 1e-3
 #: A delta above this, or above one in the number of rows, is a warning: a few rows in the open would be within it.
 USUAL_DELTA = 1e-5
 
 
 def large_delta(delta: float, rows: int | None = None) -> str:
-    """Return what to say of a delta that is large, by itself or for a public number of rows; "" if it is not.
+    """Return a warning about a delta that is large, or large for a public number of rows; "" otherwise.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def large_delta(delta: float, rows: int | None = None) -> str:
 
 
 def at_most(number: float | Fraction, digits: int = 6) -> str:
-    """Write a positive upper bound with that many digits, rounded up.
+    """Write a positive upper bound with ``digits`` digits, rounded up.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def at_most(number: float | Fraction, digits: int = 6) -> str:
 
 
 def at_least(number: float | Fraction, digits: int = 6) -> str:
-    """Write a positive lower bound with that many digits, rounded down.
+    """Write a positive lower bound with ``digits`` digits, rounded down.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def _rounded(number: float | Fraction, digits: int, side: int) -> str:
 
 
 def as_it_is(number: float) -> str:
-    """Write a number with as many digits as it needs, and no more.
+    """Write a number with as many digits as it needs.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def as_it_is(number: float) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """Write how many there are of something; nothing but an s is added to the word for many.
+    """Write a number of things, with an s for more than one.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def rule_text(name: str, value: Any) -> str:
-    """Write what a rule of an anonymous table asks for: a number, or a number and how it is meant.
+    """Write the requirement of a rule of an anonymous table.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""Files are written whole or not at all: under a temporary name first, then moved into place.
-
-Every file that this package writes goes through `NewFile`.
-"""
+"""Files are written whole or not at all: under a temporary name first, then moved. `NewFile` writes every file."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from typing import Any, BinaryIO
 
 from discreet.errors import DataSourceError
 
-#: How the name of a promise ends that lies beside its table.
+#: Ending of the name of a guarantee file.
 PROMISE_ENDING = ".guarantee.json"
 _BLOCK = 1 << 20
 #: What is not a regular file and takes bytes as they come.
@@ -24,13 +21,7 @@ STREAMS = ("pipe", "device")
 
 
 def cache_folder() -> Path:
-    """Return the folder in which this user's programs keep what can be made again.
-
-    Raises
-    ------
-    DataSourceError
-        If the user has no home, as in some containers, and no folder is named.
-    """
+    """Return this user's cache folder. `DataSourceError` if the user has no home directory and no folder is named."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":
@@ -44,9 +35,10 @@ def cache_folder() -> Path:
 
 
 def check_place(path: str | Path, *, promise: bool = False, streams: bool = False) -> None:
-    """Refuse a place that cannot be written to, before work (and budget) goes into what would be written.
+    """Refuse a path that cannot be written, before work and budget are spent.
 
-    Only a ``promise`` may have the name of one. Only what ``streams`` may go to a pipe or a terminal; see `NewFile`.
+    Only a ``promise`` may be called like one. Only an output that ``streams`` may go to a pipe or a terminal; see
+    `NewFile`.
     """
     if not promise:
         check_name(path)
@@ -65,9 +57,9 @@ def check_place(path: str | Path, *, promise: bool = False, streams: bool = Fals
 
 
 def special(path: str | Path) -> str:
-    """Return what lies at a place in words, if it is not a regular file; "" for such a file and for an empty place.
+    """Return the kind of a path that is not a regular file ("pipe", "folder", ...); "" for a file or an unused path.
 
-    A name of an open file, such as ``/dev/stdout``, counts as one of those, whatever it leads to: the name must stay.
+    Names of open files, such as ``/dev/stdout``, count as pipes: they must never be replaced.
     """
     target = Path(path).expanduser()
     if "\0" in str(target):
@@ -83,7 +75,7 @@ def special(path: str | Path) -> str:
 
 
 def open_number(target: Path) -> int | None:
-    """Return the number of the open file of this process that a name stands for, following links."""
+    """Return the number of this process's open file that a path names, following links."""
     for _ in range(40):
         place = Path(os.path.realpath(target.parent))
         if place.name == "fd" and place.parent in (Path("/dev"), Path(f"/proc/{os.getpid()}")):
@@ -95,32 +87,23 @@ def open_number(target: Path) -> int | None:
 
 
 class NewFile:
-    """A file that gets its name when it is whole: the one way in which this package writes files.
+    """A file that gets its name when it is complete. All files of this package are written with it.
 
-    The bytes go to a temporary file next to the place. `keep` gives it its name; without it, nothing is left behind.
-    If a symbolic link lies at the place, the new file takes the link's place; what the link led to stays as it is.
-
-    What is not a regular file is never replaced. A pipe, a terminal or a device such as ``/dev/null`` takes the bytes
-    as they come if this output ``streams``, and is refused otherwise. Folders, sockets and disks are always refused.
+    Bytes go to a temporary file in the same folder. `keep` renames it; without `keep`, nothing is left. A symbolic link
+    is replaced; its target stays. Other special files are never replaced: a pipe, terminal or device such as
+    ``/dev/null`` receives the bytes if the output ``streams``; folders, sockets and disks are refused.
 
     Parameters
     ----------
     path : str or Path
-        The place.
+        The target.
     private : bool
-        Whether only the owner may read the file.
+        Only the owner may read the file.
     durable : bool
-        Whether the bytes are on the disk before an earlier file is given up. Only one program at a time may write such
-        a file: the temporary name is always the same, so that crashes leave one temporary file at most.
+        The bytes are on the disk before an earlier file is replaced. Only one program at a time may write such a file:
+        the temporary name is fixed, so that crashes leave at most one.
     streams : bool
-        Whether the output may go to a pipe: for pages and figures. What is kept with its guarantee may not.
-
-    Attributes
-    ----------
-    file : binary file
-        Takes the bytes.
-    temporary : Path or None
-        Where they lie before they have their name; None if they are streamed.
+        The output may go to a pipe: for pages and figures, not for releases with a guarantee.
 
     Examples
     --------
@@ -193,9 +176,7 @@ def cannot_write(path: str | Path, error: OSError) -> DataSourceError:
 
 
 def unfit(text: str, *, path: bool = False) -> str:
-    """Say what a text must be to be shown, or to name a file; "" if it is.
-
-    The character NUL is in no name, and half of a pair of surrogates is what is left of a byte that is no character.
+    """Return what is wrong with a text that cannot be shown or cannot name a file; "" if it is fine.
 
     Examples
     --------
@@ -212,7 +193,7 @@ def unfit(text: str, *, path: bool = False) -> str:
 
 
 def check_name(path: str | Path) -> None:
-    """Refuse the name of a promise for anything else: a table would lose the promise that lies beside it."""
+    """Refuse the name of a guarantee file for anything else: a table would lose its guarantee."""
     name = Path(path).name
     if name.lower().endswith(PROMISE_ENDING):
         raise DataSourceError(
@@ -232,10 +213,10 @@ def write_whole(path: str | Path, data: bytes | str, *, private: bool = False, s
 
 
 def after_promise(path: str | Path, sealed: Any, put: Callable[[], None]) -> None:
-    """Write the promise of a table, then let ``put`` give the table its name.
+    """Write the guarantee of a table, then let ``put`` rename the table.
 
-    Whenever the process is killed, no table lies there without its promise, or with that of another table: an older
-    table is removed first.
+    If the process is killed, there is never a table without its guarantee or with another one: an older table is
+    removed first.
     """
     target, promise = Path(path).expanduser(), promise_place(path)
     with NewFile(promise) as beside:
@@ -261,7 +242,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def promise_place(path: str | Path) -> Path:
-    """Return where the promise of a table lies: beside it, as ``<name>.guarantee.json``."""
+    """Return the path of a table's guarantee: ``<name>.guarantee.json`` in the same folder."""
     target = Path(path).expanduser()
     return target.parent / f"{target.name}{PROMISE_ENDING}"
 
@@ -277,14 +258,14 @@ def payload_of(path: str | Path) -> Iterator[bytes]:
 
 
 def write_with_promise(path: str | Path, payload: bytes, guarantee: Any) -> Any:
-    """Write a table and, beside it, its guarantee sealed over the very bytes of the table; return the sealed one."""
+    """Write a table and its guarantee, sealed over the bytes of the table; return the sealed one."""
     sealed = guarantee.seal(payload)
     write_sealed(path, payload, sealed)
     return sealed
 
 
 def write_sealed(path: str | Path, payload: bytes, sealed: Any) -> None:
-    """Write a table and, beside it, the guarantee that is sealed over its bytes."""
+    """Write a table and the guarantee that is sealed over its bytes."""
     try:
         with NewFile(path) as out:
             out.file.write(payload)

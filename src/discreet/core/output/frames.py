@@ -10,7 +10,7 @@ from discreet.core.output import html
 
 
 class Frames:
-    """What follows from `to_arrow`."""
+    """Conversions that follow from `to_arrow`."""
 
     def to_arrow(self) -> pa.Table:
         """Return the result as an Arrow table."""

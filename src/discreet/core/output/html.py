@@ -1,7 +1,4 @@
-"""Small pieces of HTML for notebooks: a heading with facts, a table. Readable on light and on dark, nothing loaded.
-
-Colours are those of the page around them (``currentColor``), thinned for lines, so that no theme has to be guessed.
-"""
+"""Small pieces of HTML for notebooks: a heading with facts, a table. They suit light and dark themes."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ def facts(title: str, told: Mapping[str, Any], note: str = "") -> str:
 
 
 def level(guarantee: Any) -> str:
-    """Return ε and, where there is one, its δ; nothing of a syntactic promise."""
+    """Return ε and δ of a guarantee; empty for a syntactic one."""
     if guarantee.epsilon is None:
         return ""
     return f"{guarantee.epsilon:.6g}" + (f" at delta {guarantee.delta:g}" if guarantee.delta else "")
@@ -69,7 +66,7 @@ def table(title: str, names: Sequence[str], rows: Sequence[Sequence[Any]], note:
         f'<th style="{_CELL};{_LINE};text-align:{side};font-weight:600">{escape(str(name))}</th>'
         for name, side in zip(names, sides, strict=True)
     )
-    # Ends of bins must not look alike; of estimates three digits tell enough.
+    # Ends of bins must not look alike; three digits are enough for estimates.
     digits = [6 if str(name).endswith(("_from", "_to")) else 3 for name in names]
     lines = []
     for row in rows[:_MOST]:

@@ -1,6 +1,6 @@
-"""How far work has come: a bar on the terminal of whoever holds the data, and whoever follows this process.
+"""Progress of work: a bar on the terminal, and listeners in this process.
 
-Both are told a share and the name of a stage, no number of rows.
+Both receive a share and the name of a stage, but no number of rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress, TaskID
 
-#: A bar appears when a count takes longer than this many seconds.
+#: Seconds before a bar appears.
 PATIENCE = 2.0
 #: Told the name of a stage and the share of it that is done, None where that is not known; perhaps from many threads.
 Listener = Callable[[str, float | None], None]
@@ -26,7 +26,7 @@ _listeners: list[Listener] = []
 
 @contextmanager
 def followed(listener: Listener) -> Iterator[None]:
-    """Tell ``listener`` how far all work of this process has come.
+    """Report the progress of all work in this process to ``listener``.
 
     Examples
     --------
@@ -45,20 +45,15 @@ def followed(listener: Listener) -> Iterator[None]:
 
 
 def stage(name: str, share: float | None = None) -> None:
-    """Tell whoever follows what is being done now: one of counting, model, sampling, clusters, groups, page."""
+    """Report the current stage: counting, model, sampling, clusters, groups or page."""
     for listener in tuple(_listeners):
         listener(name, share)
 
 
 class Meter:
-    """Follows work of a known size and shows a bar if it takes long.
+    """Measures work of a known size and shows a bar if it takes long.
 
-    Parameters
-    ----------
-    total : int
-        Size of the work, in any unit.
-    progress : bool or None
-        True shows the bar at once, False never, None when stderr is a terminal and the work takes long.
+    ``progress``: True shows the bar at once, False never, None if stderr is a terminal and the work takes long.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a table is said to be like before anybody looks at it: the schema file, its draft, and how files are written."""
+"""Schema files: columns, their draft, codebooks, and the format of the table."""
 
 from discreet.core import door
 

@@ -1,7 +1,7 @@
-"""Addresses of tables in databases: which kind, where, what is asked, and nothing of the password where it is shown.
+"""Addresses of tables in databases. Passwords are never shown.
 
 ``sqlite:///people.db?table=people`` (three slashes and a relative path, four and an absolute one) and
-``postgresql://user@host/base?table=people``; instead of ``table=`` a ``query=``.
+``postgresql://user@host/base?table=people``; ``query=`` may replace ``table=``.
 """
 
 import re
@@ -19,7 +19,7 @@ _EXAMPLE = "sqlite:///people.db?table=people"
 
 
 def is_address(text: object) -> TypeGuard[str]:
-    """Tell whether a text names a database rather than a file.
+    """Return whether a text names a database rather than a file.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def without_password(text: str) -> str:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a database is, and which of its rows are meant.
+    """A database and the rows to read.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Address:
 
 
 def read_address(text: str, *, table: str = "", query: str = "") -> Address:
-    """Take an address apart. What is asked stands in it, or is given beside it.
+    """Take an address apart. The table or query is part of it, or is given separately.
 
     Examples
     --------

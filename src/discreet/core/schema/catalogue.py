@@ -1,7 +1,7 @@
-"""Kinds of columns that everybody knows, with bounds from public sources: offered by name, never taken silently.
+"""Common kinds of columns, with bounds from public sources. They are offered by name, never applied silently.
 
-Nothing here comes from anybody's table. A column is recognised by its name alone, so an offer can be wrong: "age" may
-be the age of a building. That is why a draft only shows it in a comment.
+A column is recognised by its name alone, so an offer can be wrong: "age" may be the age of a building. A draft shows it
+in a comment only.
 """
 
 import re
@@ -23,17 +23,7 @@ _CHAPTERS = "I II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII XVIII XI
 
 @dataclass(frozen=True)
 class KnownKind:
-    """What a column of a certain name mostly is.
-
-    Attributes
-    ----------
-    names : str
-        A pattern of the names, in small letters, words joined by ``_``.
-    declared : mapping
-        What a schema would say of it.
-    source : str
-        What it is, and where its bounds come from.
-    """
+    """The usual meaning of a column name: a pattern of names, a declaration, and the source of its bounds."""
 
     names: str
     declared: Mapping[str, Any]
@@ -89,7 +79,7 @@ KINDS = (
 
 
 def known_kind(name: str) -> KnownKind | None:
-    """Return what a column of this name mostly is; None if nobody knows.
+    """Return the usual meaning of a column name; None if unknown.
 
     Examples
     --------

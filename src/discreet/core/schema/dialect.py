@@ -1,7 +1,8 @@
-"""How a file is written: delimiter, quotes, marks in numbers, encoding, dates. Declared, like bounds, never guessed.
+"""The format of a file: delimiter, quotes, marks in numbers, encoding, dates. It is declared, like bounds, never
+guessed.
 
-It stands in the schema file under ``[source]``. What it says holds for every row alike, and whatever cannot be read as
-declared is a missing value; so a row decides nothing about how the others are read.
+It is the ``[source]`` of a schema file and applies to every row. Values that cannot be read as declared are missing, so
+no row decides how others are read.
 """
 
 import dataclasses
@@ -33,43 +34,42 @@ BLANKS = (" ", "\u00a0", "\u202f", "\u2009")
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file is to be read.
+    """The declared format of a text file.
 
     Parameters
     ----------
     delimiter : str, default ","
-        What separates fields: a single ASCII character, such as ``;``, ``|`` or a tab.
+        The separator of fields: one ASCII character, such as ``;``, ``|`` or a tab.
     quote : str, default '"'
-        What fields may be wrapped in; doubled it stands for itself. Empty: nothing is.
+        The quote character of fields; doubled inside. Empty: none.
     decimal : {".", ","}, default "."
-        The decimal mark of numbers.
+        The decimal mark.
     thousands : str, default ""
-        The mark between groups of digits, such as ``.`` or ``'``; a blank stands for all kinds of blanks, and ``'`` for
-        the typographic one too.
+        The mark between groups of digits, such as ``.`` or ``'``; a blank means any kind of blank, and ``'`` also the
+        typographic one.
     marks : sequence of str
-        What may stand before or after a number and is left away: ``["€", "%"]``.
+        Text before or after a number that is ignored: ``["€", "%"]``.
     encoding : {"utf-8", "utf-16", "latin-1", "windows-1252"}, default "utf-8"
-        The encoding of the text. Bytes that it does not know become marks of a missing letter.
+        The encoding. Invalid bytes become replacement characters.
     header : bool, default True
-        Whether the first line (after those skipped) names the columns.
+        Whether the first line (after skipped ones) names the columns.
     names : sequence of str, optional
-        The columns' names, instead of those in the file.
+        Column names, instead of those in the file.
     skip : int, default 0
-        Lines before the header that belong to no table.
+        Lines before the header.
     dates : sequence of str
-        Formats of dates beside 1984-05-01, tried in order: ``["%d.%m.%Y", "%d/%m/%y"]``. A time of day behind a date
-        is left away, but the format has to say that it is there: ``"%d.%m.%Y %H:%M"``.
+        Date formats besides 1984-05-01, tried in order: ``["%d.%m.%Y", "%d/%m/%y"]``. A time after a date is ignored,
+        but must be part of the format: ``"%d.%m.%Y %H:%M"``.
     true, false : sequence of str
-        Words for 1 and 0 beside ``true`` and ``false``; capitals do not matter.
+        Words for 1 and 0 besides ``true`` and ``false``, in any case.
     missing : sequence of str
-        Marks of missing values; those that are numbers or dates count by value. What a column cannot read is missing
-        without being listed here.
+        Marks of missing values; numbers and dates are compared by value. Unreadable values are missing anyway.
     sheet : str, default ""
-        The sheet of a workbook; needed where it has several.
+        The sheet of a workbook; required if it has several.
     looked : int, default 0
-        How many rows somebody looked at to find out the rest; every guarantee made with this schema repeats it.
+        Number of rows that someone looked at to find the format; every guarantee repeats it.
     bought : sequence of str
-        Columns whose categories were bought with budget, and at what price; every guarantee repeats that too.
+        Columns with private categories, and their price; every guarantee repeats it.
 
     Examples
     --------
@@ -130,21 +130,20 @@ class Dialect:
 
     @property
     def plain(self) -> bool:
-        """Whether values are written as programs write them, so that nothing but the fields is to be found."""
+        """True if values are written as programs write them, so that nothing but the fields is to be found."""
         return not (self.thousands or self.marks or self.dates or self.true or self.false or self.missing) and (
             self.decimal == "."
         )
 
     @property
     def stated(self) -> tuple[str, ...]:
-        """What every promise made with it has to say."""
+        """Sentences that every guarantee must contain."""
         looked = (
             f"the first {self.looked} rows of the file were looked at to find out how it is written and of what kinds "
             "its columns are; this choice is not covered by the promise"
         )
         prices = (
-            f"the categories of a column were bought from the rows before, at a price of their own, which adds to this "
-            f"one: {text}"
+            f"the categories of a column were selected privately, at a separate price that adds to this one: {text}"
             for text in self.bought
         )
         return (*((looked,) if self.looked else ()), *prices)
@@ -157,7 +156,7 @@ class Dialect:
 
 
 def load_dialect(source: str | Path) -> Dialect:
-    """Return how a schema file says that its table is written; its columns may wait for their values still.
+    """Return the format that a schema file declares; its columns may still be incomplete.
 
     Examples
     --------
@@ -191,7 +190,7 @@ def read_dialect(declared: object, where: str = "[source]") -> Dialect:
 
 
 def lowered(words: Iterable[str]) -> list[str]:
-    """Return words in small letters as they are compared with those of a file, letter by letter.
+    """Return words in lower case, letter by letter, as they are compared with a file.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""The draft of a schema file: a line per column to be filled in, and nothing that rows could tell.
+"""The draft of a schema file: one line per column to fill in, and nothing from the rows.
 
-Written by hand, because it is half comments, which no writer of TOML writes.
+It is written by hand, because TOML writers write no comments.
 """
 
 import re
@@ -37,34 +37,15 @@ def draft_schema(
     labels: Mapping[str, Sequence[str]] | None = None,
     declared: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
-    """Return a schema file to be filled in.
+    """Return a schema file to fill in.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The columns.
-    source : str
-        The file they are of.
-    read : {"names", "first line", "fields"}
-        What was read: names that the file keeps apart from its rows, its first line, or of that line only the number of
-        fields.
-    dialect : Dialect, optional
-        How the file seems to be written.
-    reasons : sequence of str
-        Where that was seen.
-    kinds : mapping, optional
-        What the looked-at rows hold, column by column.
-    labels : mapping, optional
-        What the file declares that the codes of its columns stand for.
-    declared : mapping, optional
-        What the user has declared of some columns already.
+    ``read`` states what was read: "names" that the file keeps apart from its rows, its "first line", or only its number
+    of "fields". ``dialect`` and ``reasons`` are the guessed format and why, ``kinds`` the kinds found in rows that the
+    user allowed to look at, ``labels`` value labels of the file, and ``declared`` what the user has declared.
 
     Examples
     --------
-    >>> print(draft_schema(["age", "mood"], "people.csv").partition("[columns]")[2].strip())
-    # "Known by name" is from a public catalogue, not from the file: check it, then put it between the braces.
-    age = {}   # known by name: kind = "integer", bounds = [0, 125], role = "quasi-identifier" (years of age; the \
-longest verified life lasted 122 years)
+    >>> print(draft_schema(["mood"], "people.csv").partition("[columns]")[2].strip())
     mood = {}
     """
     text = [_said(read, toml_value(source), dialect), _HOW]
@@ -95,9 +76,9 @@ longest verified life lasted 122 years)
 
 def _said(read: str, where: str, dialect: Dialect | None) -> str:
     if dialect is not None and dialect.bought:
-        return f"# Drafted from {where}, some categories bought from its rows; every guarantee will say at what price."
+        return f"# Drafted from {where}, some categories selected privately; every guarantee states the price."
     if dialect is not None and dialect.looked:
-        return f"# Drafted from {where} after a look at its first {dialect.looked} rows; every guarantee will say so."
+        return f"# Drafted from {where} after a look at its first {dialect.looked} rows; every guarantee states it."
     return {
         "names": f"# Drafted from the column names of {where} alone: no row was read.",
         "first line": f"# Drafted from the first line of {where} alone, taken for the column names; nothing below "

@@ -1,12 +1,10 @@
 """The TOML schema file: a table ``[columns.NAME]`` per column, perhaps a first line ``unit = "row"`` and ``[source]``.
 
-``[source]`` says how the table is written (`Dialect`): ``delimiter = ";"``, ``decimal = ","``, or ``header = false`` if
-its first line is a record and the columns are called column_1, column_2, ...
-
-Public facts stand there too: ``[functions.COLUMN.OTHER]`` with a line for each value of the other column, and
-``[[impossible]]`` with a line for each column of a combination that no row has.
-
-A column may also be one line under ``[columns]``: ``age = {kind = "integer", bounds = [0, 120]}``.
+``[source]`` is the format of the table (`Dialect`): ``delimiter = ";"``, ``decimal = ","``, or ``header = false`` if
+its first line is a record; then columns are called column_1, column_2, ... Public facts are
+``[functions.COLUMN.OTHER]`` with a line for each value of the other column, and ``[[impossible]]`` with a line for each
+column of an impossible combination. A column may also be one line under ``[columns]``: ``age = {kind = "integer",
+bounds = [0, 120]}``.
 """
 
 import re
@@ -20,7 +18,7 @@ import tomli_w
 from discreet.core.columns import lists
 from discreet.errors import DataSourceError, SchemaError
 
-#: What a schema file may say beside its columns.
+#: Parts of a schema file other than its columns.
 _BESIDE = ("unit", "source", "functions", "impossible")
 #: What stands in records and hardly in headers: numbers of all spellings, dates, addresses.
 _RECORD = re.compile(
@@ -31,10 +29,10 @@ _RECORD = re.compile(
 
 
 def looks_like_a_record(names: Sequence[str]) -> bool:
-    """Tell whether a line that should name columns may be somebody's record.
+    """Return whether a line that should name columns may be a record.
 
-    Numbers, dates or addresses where names belong, gaps (other than one at the front, which some programs leave above
-    their row numbers), or repeats. A record of different plain words looks like names.
+    Signs are numbers, dates or addresses, gaps (except one at the front, where some programs put row numbers) and
+    repeats. A record of different plain words looks like names.
 
     Examples
     --------
@@ -48,7 +46,7 @@ def looks_like_a_record(names: Sequence[str]) -> bool:
 
 
 def load_schema(source: str | Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
-    """Return the columns of a schema file, or of its text (it has line breaks), and what it says beside them."""
+    """Return the columns of a schema file, or of its text (it has line breaks), and its other parts."""
     where, table = toml_tables(source)
     columns = table.get("columns")
     if not isinstance(columns, dict) or not columns or set(table) - {"columns", *_BESIDE}:
@@ -69,7 +67,7 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
 
 
 def undeclared(declared: Any) -> bool:
-    """Tell whether a draft's column waits for its values; one that names somebody needs none.
+    """Return whether a draft's column still needs values; identifiers and persons need none.
 
     Examples
     --------
@@ -131,5 +129,5 @@ def toml_key(name: str) -> str:
 
 
 def toml_value(value: Any) -> str:
-    """Return a value as TOML, in one line: a table is one where it lies in a list of lists."""
+    """Return a value as TOML, in one line: a table is inline inside a list."""
     return write_toml({"x": [[value]]}).removeprefix("x = [[").removesuffix("]]\n")

@@ -1,7 +1,7 @@
-"""The kernels of trees: coordinates to grid cells, cells to nodes, nodes to counts.
+"""Kernels of trees: from coordinates to grid cells, from cells to nodes, from nodes to counts.
 
-Rows come in blocks small enough for the cache of one core: ``cells`` by row and axis, and the ``node`` each row has
-reached, -1 for a dropped row. Slots are the nodes that are counted.
+Rows come in blocks that fit into the cache of one core: ``cells`` by row and axis, and the ``node`` that each row has
+reached (-1: dropped). Slots are the nodes that are counted.
 """
 
 from typing import Any

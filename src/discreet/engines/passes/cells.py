@@ -1,8 +1,7 @@
-"""Cell maps: which cell of a public partition a row falls into.
+"""Cell maps: the cell of a public partition that a row falls into.
 
-A map is a small frozen object without any data in it, so it can be pickled to another process or another
-machine. An engine asks three things of it (`CellMap`): the columns it needs, how many cells it has, and the cell
-numbers of a batch of coordinates. Cells are those of spec `partition-synopsis.md`, 9.1.
+A map is a small frozen object without data, so it can be sent to another process or machine. It states its columns and
+number of cells, and returns the cell numbers of a batch of coordinates.
 """
 
 import math
@@ -43,19 +42,12 @@ class CellMap(Protocol):
 class GridMap:
     """A grid of equal cells on every axis.
 
-    A value x on an axis with m parts falls into cell ``clamp(floor((x - low) / (high - low) * m), 0, m - 1)``;
-    values beyond the bounds, infinite ones too, into the first or last cell. No cell ends inside a whole number of an
-    `Integer` column. Where the column's rule for missing
-    values is "own", the axis has one more cell, the last, for them; where it is "drop", the row has no cell.
-    Cells are numbered with the first column as the most significant digit, as `numpy.ravel_multi_index` does.
+    On an axis with m parts, x falls into cell ``clamp(floor((x - low) / (high - low) * m), 0, m - 1)``. No cell ends
+    inside a whole number of an `Integer` column. If the rule for missing values is "own", they get one more cell at the
+    end; if it is "drop", the row has no cell. Cells are numbered as by `numpy.ravel_multi_index`.
 
-    Parameters
-    ----------
-    domain : Domain
-        The columns of the grid.
-    parts : int or sequence of int
-        Parts per axis; one number holds for all. A categorical axis has one cell per category: for it a single
-        number does not count, and in a sequence the entry is that number of categories or None.
+    ``parts`` is one number for all axes, or one per axis. A categorical axis has one cell per category; its entry is
+    that number or None.
 
     Examples
     --------
@@ -102,12 +94,7 @@ class GridMap:
         return math.prod(self.shape)
 
     def ids(self, columns: Sequence[FloatArray]) -> IntArray:
-        """Return the cell of each row, -1 for a dropped one.
-
-        Parameters
-        ----------
-        columns : sequence of float arrays
-            The coordinates, one array per column of the domain, NaN where a value is missing.
+        """Return the cell of each row, -1 for a dropped row.
 
         Examples
         --------
@@ -122,17 +109,8 @@ class GridMap:
         return ids
 
     def boxes(self, cells: Any) -> tuple[FloatArray, FloatArray]:
-        """Return the real bounds of cells, for publication.
-
-        Parameters
-        ----------
-        cells : array of int
-            Cell numbers.
-
-        Returns
-        -------
-        lower, upper : array of shape (cells, columns)
-            Opposite corners. NaN on an axis where the cell is the one for missing values.
+        """Return the real bounds of cells (public), as opposite corners; NaN on an axis where the cell holds missing
+        values.
 
         Examples
         --------
@@ -162,7 +140,7 @@ class GridMap:
 
 @dataclass(frozen=True)
 class RowMap:
-    """A single cell for all rows that any grid over the domain would count: those that no missing value drops.
+    """One cell for all rows that a grid over the domain would count.
 
     Examples
     --------
@@ -186,10 +164,7 @@ class RowMap:
 
 
 def first_number(column: Integer, cells: FloatArray, parts: int) -> FloatArray:
-    """Return the smallest number in each cell of the axis, the one behind the largest for the cell behind the last.
-
-    By the very arithmetic of `append_axis`: a guess may be one off where a number lies on the line between two cells.
-    """
+    """Return the smallest whole number in each cell of the axis, by the arithmetic of `append_axis`."""
     width = column.high - column.low
     found = np.ceil(column.low + cells * width / parts)
     for step in (-1.0, 1.0):

@@ -18,10 +18,10 @@ SORT_ROWS = 2**22
 
 
 class CellCounts:
-    """The raw number of rows in each occupied cell. Must never leave the mechanism that asked for it.
+    """Raw numbers of rows by occupied cell. They must never leave the mechanism that asked for them.
 
-    These are the sensitive data in another form: which cells are occupied, and their sum, already tell about
-    single rows. Add noise, publish the noisy values, and let this object go. It is neither shown nor saved.
+    Even the set of occupied cells and the total reveal single rows. Add noise, publish the noisy values and drop this
+    object. It is neither printed nor saved.
 
     Parameters
     ----------
@@ -88,10 +88,10 @@ class CellCounts:
 
 
 class CellTally:
-    """Counts in the making: takes cell numbers batch by batch, in any order, in bounded memory.
+    """Counts under construction: takes cell numbers in batches, in any order, in bounded memory.
 
-    With many cells only occupied ones are kept, as sorted runs. Two runs are merged when the later has grown to
-    the size of the earlier, so each cell is moved a logarithmic number of times.
+    With many cells only occupied ones are kept, as sorted runs. Two runs are merged when the later one is as long as
+    the earlier one, so each cell moves a logarithmic number of times.
 
     Examples
     --------

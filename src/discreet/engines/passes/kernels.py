@@ -1,7 +1,7 @@
-"""The kernels that turn coordinates into cell numbers and cell numbers into counts.
+"""Kernels that turn coordinates into cell numbers and cell numbers into counts.
 
-All engines run these and no others, which is why they agree to the last row. They are compiled without
-fast-math, so a row's cell does not depend on the machine either.
+All engines use these, so they agree exactly. They are compiled without fast-math, so results do not depend on the
+machine.
 """
 
 from typing import Any
@@ -15,8 +15,7 @@ from discreet.core import BoolArray, FloatArray, IntArray, jit
 def append_axis(ids: IntArray, x: Any, low: float, width: float, parts: int, own: bool) -> None:
     """Append one axis to the cell numbers, as the least significant digit: id -> id (parts + own) + cell.
 
-    cell(x) = clamp(floor((x - low) / width * parts), 0, parts - 1). A missing coordinate (NaN) gets the cell
-    ``parts`` where the axis has one of its own; otherwise the row is dropped, which -1 marks for good.
+    A missing coordinate (NaN) gets the cell ``parts`` if the axis has one for it; otherwise the row is dropped (-1).
     """
     scale = float(parts)
     radix = parts + 1 if own else parts
@@ -64,10 +63,10 @@ def add_dense(counts: IntArray, ids: IntArray) -> None:
 
 @jit
 def count_runs(ids: IntArray, spare: IntArray, bits: int) -> tuple[IntArray, IntArray]:
-    """Sort cell numbers below 2**bits and count how often each occurs: cells ascending, counts.
+    """Sort cell numbers below 2**bits and count each: cells ascending, counts.
 
-    A radix sort, eleven bits at a time, least significant first; it overwrites ``ids`` and ``spare``. The number
-    of passes follows from the number of cells, which is public.
+    This is a radix sort by eleven bits; it overwrites ``ids`` and ``spare``. The number of passes depends on the number
+    of cells only, which is public.
     """
     for shift in range(0, bits, 11):
         places = np.zeros(2049, np.int64)

@@ -1,14 +1,13 @@
-"""Rows as points of a public lattice, and sums of what lies in a ball: what means in many dimensions are made of.
+"""Rows as points of a public lattice, and sums of the points in a ball: the input of means in many dimensions.
 
 The lattice has one step for all axes, 2^-20 of half the domain's diagonal, and its origin in the middle of the domain.
-A row is clamped into the domain and rounded to it once. From there on everything is whole numbers below 2^53: products
-of matrices are exact in doubles, so neither the library that multiplies them nor the batches, threads or machines over
-which rows are spread change a single bit.
+A row is clamped and rounded to it once. From there on all numbers are whole and below 2^53, so matrix products are
+exact in doubles, whatever the library, batches, threads or machines.
 
-Sensitivity. A row adds q, its offset from a public anchor clipped to a ball of radius R, to the sums of one group. The
-clipped offset is rounded towards the anchor, coordinate by coordinate, which never lengthens it; should doubles have
-erred by a last digit nevertheless, the whole number Σq² says so, and all coordinates are moved one step towards the
-anchor until it is at most R². So ‖q‖ <= R holds for the whole numbers that are added, not for reals they stand for.
+Sensitivity. A row adds q, its offset from a public anchor clipped to a ball of radius R, to the sums of one group. Each
+coordinate of the clipped offset is rounded towards the anchor, which never lengthens it. If doubles still err by a last
+digit, Σq² (a whole number) shows it, and all coordinates move one step towards the anchor until it is at most R². So
+‖q‖ <= R holds for the whole numbers that are added.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ BATCH_SIZE, BATCH_NUMBERS = 2**17, 2**20
 
 
 def batch_rows(n_axes: int) -> int:
-    """Return how many rows make a batch, by their number of columns.
+    """Return the number of rows of a batch for so many columns.
 
     Examples
     --------
@@ -47,14 +46,7 @@ def batch_rows(n_axes: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Lattice:
-    """Where rows are, in whole numbers.
-
-    Parameters
-    ----------
-    domain : Domain
-        The columns; none of categories.
-    units : array of shape (columns,), optional
-        What coordinates are divided by before distances are taken; 1 by default.
+    """Lattice points of rows. Coordinates are divided by ``units`` before distances are taken.
 
     Examples
     --------
@@ -101,16 +93,9 @@ class Lattice:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """A public map from lattice points to few axes: y = (z - origin) M s, M of whole numbers.
+    """A public map from lattice points to few axes: y = (z - origin) M s.
 
-    Parameters
-    ----------
-    lattice : Lattice
-        Where rows are.
-    matrix : array of int, shape (columns, axes)
-        Orthonormal but for rounding, times `ONE`.
-    origin : array of shape (columns,)
-        The lattice point that goes to 0.
+    M holds whole numbers: an orthonormal matrix times `ONE`, rounded. ``origin`` is the lattice point that goes to 0.
 
     Examples
     --------
@@ -136,16 +121,9 @@ class Projection:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Which group a row belongs to: the nearest centre, in all dimensions or after a projection.
+    """The group of a row: the nearest centre, in all dimensions or after a projection.
 
-    Parameters
-    ----------
-    lattice : Lattice
-        Where rows are.
-    centers : array of shape (groups, columns or axes)
-        Lattice points; with a projection, places on its axes.
-    projection : Projection, optional
-        Where distances are taken.
+    ``centers`` are lattice points, or places on the axes of the projection.
 
     Examples
     --------
@@ -170,7 +148,7 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class NormMap:
-    """A cell map of how far rows are from their group's centre: equal steps up to the domain's diagonal.
+    """A cell map of the distance between rows and the centre of their group: equal steps up to the domain's diagonal.
 
     Examples
     --------
@@ -203,16 +181,8 @@ class NormMap:
 class BallPass:
     """Count rows by group and add up their offsets from the group's anchor, clipped to a ball.
 
-    A key is a group and a column in one number; column 0 is the count.
-
-    Parameters
-    ----------
-    groups : Groups
-        Which row belongs where.
-    anchors : array of shape (groups, columns)
-        Lattice points.
-    radius : int
-        Of the ball, in lattice steps.
+    A key combines a group and a column; column 0 is the count. ``anchors`` are lattice points, ``radius`` is in lattice
+    steps.
 
     Examples
     --------

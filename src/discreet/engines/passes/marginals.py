@@ -1,8 +1,8 @@
-"""Many marginals of one table at once: counts by pairs and triples of columns, all in one pass.
+"""Many marginals of a table in one pass: counts by one to three columns.
 
-Every column has a public grid. A marginal names one to three columns and, for each, into which of its own groups the
-cells of that grid fall; so what is counted may be coarser than the grid, and other for every marginal. Rows are put on
-the grids once per batch; after that a marginal costs an addition per row and column.
+Each column has a public grid. A marginal names its columns and, for each, a group for every cell of the grid, so it may
+be coarser than the grid. Rows are put on the grids once per batch; then a marginal costs one addition per row and
+column.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from discreet.engines.passes.tally import Adder, KeyedNumbers
 
 @dataclass(frozen=True, eq=False)
 class GroupedMarginal:
-    """Some columns, and the groups into which the cells of each fall.
+    """Columns and the groups of their cells.
 
     Parameters
     ----------
@@ -56,13 +56,6 @@ class GroupedMarginal:
 @dataclass(frozen=True, eq=False)
 class MarginalsPass:
     """Count many marginals in one pass. A row that a missing value drops is in none of them.
-
-    Parameters
-    ----------
-    grid : AxisGrids
-        The public grid of each column.
-    marginals : sequence of GroupedMarginal
-        What to count.
 
     Examples
     --------
@@ -106,10 +99,11 @@ class MarginalsPass:
 
 @dataclass(frozen=True)
 class AxisGrids:
-    """A public grid for each column by itself; the rules are those of `GridMap`.
+    """A public grid for each column; the rules are those of `GridMap`.
 
-    A numeric column whose grid is coarser than its values has two cells more, before the first and behind the last: one
-    for its lower bound and one for its upper bound. That is where clamped values lie, and zeros that mean "none".
+    If the grid of a numeric column is coarser than its values, there are two more cells, one for each bound: clamped
+    values are there, and zeros that mean "none". Cells also end where a declared fact begins or ends, so that facts are
+    about whole cells. Rows that the domain declares impossible are dropped, each by itself.
 
     Parameters
     ----------

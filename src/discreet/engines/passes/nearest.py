@@ -14,10 +14,10 @@ from discreet.errors import InvalidArgument
 
 @dataclass(frozen=True, eq=False)
 class NearestMap:
-    """Cells around centres: each row falls to the centre nearest to it, the first of several at the same distance.
+    """Cells around centres: each row belongs to the nearest one, and to the first of several at the same distance.
 
-    Coordinates are clamped into the domain first. A row with a missing value has no place, and no cell. The box of
-    every cell is the whole domain, so `Source.sums` adds up places relative to the domain: half a width is 1024 steps.
+    Coordinates are clamped first. A row with a missing value has no cell. The box of every cell is the whole domain, so
+    `Source.sums` adds up places relative to the domain.
 
     Parameters
     ----------

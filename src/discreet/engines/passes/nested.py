@@ -14,15 +14,8 @@ from discreet.engines.passes.cells import GridMap
 class NestedMap:
     """A grid whose cells are grids.
 
-    Cells are numbered cell by cell of the first level, inside as in `GridMap`. An axis of categories or of whole
-    numbers, and the cell for missing values of another, are not divided.
-
-    Parameters
-    ----------
-    grid : GridMap
-        The first level.
-    parts : array of int
-        For each cell of it, the parts of its numeric axes.
+    ``parts`` gives the parts of the numeric axes for each cell of the first level. Cells are numbered cell by cell of
+    that level. Axes of categories or whole numbers, and cells for missing values, are not divided.
 
     Examples
     --------

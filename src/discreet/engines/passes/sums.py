@@ -1,8 +1,8 @@
-"""Counts and fixed-point sums by cell: what noisy means are made of (spec partition-synopsis 9.9).
+"""Counts and fixed-point sums by cell: the input of noisy means.
 
-A row in a cell with centre c and half widths h adds q_j = clamp(round(S (x_j - c_j) / h_j), -S, S) to the cell's sum
-on axis j. Whole numbers, so the order of rows, batches and files does not matter, and a row's share is bounded by
-the clamp, whatever rounding the cell map does.
+A row in a cell with centre c and half widths h adds q_j = clamp(round(S (x_j - c_j) / h_j), -S, S) to the cell's sum on
+axis j. The numbers are whole, so the order of rows, batches and files does not matter, and the clamp bounds a row's
+share.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from discreet.errors import InvalidType
 
 #: Cell numbers and coordinates of some rows.
 Located: TypeAlias = tuple[IntArray, list[FloatArray]]
-#: Up to this many numbers the boxes and sums of all cells are held at once. It is compared with public sizes.
+#: Most numbers for which boxes and sums of all cells are held at once; compared with public sizes.
 _DENSE = 2**22
 
 
@@ -32,7 +32,7 @@ class BoxedMap(CellMap, Protocol):
 
 
 class CellSums:
-    """The raw count and fixed-point sums of each occupied cell. Must never leave the mechanism that asked for them.
+    """Raw counts and fixed-point sums by occupied cell. They must never leave the mechanism that asked for them.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class CellSums:
 
 @dataclass(frozen=True)
 class SumsPass:
-    """Count rows by cell and add up where in the cell's box they lie: the work of `Source.sums`.
+    """Count rows by cell and add up their offsets from the cell's centre: the work of `Source.sums`.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""One pass over rows: whole numbers, added up by key. The unit of work that all engines share.
+"""One pass over rows: whole numbers, added up by key. All engines share this unit of work.
 
-A pass is a small picklable object without any data in it. It is started once for a batch of rows, a thread, a row group
-or a partition of a cluster; what the pieces gathered is added up. The numbers are whole, so neither the pieces nor
-their order change the sum, and a piece that is lost is done again without a trace.
+A pass is a small picklable object without data. It is started for each thread, row group or partition, and the results
+are added up. The numbers are whole, so neither the division nor the order changes the sum, and lost work can be
+repeated.
 """
 
 from __future__ import annotations
@@ -20,14 +20,8 @@ from discreet.engines.passes.kernels import merge_sparse
 
 
 class KeyedNumbers:
-    """Whole numbers by key: raw counts or sums, as sensitive as the rows.
-
-    Parameters
-    ----------
-    keys : array of int
-        Ascending.
-    values : array of int, shape (width, keys)
-        The numbers of each key.
+    """Whole numbers by key (ascending): raw counts or sums, as sensitive as the rows. ``values`` has one row per
+    number.
 
     Examples
     --------
@@ -63,7 +57,7 @@ class KeyedNumbers:
 
 
 def merge(parts: Sequence[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
-    """Add up tables whose columns belong to keys, each of its own, ascending.
+    """Add up tables whose columns belong to ascending keys.
 
     Examples
     --------
@@ -81,7 +75,7 @@ def merge(parts: Sequence[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArra
 
 
 class Adder(Protocol):
-    """What a pass has gathered so far, in one place."""
+    """The sums of a pass so far, in one place."""
 
     def add(self, prepared: Any) -> None:
         """Take in a batch that the pass has prepared."""
@@ -91,7 +85,7 @@ class Adder(Protocol):
 
 
 class Pass(Protocol):
-    """What is asked of the rows."""
+    """Work over all rows."""
 
     @property
     def domain(self) -> Domain:
@@ -99,7 +93,7 @@ class Pass(Protocol):
 
     @property
     def width(self) -> int:
-        """How many numbers a key has."""
+        """Numbers per key."""
 
     def prepare(self, columns: list[FloatArray]) -> Any:
         """Do what can be done with a batch by itself, in any thread."""
@@ -110,7 +104,7 @@ class Pass(Protocol):
 
 @dataclass(frozen=True)
 class CountPass:
-    """How many rows fall into each cell of a map.
+    """Count the rows in each cell of a map.
 
     Examples
     --------
@@ -136,7 +130,7 @@ class CountPass:
 
     @property
     def by_row(self) -> bool:
-        """Whether the map takes a batch as one array, rows by columns, where a table has it in that form."""
+        """True if the map takes a batch as one array, rows by columns, where a table has it in that form."""
         return getattr(self.cell_map, "by_row", False)
 
     def prepare(self, columns: list[FloatArray]) -> IntArray:

@@ -1,11 +1,11 @@
-"""Tree maps: which node of a public tree a row falls into, and what trees need to know of the rows in their nodes.
+"""Tree maps: the node of a public tree that a row falls into, and statistics of the rows in its nodes.
 
-A tree lives on a public grid: ``2**bits`` equal cells on a numeric axis, one a
-category on a categorical one, and where missing values have a cell of their own, one more at the end. A box is a
-range of cells per axis, a cut a whole number k, and a row goes left of it iff its cell is below k. The part p of G
-of a range [A, B) starts at ``A + floor(p (B - A) / G)``; a range of fewer than G cells has one part per cell.
+A tree lives on a public grid: ``2**bits`` equal cells on a numeric axis, one per category on a categorical axis, and
+one more at the end if missing values have their own cell. A box is a range of cells per axis. A cut is a whole number
+k; a row goes left of it if its cell is below k. Part p of G of a range [A, B) starts at ``A + floor(p (B - A) / G)``; a
+range of fewer than G cells has one part per cell.
 
-What is read are sums over rows of whole numbers, so neither batches nor threads nor the order of rows change them.
+All statistics are sums of whole numbers, so batches, threads and the order of rows do not change them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from discreet.engines.passes.tally import KeyedNumbers
 
 #: Rows of a block.
 CHUNK = 2**13
-#: A row at the edge of a box is this many units from its middle (`RowCells.spreads`).
+#: Units between the middle and the edge of a box (`RowCells.spreads`).
 SPREAD_UNITS = 2**8
 
 #: Cells, and ends of boxes in cells: an axis has 2^30 + 1 of them at most. There may be many, so they are kept short.
@@ -70,10 +70,10 @@ class TreeMap:
         The number under which rows that end in a node are counted; -1 leaves them out.
     lower, upper : arrays of int, shape (slots, columns)
         The boxes of the slots, in cells.
-    key_axis : array of int, one entry a slot
-        The axis along which rows of the slot are told apart, -1 for none.
+    key_axis : array of int, one entry per slot
+        The axis that divides the rows of the slot, -1 for none.
     lines : int
-        Into that many parts, and that many cells of the map a slot has.
+        Number of parts per slot, and of its cells in the map.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class TreeMap:
         """Walk the rows of a block on to where they end, and return their cells."""
         self.route(block)
         out = np.empty(len(block[1]), np.int64)
-        widths = self.widths if self.lines > 1 else self.upper  # not looked at where nothing is told apart
+        widths = self.widths if self.lines > 1 else self.upper  # not used with one line per slot
         kernels.write_ids(*block, self.slot, self.lower, widths, self.key_axis, self.lines, out)
         return out
 
@@ -145,10 +145,7 @@ class TreeMap:
 
 
 def blank(columns: Sequence[FloatArray]) -> Block:
-    """Return room for the cells of some rows, all of them at the root.
-
-    For a batch at once and by the thread that will let it go, so that what comes later can have the memory.
-    """
+    """Return memory for the cells of some rows, all of them at the root; allocated by the thread that frees it."""
     n = len(columns[0])
     return np.empty((n, len(columns)), np.int32), np.zeros(n, np.int32)
 
@@ -180,7 +177,7 @@ def real_bounds(domain: Domain, bits: int, lower: Cells, upper: Cells) -> tuple[
 
 
 class TreeAdder:
-    """What the passes of a tree share: rows come as coordinates, or as blocks that have reached some node already."""
+    """Common part of tree adders: rows come as coordinates, or as blocks that have already reached a node."""
 
     def __init__(self, tree_map: TreeMap) -> None:
         self.tree_map = tree_map
@@ -198,7 +195,7 @@ class TreeAdder:
 
 @dataclass(frozen=True, eq=False)
 class TreePass:
-    """What the passes of a tree share."""
+    """Common part of tree passes."""
 
     tree_map: TreeMap
 

@@ -11,15 +11,15 @@ from discreet.engines.passes.cells import GridMap
 from discreet.engines.passes.lattice import TableAdder
 from discreet.engines.passes.tally import KeyedNumbers
 
-#: Of one column: its place in the domain, and the stretches of its axis that are asked for.
+#: For one column: its position in the domain, and intervals of its axis.
 Condition = tuple[int, tuple[tuple[float, float], ...]]
 
 
 @dataclass(frozen=True)
 class WhereMap:
-    """The cells of a grid over the first columns, for rows whose other values lie in given stretches.
+    """The cells of a grid over the first columns, for rows whose other values lie in given intervals.
 
-    Values beyond the bounds count as the bound. A row whose value is missing in a column with a condition has no cell.
+    Values beyond the bounds count as the bound. A row with a missing value in a column with a condition has no cell.
 
     Parameters
     ----------
@@ -65,11 +65,10 @@ class WhereMap:
 
 @dataclass(frozen=True)
 class WhereSum:
-    """Count such rows, and add up how many steps the value of their first column is from an origin.
+    """Count such rows, and add up the number of steps between their first column and an origin.
 
-    A row adds round((x - origin)/step), x clamped to the declared bounds, and that clamped to whole numbers from
-    ``least`` to ``most``: these bound what a row adds, whatever rounding doubles do. A row whose value is missing adds
-    nothing.
+    A row adds round((x - origin)/step) with x clamped to the declared bounds, clamped to ``least..most``. So its share
+    is bounded however doubles round. A row with a missing value adds nothing.
 
     Examples
     --------

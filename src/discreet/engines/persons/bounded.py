@@ -1,23 +1,20 @@
-"""A table in which nobody has more than a stated number of rows: what everything behind it sees instead of the rows.
+"""A table with a bounded number of rows per person: later steps read it instead of the rows.
 
-Which rows of a person are kept is decided by random numbers, a keyed hash of the person, the row's declared columns
-after clamping, and its number among the person's equal rows; the smallest are kept. Three things follow.
+Each row gets a random number: a keyed hash of the person, the row's declared columns after clamping, and its number
+among the person's equal rows. The rows with the smallest numbers are kept.
 
-- *What is kept of a person is a function of their own rows and of the key alone.* So adding or removing a person adds
-  or removes what is kept of them, at most ``rows`` rows, and changes nothing else: no order, no position in a file, no
-  number of other people enters.
-- *It is uniform.* Of m equal rows the numbers are 0 to m - 1 whichever row is which, so the random numbers of all rows
-  of a person are those of different messages, as good as independent; the smallest ``rows`` of them are a uniform
-  choice among the rows. (By a hash of the row alone equal rows would share theirs: an odd row among a hundred equal
-  ones would be kept half of the time.)
+- *The kept rows of a person depend on their own rows and the key only.* So adding or removing a person adds or removes
+  at most ``rows`` rows and changes nothing else: order, position and other people do not matter.
+- *The choice is uniform.* The m equal rows of a person are numbered 0 to m - 1, so all rows hash different messages,
+  and the smallest ``rows`` numbers are a uniform choice. (With a hash of the row alone, equal rows would share it: one
+  different row among a hundred equal ones would be kept half of the time.)
 - *Order, batches, files and engines do not matter*, for the same reason.
 
-How it is done in one pass and bounded memory. Every row becomes an entry: person, word of the row, how many equal rows
-it stands for, coordinates. Entries are kept apart by the first bits of their person. When they take more than
-`MOST_BYTES`, equal ones are made one, and if that does not help they go to a file without a name, which nobody else can
-open and which is gone with the process. At the end one part after the other is sorted and chosen from. A part that is
-still too large is read once for every range of the rows' words. That is exact: equal rows share their word, so each
-range numbers them as all would, and the smallest of all are among the smallest of each range.
+One pass in bounded memory: every row becomes an entry (person, word of the row, number of equal rows, coordinates),
+grouped by the first bits of the person. Beyond `MOST_BYTES`, equal entries are merged, and if that is not enough,
+entries go to an unnamed temporary file. At the end each group is sorted and chosen from. A group that is still too
+large is read once per range of the rows' words. That is exact: equal rows share their word, and the smallest of all are
+among the smallest of each range.
 """
 
 from __future__ import annotations
@@ -53,23 +50,16 @@ from discreet.engines.tables.part import Part, is_remote
 
 #: What entries may take in memory before they are merged, and then go to a file.
 MOST_BYTES = 1 << 29
-#: Parts are told apart by this many bits of the person.
+#: Bits of the person that choose a part.
 _BITS = 8
 _FIRST = np.uint64(1)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which rows of a person are kept: a small thing that can be sent to where rows are.
+    """The rule for the kept rows of a person; small enough to be sent to where rows are.
 
-    Attributes
-    ----------
-    domain : Domain
-        The columns of the bounded table, and behind them others by which rows are grouped.
-    persons : PersonKeys
-        Who a row belongs to.
-    groups : tuple of int
-        Places of the grouping columns.
+    ``domain`` holds the columns of the bounded table and after them those for grouping, whose positions are ``groups``.
     """
 
     domain: Domain
@@ -83,7 +73,7 @@ class Choice:
 
     @property
     def listed(self) -> bool:
-        """Whether persons are declared one by one."""
+        """True if persons are declared one by one."""
         declared = self.persons.declared
         return isinstance(declared, Categorical) and declared.categories != ANYBODY
 
@@ -103,18 +93,18 @@ class Choice:
         return np.asarray(group_words(np.ascontiguousarray(entries[:, 1]), entries, columns, self.key), np.uint64)
 
     def smallest(self, entries: WordArray, limit: int, per_group: int | None) -> WordArray:
-        """Return the entries of the rows that are kept, each with its random number as its word, for one row.
+        """Return the entries of the kept rows, one per row, each with its random number as its word.
 
-        First of every group of a person, then of the person. Of a table that comes in ranges of words this may be done
-        for each and again for all: if an entry has ``limit`` smaller ones of its range before it, it has as many before
-        it altogether, since one that its group leaves out then leaves its place to a smaller one.
+        Rows are bounded first per group of a person, then per person. This may be done for each range of words and
+        again for all: an entry with ``limit`` smaller ones in its range has as many in total, because one that its
+        group leaves out gives its place to a smaller one.
         """
         if per_group is not None:
             entries = self.keep(entries, per_group, by_group=True)
         return self.keep(entries, limit)
 
     def keep(self, entries: WordArray, limit: int, *, by_group: bool = False) -> WordArray:
-        """Keep that many rows of every person, or of every group of a person."""
+        """Keep ``limit`` rows of every person, or of every group of a person."""
         second = self.group(entries) if by_group else np.ascontiguousarray(entries[:, 1])
         p0, r, counts = (np.ascontiguousarray(entries[:, place]) for place in (0, 2, 3))
         kept, sums = merge_equal(sort_entries(p0, second, r), p0, second, r, counts)
@@ -134,7 +124,7 @@ def merged(entries: WordArray) -> WordArray:
 
 
 class RowsOfPersons:
-    """All rows, by person: as sensitive as the rows, and held only until those that are used were chosen."""
+    """All rows by person: as sensitive as the rows, and dropped when the used rows are chosen."""
 
     def __init__(self, choice: Choice) -> None:
         self._choice = choice
@@ -233,24 +223,16 @@ class CoordinateTable(_Table):
 
 
 def check_person(source: Source, person: Person) -> None:
-    """Refuse a table without a column of persons, by its form."""
+    """Refuse a table without a column of persons."""
     for part in source.parts:
         places_of(source, part, [person.column])
 
 
 class PersonTable:
-    """The rows of a source, by person; made when a release begins, and let go when its rows were chosen.
+    """The rows of a source by person. It is made when a release begins, and dropped when its rows are chosen.
 
-    Parameters
-    ----------
-    source : Source
-        The table, matched with its columns.
-    person : Person
-        The unit.
-    declared, axes : Domain
-        All declared columns, and those of the bounded table.
-    key : array of eight words
-        Drawn for this release.
+    ``declared`` holds all declared columns, ``axes`` those of the bounded table; ``key`` (eight words) is drawn for
+    this release.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The kernels that tell persons apart, give every row of a person a random number, and keep the smallest ones.
+"""Kernels that distinguish persons, give each row of a person a random number, and keep the smallest numbers.
 
-All engines run these and no others, so they keep the same rows. Everything is unsigned: Numba turns a mix of signed
-and unsigned 64-bit integers into floats.
+All engines use these, so they keep the same rows. All integers are unsigned: Numba turns a mix of signed and unsigned
+64-bit integers into floats.
 """
 
 from typing import Any
@@ -35,11 +35,10 @@ def number_words(numbers: Any, k0: Any, k1: Any, out: Any) -> None:
 
 @jit
 def plain_texts(data: Any, offsets: Any, numbers: Any, kinds: Any) -> None:
-    """Sort texts into whole numbers in their shortest form (1), other texts that are their own key (2), the rest (0).
+    """Classify texts: whole numbers in their shortest form (1), other texts that are their own key (2), the rest (0).
 
-    A text is its own key (`discreet.engines.tables.same`) if it is of visible ASCII characters and single inner blanks
-    and is not a number: it holds another character than numbers do, and is not one of the words for none and infinity.
-    A digit first and a colon later may be a time.
+    A text is its own key (`discreet.engines.tables.same`) if it has visible ASCII characters and single inner blanks
+    only, and is neither a number nor a word for NaN or infinity. A digit first and a colon later may be a time.
     """
     for i in range(offsets.size - 1):
         start, end = offsets[i], offsets[i + 1]
@@ -74,10 +73,10 @@ def plain_texts(data: Any, offsets: Any, numbers: Any, kinds: Any) -> None:
 
 @jit
 def fill_entries(x: Any, words: Any, low: Any, high: Any, own: Any, p0: Any, p1: Any, kept: Any, key: Any) -> Any:
-    """Clamp coordinates where they are, give every row its word, and mark the rows that a missing value drops.
+    """Clamp coordinates in place, give every row its word, and mark the rows that a missing value drops.
 
-    ``words`` is ``x`` seen as words: what is hashed are the bits of clamped coordinates, with one zero and one NaN. The
-    word of a row is SipHash-2-4 of person and coordinates: equal rows of a person share it.
+    ``words`` is ``x`` as integers: the bits of clamped coordinates, with one zero and one NaN. The word of a row is
+    SipHash-2-4 of person and coordinates, so equal rows of a person share it.
     """
     n, d = x.shape
     r = np.empty(n, np.uint64)
@@ -156,8 +155,8 @@ def _after(a: Any, b: Any, p0: Any, p1: Any, r: Any) -> Any:
 def sort_entries(p0: Any, p1: Any, r: Any) -> Any:
     """Return the order of entries by person and row.
 
-    By sixteen bits of the person first, eight at a time; what these leave together is of few persons, and is sorted by
-    insertion if it is little and by merging otherwise, so that nobody with many rows makes it slow.
+    Entries are sorted by sixteen bits of the person first. Small groups are then sorted by insertion, large ones by
+    merging, so persons with many rows do not make it slow.
     """
     n = p0.size
     order, spare = np.arange(n), np.empty(n, np.int64)
@@ -225,10 +224,10 @@ def rows_of_persons(order: Any, p0: Any, p1: Any, counts: Any, most: int) -> Any
 
 @jit
 def keep_smallest(kept: Any, sums: Any, p0: Any, p1: Any, r: Any, limit: int, key: Any) -> Any:
-    """Of every person keep the rows with the ``limit`` smallest random numbers.
+    """Keep the rows of every person with the ``limit`` smallest random numbers.
 
-    Of m equal rows, number 0 has the word of the row as its random number, number j > 0 a SipHash of that word and j.
-    Returns the entries of the kept rows (one comes as often as it is kept) and their random numbers.
+    Of m equal rows, number 0 uses the word of the row, number j > 0 a SipHash of that word and j. Return the entries of
+    the kept rows (repeated if kept more than once) and their random numbers.
     """
     out, ranks = np.empty(min(kept.size * 2, 1 << 12) + limit, np.int64), np.empty(0, np.uint64)
     ranks = np.empty(out.size, np.uint64)

@@ -1,9 +1,8 @@
-"""Who a row belongs to: two words for every person, the same however a file spells them.
+"""The person of a row: two words per person, the same for every spelling (`discreet.engines.tables.same`).
 
-Which spellings are one person is decided where it is for all rooms (`discreet.engines.tables.same`). A person whose key
-is a whole number of 64 bits gets a word by a keyed permutation and 0 beside it, so two numbers are never one person.
-Any other key gets two SipHashes under independent keys, the second odd. The release's own random stream draws the keys,
-after the rows were written: of a thousand million persons any two share both words with probability below 10⁻²⁰.
+A whole number of 64 bits gets a word by a keyed permutation, and 0 as the second word, so two numbers are never one
+person. Any other key gets two SipHashes under independent keys; the second is odd. The release's own random stream
+draws the keys: among a thousand million persons, two share both words with probability below 10⁻²⁰.
 """
 
 from dataclasses import dataclass
@@ -23,16 +22,7 @@ from discreet.noise.hashing import TAG_BYTES, siphash_bytes
 
 @dataclass(frozen=True)
 class PersonKeys:
-    """Turns the column of persons into words.
-
-    Parameters
-    ----------
-    declared : Column or None
-        How the column is declared. Rows outside its bounds or categories are nobody's.
-    dialect : Dialect
-        How values are written where they are text.
-    key : array of eight words
-        From the release's stream.
+    """Turns the column of persons into words. Rows outside its declared bounds or categories belong to no one.
 
     Examples
     --------
@@ -65,13 +55,13 @@ class PersonKeys:
         return p0, p1, known
 
     def _inside(self, values: pa.Array) -> BoolArray:
-        """Tell which rows are within declared bounds; all that hold anything where there are none."""
+        """Return which rows are within declared bounds; all that hold anything where there are none."""
         known: BoolArray = values.is_valid().to_numpy(zero_copy_only=False).copy()
         column = self.declared
         if not isinstance(column, Numeric):
             return known
         low, high = column.low, column.high
-        if isinstance(column, Integer) and column.kind == "integer":  # as it is: nobody is moved to the nearest number
+        if isinstance(column, Integer) and column.kind == "integer":  # as it is: no person is rounded to another
             low, high = float(column.least), float(column.most)
             column = Numeric(column.name, low, high)
         read = Encoder(column, self.dialect).arrow(values)
@@ -113,7 +103,7 @@ class PersonKeys:
             self._some(texts, hard, p0, p1, known)
 
     def _hash(self, texts: pa.Array, p0: WordArray, p1: WordArray) -> BoolArray:
-        """Hash texts as they are, whole numbers in their shortest form as numbers; tell which may not be their keys."""
+        """Hash texts as they are, and plain whole numbers as numbers; mark texts that may not be their keys."""
         _, places, buffer = texts.buffers()
         offsets = np.frombuffer(places, np.int64, len(texts) + 1, texts.offset * 8)
         data = np.frombuffer(buffer if buffer is not None and buffer.size else b"\0", np.uint8)

@@ -49,13 +49,12 @@ def column_batches(
     *,
     persons: Mapping[str, Column | None] | None = None,
 ) -> Iterator[tuple[list[FloatArray], dict[str, pa.Array]]]:
-    """Yield some rows at a time: the coordinates of the columns of a domain, and the named columns as they are.
+    """Yield the rows in batches: the coordinates of the columns of a domain, and the named columns as they are.
 
-    An empty field of a text file is missing: it has no other way to say that nothing is there. Declared numbers and
-    days that are written as a dialect has it (1.234,50 or 31.12.2025) come plainly, as all read them. A column has
-    one type in all batches. Where files disagree on it, whole numbers of several sizes are those of the largest,
-    and all else is text. Columns of ``persons``, by name and with their declarations, come as their codes, not as
-    the labels that a file declares: another file may hold the same person without a label.
+    Empty fields of text files are missing. Declared numbers and days in a dialect (1.234,50 or 31.12.2025) are written
+    plainly. A column has the same type in all batches: if files disagree, whole numbers get the largest type, and
+    everything else becomes text. Columns of ``persons`` (by name, with their declarations) come as codes, not as value
+    labels: another file may hold the same person without a label.
 
     Examples
     --------
@@ -94,10 +93,9 @@ def counted_columns(
     batch_size: int = BATCH_SIZE,
     persons: Mapping[str, Column | None] | None = None,
 ) -> Iterator[tuple[dict[str, pa.Array], IntArray | None]]:
-    """Yield the named columns of some rows at a time, and how many equal rows each stands for; None: one.
+    """Yield the named columns in batches, with the number of equal rows that each row represents (None: one).
 
-    Empty text is missing: a file of records has no other way to say that nothing is there. Rows that are elsewhere are
-    counted there: only different ones are brought here, in any order.
+    Empty text is missing. Remote rows are counted where they are: only distinct ones come here, in any order.
     """
     part = source.parts[0]
     if not isinstance(part, Remote):
@@ -114,7 +112,7 @@ def _coordinates(part: Part, pieces: list[Any], encoders: list[Encoder]) -> list
 
 
 def places_of(source: Source, part: Part, names: Sequence[str]) -> list[int]:
-    """Return where the named columns are in a part."""
+    """Return the positions of the named columns in a part."""
     check_named(part)
     known = part.names if not part.bare or source.domain is None else source.domain.names
     absent = [name for name in names if name not in known]
@@ -137,11 +135,10 @@ class _Rounded:
 def _shared_kinds(
     placed: Sequence[tuple[Part, Sequence[int]]], names: Sequence[str], persons: Mapping[str, Column | None]
 ) -> dict[str, pa.DataType | _Rounded]:
-    """Return the columns whose type differs from file to file, and the one to give them all: text, if need be.
+    """Return the columns whose type differs between files, each with the type to give it.
 
-    What has a single part has a single type. A file that says of a column no more than that it is empty has none. Where
-    a file keeps numbers as floating-point ones, it has rounded them: then they are rounded alike everywhere, or one
-    number would be two (`_Rounded`).
+    A column that is empty in a file has no type there. If one file keeps numbers in floating point, they are rounded in
+    the same way everywhere (`_Rounded`); otherwise one number would become two.
     """
     found: dict[str, pa.DataType | _Rounded] = {}
     for i, name in enumerate(names if len(placed) > 1 else ()):

@@ -1,8 +1,7 @@
-"""A table seen through a public projection: few columns made of many, where the rows are.
+"""A table seen through a public projection: few columns computed from many.
 
-Whatever counts, sums or grows trees over a source does the same here. Passes over a table that stays elsewhere are
-wrapped, so that rows are projected there; of a table that is read here, the few columns are kept if they are far
-smaller than the table, and worked out again for every pass otherwise.
+It is a source like any other. Passes over remote rows are wrapped, so that rows are projected there. For a table that
+is read here, the few columns are kept if they need little memory, and computed again for every pass otherwise.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class ProjectedTable:
         self._kept: list[list[FloatArray]] | None = None
 
     def size(self) -> int:
-        """Return 0: how much there is to read is told by the table itself."""
+        """Return 0: the table itself shows how much there is to read."""
         return 0
 
     def check(self, position: int, encoder: Encoder) -> None:
@@ -86,7 +85,7 @@ class ProjectedTable:
 
 
 class DistantProjection(ProjectedTable):
-    """The same where rows stay elsewhere, or what is gathered of them is saved: passes are sent on."""
+    """The same for remote rows: passes are sent on."""
 
     def gather(self, job: Pass, positions: Sequence[int], dialect: Dialect) -> KeyedNumbers:
         """Run a pass over all rows."""
@@ -94,7 +93,7 @@ class DistantProjection(ProjectedTable):
         return self._source.run(ProjectedPass(job, self._projection), batch_rows(len(self._projection.matrix)))
 
     def counted(self, positions: Sequence[int]) -> Iterator[Batch]:
-        """Refuse: nobody asks for the different rows of a projection."""
+        """Refuse: a projection has no distinct rows to ask for."""
         raise NotImplementedError
 
 
@@ -104,5 +103,5 @@ def _joined(rows: list[list[FloatArray]]) -> list[FloatArray]:
 
 def projected(source: Source, projection: Projection, domain: Domain) -> Source:
     """Return a source of the few columns of a projection, which ``domain`` declares."""
-    kind = DistantProjection if source.distant else ProjectedTable
+    kind = DistantProjection if source.remote else ProjectedTable
     return Source([kind(source, projection, domain)], domain)

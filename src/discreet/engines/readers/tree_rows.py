@@ -15,12 +15,11 @@ MEMORY = 2**30
 
 
 class RowCells:
-    """The rows of a source as grid cells, for the many passes of a tree that grows. As sensitive as the rows.
+    """The rows of a source as grid cells, for the many passes of a growing tree. As sensitive as the rows.
 
-    They are read from the source once and kept, half as large as an array of doubles, together with the node each row
-    has reached; where that would need more than ``memory`` bytes they are read again for every pass, and rows on Spark
-    stay there. Maps must come from one growing tree, each pass at nodes not above those of the last; `count` with
-    ``ahead`` leaves the rows where they are.
+    Cells are read once and kept together with the node that each row has reached. If that needs more than ``memory``
+    bytes, they are read again for every pass. Remote rows stay where they are. Maps must come from one growing tree and
+    be used in its order; `count` with ``ahead`` leaves the rows where they are.
 
     Examples
     --------
@@ -35,7 +34,7 @@ class RowCells:
         self._source, self._domain, self._bits, self._memory = source, domain, bits, memory
         self._kept: list[Block] | None = None
         # Rows that are known not to fit are not kept at first either. That is all their number decides.
-        self._distant = source.distant or source._known_rows * 4 * (len(domain) + 1) > memory
+        self._distant = source.remote or source._known_rows * 4 * (len(domain) + 1) > memory
 
     def count(self, tree_map: TreeMap, *, ahead: bool = False) -> CellCounts:
         """Count rows by cell of a map."""
@@ -65,9 +64,8 @@ class RowCells:
         return np.asarray(sum(adder.totals for adder in adders))
 
     def spreads(self, tree_map: TreeMap) -> tuple[IntArray, IntArray]:
-        """Return the rows of every slot, and by axis how far they lie from its middle, in 256ths of the half width.
-
-        Each row is rounded by itself, to a whole number from 0 to 256.
+        """Return the rows of every slot and, by axis, their total distance from its middle, in 256ths of the half
+        width.
         """
         job = SpreadPass(tree_map)
         if self._distant:

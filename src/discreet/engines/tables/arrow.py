@@ -1,4 +1,4 @@
-"""Pieces of a column as Arrow: numbers keep their type, everything else becomes text, and unreadable values are null."""
+"""Pieces of a column as Arrow: numbers keep their type, other values become text, unreadable values are null."""
 
 import dataclasses
 import functools
@@ -18,7 +18,7 @@ from discreet.engines.tables.texts import as_text, text_of
 
 
 def present(piece: Any, dialect: Dialect) -> pa.Array:
-    """Leave out what the dialect calls missing: texts as they are written, and numbers and dates by their value.
+    """Set values to null that the dialect calls missing: texts by spelling, numbers and dates by value.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def present(piece: Any, dialect: Dialect) -> pa.Array:
     if not dialect.missing or kind not in ("text", "int", "float"):
         return column
     gone = np.zeros(len(column), np.bool_)
-    if kind != "float":  # whole numbers beyond 2**53 are told apart by their digits alone
+    if kind != "float":  # whole numbers beyond 2**53 differ in their digits only
         texts = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
         gone |= np.asarray(pc.is_in(texts, value_set=pa.array(dialect.missing, pa.large_string())))
     for encoder, marks in _marks_by_value(dialect):
@@ -72,9 +72,8 @@ def not_empty(column: pa.Array) -> pa.Array:
 
 
 def plainly(texts: pa.Array, piece: Any, column: Column | None, dialect: Dialect) -> pa.Array:
-    """Write declared numbers and days plainly where a dialect writes them otherwise; all else stays as it is.
-
-    Whoever gets them later does not know the dialect: order, distances and bounds would be read off letters.
+    """Write declared numbers and days plainly if a dialect writes them differently. Later readers do not know the
+    dialect.
     """
     marked = dialect.decimal != "." or dialect.thousands or dialect.marks or dialect.dates
     if not marked or not isinstance(column, Numeric) or isinstance(column, Time):

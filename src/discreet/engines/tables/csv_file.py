@@ -1,11 +1,9 @@
 """Text files of records and fields, plain or compressed, read in blocks with every value as bytes.
 
-How the file is written is declared (`Dialect`). The first line names the columns (or is a row, if the file has no
-header) and fixes how many fields a row has. No value decides a type, and no line causes an error: a line with another
-number of fields, an empty one, one of more than a megabyte is no row.
-
-One thread reads and finds where records end, which is quick; fields are found, and read as numbers or categories, by
-several at once.
+The format is declared (`Dialect`). The first line names the columns (or is a row, if the file has no header) and fixes
+the number of fields. No value decides a type, and no line causes an error: a line with another number of fields, an
+empty line and a line of more than a megabyte are not rows. One thread finds the ends of records; several threads find
+and convert the fields.
 """
 
 import codecs
@@ -35,16 +33,9 @@ _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class CsvTable:
-    """One text file of records.
+    """One text file of records; ``.gz`` and ``.zst`` are compressed.
 
-    Parameters
-    ----------
-    path : Path
-        The file; one that ends in ``.gz`` or ``.zst`` is compressed.
-    dialect : Dialect
-        How it is written.
-    escaped : bool
-        Whether it is a release of ours in which texts like formulas have an apostrophe before them, to be taken off.
+    ``escaped``: it is one of our releases, in which texts like formulas have an apostrophe before them; it is removed.
     """
 
     bare = False
@@ -53,7 +44,7 @@ class CsvTable:
     def __init__(self, path: Path, dialect: Dialect | None = None, escaped: bool = False) -> None:
         self.label = f"file {str(path)!r}"
         self.dialect = dialect or Dialect()
-        self._path = path
+        self.path = path
         self._escaped = escaped
         self._delimiter = ord(self.dialect.delimiter)
         self._quote = ord(self.dialect.quote) if self.dialect.quote else -1
@@ -81,10 +72,6 @@ class CsvTable:
     def size(self) -> int:
         return self._size
 
-    def identity(self) -> tuple[object, ...]:
-        facts = self._path.stat()
-        return str(self._path), facts.st_size, facts.st_mtime_ns
-
     def check(self, position: int, encoder: Encoder) -> None:
         encoder.check("text", "text", self.label)
 
@@ -93,7 +80,7 @@ class CsvTable:
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
         """Yield the asked columns; ``batch_size`` says how many bytes are read at a time, 16 per row."""
-        # A field has one slot; a column that is asked for twice is found once and handed out twice.
+        # A field has one slot; a column that is requested twice is read once.
         different = list(dict.fromkeys(positions))
         slots = np.full(self._n_fields, -1)
         slots[different] = np.arange(len(different))
@@ -144,7 +131,7 @@ class CsvTable:
     @contextmanager
     def _open(self) -> Iterator[tuple[IO[bytes], Any]]:
         """Open the file: the bytes on disk, whose position shows progress, and the bytes to read, in UTF-8."""
-        with self._opened(self._path) as (raw, stream):
+        with self._opened(self.path) as (raw, stream):
             plain = self.dialect.encoding == "utf-8"
             yield raw, stream if plain else _Translated(stream, self.dialect.encoding)
 
@@ -178,7 +165,7 @@ class CsvTable:
         return fields, body
 
     def _places(self, head: bytes) -> tuple[str, ...]:
-        """Call columns by their places, as many as the first row has: for a draft, which is all that may ask for it."""
+        """Name columns by position, as many as the first row has. Only a draft may do this."""
         return tuple(f"column_{i}" for i in range(1, len(self._first_record(head)[0]) + 1))
 
     def _first_record(self, head: bytes) -> tuple[list[bytes], int]:

@@ -1,12 +1,12 @@
-"""From a column, however it is stored, to coordinates on its declared axis.
+"""From a stored column to coordinates on its declared axis.
 
-One row at a time, and without ever failing on a value: what cannot be read is missing (NaN). What may be refused
-is the *type* of a column, because that is schema. A numeric column gives its value in double precision, one of dates
-its days since 1970-01-01, a categorical one the number of the category plus one half.
+Each row is read by itself and no value causes an error: unreadable values are missing (NaN). Only the *type* of a
+column may be refused, because it is schema. A numeric column gives its value as a double, a date the days since
+1970-01-01, a category its number plus one half.
 
-A category is recognised by its text. In columns of numbers the text is that of the number, so that 7, 7.0 and
-"7" are one category; in columns of text, blanks around it are ignored, and a category *declared* as a number is
-also found by value ("7.0"). Which of these rules holds depends on types and on the declaration, never on rows.
+A category is recognised by its text. In number columns, this is the text of the number, so 7, 7.0 and "7" are one
+category. In text columns, surrounding blanks are ignored, and a category *declared* as a number is also found by value
+("7.0"). Which rule applies depends on types and the declaration, never on rows.
 """
 
 import functools
@@ -75,7 +75,7 @@ def numpy_kind(kind: np.dtype[Any]) -> str:
 
 
 def as_stored(marks: FloatArray, kind: npt.DTypeLike) -> FloatArray:
-    """Round marks of missing values as a column of small floating-point numbers has rounded them: -9.9 is not exact.
+    """Round marks of missing values to the floating-point type of a column: -9.9 is not exact.
 
     Examples
     --------
@@ -90,14 +90,7 @@ def as_stored(marks: FloatArray, kind: npt.DTypeLike) -> FloatArray:
 
 
 class Encoder:
-    """Turns one declared column into coordinates.
-
-    Parameters
-    ----------
-    column : Numeric, Integer, Date, Time or Categorical
-        The declaration.
-    dialect : Dialect, optional
-        How values are written, where they are text; its marks of missing values hold for numbers too.
+    """Turns one declared column into coordinates. The dialect's marks of missing values also apply to numbers.
 
     Examples
     --------
@@ -124,7 +117,7 @@ class Encoder:
 
     @property
     def plain(self) -> bool:
-        """Whether a number is its own coordinate: no mark of missing values, no rounding, no list of categories."""
+        """True if a number is its own coordinate: no mark of missing values, no rounding, no list of categories."""
         return self._codes is None and not self._dated and self._whole is None and not self._absent.size
 
     def check(self, kind: str, shown: object, where: str) -> None:
@@ -159,7 +152,7 @@ class Encoder:
             return self._present(values.astype(np.float64, copy=False), values.dtype)
 
     def digits(self, values: FloatArray, texts: pa.LargeBinaryArray) -> FloatArray:
-        """Encode numbers whose digits are known too: they tell categories apart that are one as a double."""
+        """Encode numbers whose digits are known too: they distinguish categories that are equal as doubles."""
         found = self.numbers(values)
         if self._codes is not None and (rest := np.isnan(found)).any():
             found[rest] = self._codes.of_text(texts.filter(pa.array(rest)), PLAIN_NUMBERS)

@@ -1,9 +1,8 @@
-"""Texts that a spreadsheet would run: an apostrophe before those that begin like a formula, and how it is taken off.
+"""Texts that a spreadsheet would run as formulas: an apostrophe is put before them, and removed when read.
 
-A spreadsheet that opens a CSV file runs a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a return. With an
-apostrophe before it, it is shown as text. Numbers stay: ``-5`` is no formula. A text that begins with apostrophes and
-then like a formula gets one more, so that taking one off gives every text back. The promise beside the file says
-whether texts were escaped (`FACT`), and every reader here takes the apostrophes off again by it.
+A spreadsheet runs a CSV cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a return. After an apostrophe it is
+shown as text. Numbers such as ``-5`` stay. A text that begins with apostrophes and then like a formula gets one more,
+so removing one restores every text. The guarantee file states whether texts were escaped (`FACT`).
 """
 
 import json
@@ -39,18 +38,18 @@ def check_escapes(path: str | Path, domain: Domain | None, wanted: bool) -> None
 
 
 def with_escapes(guarantee: Guarantee, path: str | Path, wanted: bool) -> Guarantee:
-    """Return the promise of a file; where texts are to be escaped, it says so."""
+    """Return the guarantee of a file; it states whether texts are escaped."""
     check_escapes(path, guarantee.domain, wanted)
     return replace(guarantee, parameters={**guarantee.parameters, **FACT}) if wanted else guarantee
 
 
 def are_escaped(guarantee: Guarantee | None) -> bool:
-    """Tell whether a promise says that texts are escaped."""
+    """Return whether a promise says that texts are escaped."""
     return guarantee is not None and FACT.items() <= dict(guarantee.parameters).items()
 
 
 def file_is_escaped(path: Path) -> bool:
-    """Tell whether the promise beside a file, or beside the folder that it is a part of, says so."""
+    """Return whether the guarantee of a file, or of the folder that it is part of, states that texts are escaped."""
     for place in (path, path.absolute().parent):
         try:
             return FACT.items() <= dict(json.loads(promise_place(place).read_bytes())["parameters"]).items()

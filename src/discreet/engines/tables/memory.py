@@ -1,7 +1,6 @@
 """Tables in memory: NumPy arrays, pandas and Polars data frames, Arrow tables.
 
-Rows are taken in slices, so the table is never copied as a whole. pandas and Polars are not imported here: an
-object of theirs brings its library along.
+Rows are read in slices, so the table is never copied as a whole. pandas and Polars are not imported here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from discreet.errors import InvalidArgument, InvalidType
 
 
 class _Table:
-    """What tables in memory have in common: a length, and columns that can be cut into slices."""
+    """Common part of tables in memory: a length, and columns that can be sliced."""
 
     bare = False
     headed = False
@@ -68,7 +67,7 @@ class ArrayTable(_Table):
         return encoder.objects(piece.tolist()) if piece.dtype.kind in "OUST" else encoder.numbers(piece)
 
     def plain(self, positions: Sequence[int], encoders: Sequence[Encoder]) -> bool:
-        """Tell whether the asked columns are all of the array, in order, and its numbers are their coordinates."""
+        """Return whether the asked columns are all of the array, in order, and its numbers are their coordinates."""
         whole = list(positions) == list(range(len(self.names))) and self._data.dtype.kind in "biuf"
         return whole and all(encoder.plain for encoder in encoders)
 
@@ -81,9 +80,7 @@ class ArrayTable(_Table):
 
 
 class ColumnsTable(ArrayTable):
-    """Columns by name: a mapping of sequences, or records, which are mappings of values.
-
-    A record without a value for a column misses it.
+    """Columns by name: a mapping of sequences, or a list of records. A record may lack values.
 
     Examples
     --------
@@ -177,11 +174,7 @@ class PolarsTable(_Table):
 
 
 class PandasTable(_Table):
-    """A pandas data frame.
-
-    Columns are never handed to Arrow's type inference, which looks at values: plain numbers go as they are,
-    extension types by their declared Arrow form, everything else object by object.
-    """
+    """A pandas data frame. Arrow's type inference is not used, because it looks at values."""
 
     def __init__(self, data: Any) -> None:
         super().__init__(list(data.columns), len(data), "the data frame")

@@ -13,7 +13,7 @@ from discreet.errors import DataSourceError
 
 #: Bytes of a column chunk fetched at a time; otherwise a chunk, which may be the whole file, is read at once.
 _BUFFER = 1 << 20
-#: Row groups are joined to units of at least this many rows, read by one thread in one go.
+#: Least rows of a unit; smaller row groups are joined. A thread reads a unit in one go.
 _UNIT_ROWS = 1 << 18
 
 
@@ -26,7 +26,7 @@ class ParquetTable:
 
     def __init__(self, path: Path) -> None:
         self.label = f"file {str(path)!r}"
-        self._path = path
+        self.path = path
         with self._open() as file:
             self._schema = file.schema_arrow
             rows = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
@@ -36,10 +36,6 @@ class ParquetTable:
 
     def size(self) -> int:
         return sum(self.units)
-
-    def identity(self) -> tuple[object, ...]:
-        facts = self._path.stat()
-        return str(self._path), facts.st_size, facts.st_mtime_ns
 
     def kind(self, position: int) -> pa.DataType:
         """Return the type of a column."""
@@ -59,7 +55,7 @@ class ParquetTable:
         wanted = [self.names[p] for p in positions]
         with self._open() as file:
             try:
-                # Whoever reads a unit is one of several threads already.
+                # A unit is already read in one of several threads.
                 for batch in file.iter_batches(
                     batch_size, row_groups=groups, columns=wanted, use_threads=groups is None
                 ):
@@ -73,7 +69,7 @@ class ParquetTable:
     def _open(self) -> pq.ParquetFile:
         try:
             # An open file: of a path Arrow would first find out which file system it belongs to.
-            return pq.ParquetFile(pa.OSFile(str(self._path)), buffer_size=_BUFFER, pre_buffer=False)
+            return pq.ParquetFile(pa.OSFile(str(self.path)), buffer_size=_BUFFER, pre_buffer=False)
         except (pa.ArrowException, OSError):
             raise self._damaged() from None
 

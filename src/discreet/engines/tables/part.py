@@ -1,6 +1,7 @@
-"""What a source is made of: tables in memory, files, or a Spark frame, each with the same few questions to answer."""
+"""The parts of a source: tables in memory, files or a Spark frame, with one common interface."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import pyarrow as pa
@@ -33,7 +34,7 @@ class Part(Protocol):
     slow: bool
 
     def size(self) -> int:
-        """How much there is to read, for the progress bar: rows or bytes."""
+        """Return the amount to read, for the progress bar: rows or bytes."""
 
     def check(self, position: int, encoder: Encoder) -> None:
         """Refuse a column whose type does not fit its declaration."""
@@ -46,10 +47,7 @@ class Part(Protocol):
 
 
 def near_names(part: Part, absent: Sequence[str]) -> str:
-    """Say which names of a table may be meant by names that it has not; nothing if none is near.
-
-    Of a first line that may be somebody's record nothing is said.
-    """
+    """Suggest names of a table that may be meant by missing names; nothing if its first line may be a record."""
     if part.bare or (part.headed and looks_like_a_record(part.names)):
         return ""
     near = {name: found for name in absent[:3] if (found := nearest(name, part.names)) is not None}
@@ -61,10 +59,9 @@ def near_names(part: Part, absent: Sequence[str]) -> str:
 
 @runtime_checkable
 class StoredFile(Part, Protocol):
-    """A file: it can be recognised when a job is taken up again."""
+    """A file."""
 
-    def identity(self) -> tuple[object, ...]:
-        """Return what changes when the file does: path, size and time of the last change."""
+    path: Path
 
 
 class TypedFile(StoredFile, Protocol):
@@ -103,7 +100,7 @@ class Remote(Part, Protocol):
 
 
 def check_named(part: Part) -> None:
-    """Refuse a table without a header whose columns are not named: its first row would say how many there are."""
+    """Refuse a file without a header whose columns are not named: its first row would decide how many there are."""
     if getattr(part, "unnamed", False):
         raise SchemaError(
             f"{part.label} has no header, and no row may tell how many columns there are; name all of them in order "
@@ -115,15 +112,15 @@ def check_named(part: Part) -> None:
 
 
 def is_divided(part: Part) -> TypeGuard[DivisibleFile]:
-    """Tell whether a part can be read from several places at once."""
+    """Return whether a part can be read from several places at once."""
     return hasattr(part, "read_unit")
 
 
 def is_typed(part: Part) -> TypeGuard[TypedFile]:
-    """Tell whether a part keeps a type for every column."""
+    """Return whether a part keeps a type for every column."""
     return hasattr(part, "kind")
 
 
 def is_remote(part: Part) -> TypeGuard[Remote]:
-    """Tell whether the rows of a part stay where they are."""
+    """Return whether the rows of a part stay where they are."""
     return hasattr(part, "counted")

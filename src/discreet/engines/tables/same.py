@@ -1,27 +1,21 @@
-"""When two values of a table mean the same: the one rule by which persons, and sensitive values, are told apart.
+"""One rule for when two values are the same. Persons and sensitive values are distinguished by it.
 
-Files spell one person in many ways: ``7``, `` 7``, ``7.0`` and ``07``; ``é`` as one character or as two. Whoever counts
-spellings counts more people than there are, and a class of k spellings of one person hides nobody. The rule:
+Files spell one person in many ways: ``7``, `` 7``, ``7.0`` and ``07``; ``é`` as one character or two. Counting
+spellings would count too many people, and a class of k spellings of one person hides no one. The rule:
 
 1. *Numbers by value*, exactly, whatever their type: ``7``, ``7.0`` and ``7e0``. Text that reads as a number is one.
-2. *Text* without characters that are not seen (zero-width blanks, byte order marks, variation selectors, fillers,
-   control characters), then in Unicode's composed compatible form (NFKC: ``７`` is ``7``, ``ﬁ`` is ``fi``), with ``-``
-   for every dash and minus, without blanks around it and with one blank for every run of them inside. In that order:
-   a zero-width blank between ``e`` and its accent would keep them from being composed. Upper and lower case stay
-   different, and so do letters of different scripts that look alike.
-3. *Declared categories* as everywhere: by their text first. So a schema that declares ``07`` and ``7`` keeps them
-   apart. What is no declared category follows rules 1 and 2.
-4. *Moments and times of day* in ISO 8601 without zeros behind the second, and without the time where it is midnight:
-   programs write them to different parts of a second.
+2. *Text* without invisible characters (zero-width blanks, byte order marks, variation selectors, fillers, control
+   characters), then in Unicode's NFKC form (``７`` is ``7``, ``ﬁ`` is ``fi``), with ``-`` for every dash and minus,
+   trimmed, and with single blanks inside. In that order: a zero-width blank between ``e`` and its accent would prevent
+   composition. Case and letters of different scripts stay different.
+3. *Declared categories* by their text first. So a schema that declares ``07`` and ``7`` keeps them apart.
+4. *Moments and times of day* in ISO 8601 without trailing zeros, and without the time if it is midnight.
 5. Empty text, ``nan`` with any sign, and null are missing.
 
-Where nothing is declared, rules 1 and 2 are a choice: ``07`` and ``7`` may be two people. Taken as one they make k
-and l smaller than they are, never larger; the other choice could promise what does not hold. Bounds of a numeric
-declaration do not clamp here, or all persons beyond a bound would be one. A key is a fixed point: the key of a key is
-itself, so keys that were stored can be compared with new ones.
-
-Values of other types have the text of `discreet.engines.tables.texts`. Nothing here looks at more than one value at a
-time, so batches and engines cannot matter, and nobody changes who the others are.
+Without a declaration, rules 1 and 2 are a choice: ``07`` and ``7`` may be two people. Treating them as one makes k and
+l smaller, never larger. Numeric bounds do not clamp here, or all persons beyond a bound would be one. The key of a key
+is itself, so stored keys can be compared with new ones. Each value is treated by itself, so batches, engines and other
+rows do not matter.
 """
 
 import re
@@ -48,9 +42,9 @@ _BLANKS, _DASHES = r"[\s\p{Z}\x{85}\x{0b}\x{2800}]+", r"[\p{Pd}\x{2212}]"
 _MISSING, _INFINITE = r"^(?:[+-]?(?i:nan))?$", r"^[+-]?(?i:inf|infinity)$"
 _PLAIN = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)$"
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
-#: Exponents of more digits than this are text: nobody's number, and long to reckon with.
+#: Numbers with longer exponents are text: computing with them takes long.
 _LONGEST_EXPONENT = 1000
-#: Numbers of at most this many characters are written in plain digits.
+#: Most characters of a number that is written in plain digits.
 _FEW = 36
 #: A number in its shortest form, and the steps that lead there from plain digits.
 _SHORTEST = r"^(?:0|-?[1-9][0-9]*|-?(?:0|[1-9][0-9]*)\.[0-9]*[1-9])$"
@@ -72,21 +66,14 @@ _MOMENTS = (
     (r"^([0-9]{2}:[0-9]{2}:[0-9]{2})(?:(\.[0-9]*[1-9])0*|\.0*)$", r"\1\2"),
     (r"^([0-9]{4}-[0-9]{2}-[0-9]{2}) 00:00:00$", r"\1"),
 )
-#: Stands before a declared category that only its text tells from another; no text that was made ready holds it.
+#: Prefix of a declared category that differs from another in its text only; no normalised text holds it.
 _MARK = "\x00"
 
 
 def same_key(column: pa.Array | pa.ChunkedArray, declared: Column | None = None) -> pa.Array:
-    """Return a key for every value: two values are the same if and only if their keys are. Null where one is missing.
+    """Return a key for every value: two values are the same if their keys are equal. Missing values give null.
 
-    Keys of whole numbers are these; all others are text, and so comparable with the text of whole numbers.
-
-    Parameters
-    ----------
-    column : Arrow array
-        Values of any type.
-    declared : Numeric, Date or Categorical, optional
-        The declaration of the column; only one with categories matters.
+    Keys of whole numbers are numbers; all others are text. Only a declaration with categories matters.
 
     Examples
     --------
@@ -112,10 +99,8 @@ def same_key(column: pa.Array | pa.ChunkedArray, declared: Column | None = None)
 
 
 def person_key(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return the key of every person as text; null also where bytes could not be read: others may share what is left.
-
-    Where persons are counted, several that are taken for one make a count smaller. Where their rows are bounded, one of
-    them would change which rows of the other are used.
+    """Return the key of every person as text; null also if bytes could not be read, because several people may share
+    the rest.
 
     Examples
     --------
@@ -127,7 +112,7 @@ def person_key(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def same_text(values: Any) -> Any:
-    """Return texts of a NumPy array as their keys, of the same kind; what is missing as empty text.
+    """Return the keys of a NumPy array of texts; missing values give empty text.
 
     Examples
     --------
@@ -139,7 +124,7 @@ def same_text(values: Any) -> Any:
 
 
 def key_codes(keys: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Number keys from 0 in the order in which they come; all that are missing get one number, the next.
+    """Number keys from 0 in order of appearance; missing keys share the next number.
 
     Examples
     --------
@@ -207,9 +192,9 @@ def _shortest(text: str) -> str:
 
 
 def _categories(found: pa.Array, keys: pa.Array, declared: Categorical) -> pa.Array:
-    """Give values of declared categories the key of the category: found by its text first, then by its key.
+    """Return the keys of declared categories for values, found by text first and then by key.
 
-    That is the category's own key, so that it does not depend on the others, unless another one shares it.
+    This is the category's own key, unless another category shares it.
     """
     texts = [category_text(c) for c in declared.categories]
     own = _texts(pa.array(texts, pa.large_string())).to_pylist()

@@ -1,8 +1,4 @@
-"""What processors do in one step and Python cannot say: eight or 64 bytes at a time, and wide products.
-
-Written as LLVM's own instructions, which Numba compiles for every machine it runs on; what a machine has no
-instruction for, LLVM spells out.
-"""
+"""Processor instructions that Python lacks: eight or 64 bytes at a time, and wide products, as LLVM instructions."""
 
 import sys
 from collections.abc import Callable

@@ -1,8 +1,4 @@
-"""From text to days, by a declared format.
-
-Written out because the readers of libraries raise at the first text that is no date, or let the values of a column
-decide which format is meant.
-"""
+"""From text to days, by a declared format. Library readers raise at bad text, or let values decide the format."""
 
 from typing import Any
 
@@ -19,7 +15,7 @@ _LENGTHS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 
 
 def days_by_format(texts: pa.LargeBinaryArray, written: str) -> FloatArray:
-    """Return the days since 1970-01-01 of texts in a format; NaN for what is not written so.
+    """Return the days since 1970-01-01 of texts in a format; NaN for other texts.
 
     Examples
     --------

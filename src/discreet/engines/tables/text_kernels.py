@@ -1,8 +1,7 @@
-"""A text file split into fields: the kernels, and one field of some records.
+"""Kernels that split a text file into fields, and one field of some records.
 
-They are written out, rather than left to a CSV library, because rows must never cause an error (design rule 3).
-A library gives up on a row that is too long or a quote that is never closed, and then one row decides whether
-the call fails. Here every sequence of bytes has a reading, and it does not depend on where blocks end.
+A CSV library gives up at a row that is too long or a quote that is never closed; then one row decides whether the call
+fails. Here every sequence of bytes has a reading, wherever blocks end.
 """
 
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import pyarrow as pa
 from discreet.core import ByteArray, IntArray, SmallIntArray, inlined, jit
 from discreet.engines.tables.text_bits import byte_at, found_at, ones_in, zeros_below
 
-#: A record longer than this many bytes is no row. Without a limit one unclosed quote would fill the memory.
+#: Most bytes of a record; longer ones are not rows. Without a limit, one unclosed quote would fill the memory.
 RECORD_LIMIT = 1 << 20
 
 # Where the splitter stands within a field.
@@ -45,10 +44,9 @@ def _events(home: Any, left: int, delimiter: int, quote: int) -> tuple[Any, Any]
 
 @jit
 def record_ends(block: ByteArray, state: int, delimiter: int, quote: int) -> tuple[int, int, int, int]:
-    """Return where the first and the last record of a block end, in which state the block does, and its line breaks.
+    """Return the ends of the first and last record of a block, the state at its end, and its number of line breaks.
 
-    A record ends behind its line break; -1: none does. ``state`` is where the splitter stands at the beginning. Line
-    breaks are counted whether they end a record or not.
+    A record ends after its line break; -1 means none. ``state`` is the splitter's state at the beginning.
     """
     first = last = -1
     home, before, lines = np.int64(block.ctypes.data), -1, 0
@@ -89,10 +87,10 @@ def split_records(
     ends: SmallIntArray,
     styles: ByteArray,
 ) -> tuple[int, int, int]:
-    """Split a block of whole records and note where the wanted fields lie.
+    """Split a block of whole records and note the positions of the wanted fields.
 
-    A record ends at a line break outside quotes, or with the block. A record with another number of fields than
-    ``n_fields`` (0: any), an empty line and a record beyond `RECORD_LIMIT` are no rows and are passed over.
+    A record ends at a line break outside quotes, or with the block. Records with another number of fields than
+    ``n_fields`` (0: any), empty lines and records beyond `RECORD_LIMIT` are skipped.
 
     Parameters
     ----------
@@ -182,7 +180,7 @@ def gather(
 
 @dataclass(frozen=True)
 class Field:
-    """One field of some records: where its texts lie in a block of the file."""
+    """One field of some records: the positions of its texts in a block of the file."""
 
     block: ByteArray
     starts: SmallIntArray

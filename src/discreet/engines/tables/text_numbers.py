@@ -1,9 +1,8 @@
 """From text to numbers, correctly rounded, in one look at every byte.
 
-Written out because a library either fails at the first text that is no number, or knows one decimal mark only. The
-rounding of long decimals is that of D. Lemire, "Number parsing at a gigabyte per second" (Software: Practice and
-Experience 51, 2021): the digits are multiplied with a 128-bit power of five, and where that leaves the rounding open
-the text is handed to the standard library.
+A library fails at the first text that is not a number, or knows one decimal mark only. Long decimals are rounded as by
+D. Lemire, "Number parsing at a gigabyte per second" (Software: Practice and Experience 51, 2021): the digits are
+multiplied with a 128-bit power of five; if that leaves the rounding open, the standard library decides.
 """
 
 from typing import Any
@@ -58,9 +57,8 @@ _ALL, _HIDDEN = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1 << 52)
 
 @jit
 def _rounded(digits: Any, power: int) -> Any:
-    """Return the bits of the double nearest to ``digits * 10**power``, or all ones where this way cannot tell.
-
-    ``digits`` is not zero.
+    """Return the bits of the double nearest to ``digits * 10**power`` (digits > 0), or all ones if this method cannot
+    decide.
     """
     if power < _LEAST or power > _MOST:
         return _ALL
@@ -99,10 +97,9 @@ def _eight(digits: Any) -> Any:
 
 @inlined
 def _short(home: Any, i: Any, end: Any, decimal: int) -> tuple[Any, int]:
-    """Read ``digits [. digits]``, eight bytes at a time: all digits, and how many of them are behind the point.
+    """Read ``digits [. digits]``, eight bytes at a time. Return the digits and the number of them after the point.
 
-    The second result is -1 for what is written otherwise or longer. Up to eight bytes behind the text are looked at,
-    and moved out of the word.
+    The second result is -1 for other or longer texts. Up to eight bytes after the text are read and shifted out.
     """
     size = end - i
     word = word_at(home, i)
@@ -131,22 +128,14 @@ def _short(home: Any, i: Any, end: Any, decimal: int) -> tuple[Any, int]:
 def parse_numbers(
     data: Any, starts: Any, ends: Any, decimal: int, thousands: int, hard: IntArray
 ) -> tuple[FloatArray, int]:
-    """Read each text as a number: blanks around it are ignored, what is not a number is NaN.
+    """Read each text as a number, without surrounding blanks; NaN for other texts.
 
-    A number is ``[sign] digits [. digits] [e [sign] digits]`` with a digit before or after the point, or one of
-    the words inf, infinity, nan, true (1), false (0) in any case. The rows of numbers that need more than 19 digits or
-    an unusual power of ten are noted in ``hard``, the second result says how many, and the caller converts them.
+    A number is ``[sign] digits [. digits] [e [sign] digits]`` with a digit before or after the point, or inf, infinity,
+    nan, true (1) or false (0) in any case. Rows with more than 19 digits or an unusual power of ten are noted in
+    ``hard`` for the caller; the second result is their number.
 
-    Parameters
-    ----------
-    data : array of bytes
-    starts, ends : array of int
-        Where the texts lie.
-    decimal, thousands : int
-        The bytes of the two marks; -1 for no mark between groups of digits. Such a mark stands before the decimal
-        mark, has a digit before it and two or more behind it, and three digits follow the last one.
-    hard : array of int
-        Room for as many rows as there are texts.
+    ``decimal`` and ``thousands`` are the bytes of the marks; -1: no thousands mark. That mark comes before the decimal
+    mark, follows a digit, is followed by two or more digits, and three digits follow the last one.
     """
     out = np.full(starts.size, np.nan)
     bits = out.view(np.uint64)
@@ -242,7 +231,7 @@ def _written(home: Any, i: Any, end: Any, decimal: int, thousands: int) -> tuple
 
 @jit
 def _word(home: Any, start: Any, end: Any) -> int:
-    """Return which of the words stands here, in any case, or -1."""
+    """Return the number of the word at this position, in any case, or -1."""
     for k in range(len(_WORDS)):
         word = _WORDS[k]
         if word.size == end - start:
@@ -255,7 +244,7 @@ def _word(home: Any, start: Any, end: Any) -> int:
 
 
 def numbers_of_text(values: pa.LargeBinaryArray, dialect: Dialect = PLAIN_NUMBERS) -> FloatArray:
-    """Read texts as numbers, NaN for what is none.
+    """Read texts as numbers, NaN for other texts.
 
     Examples
     --------
@@ -289,9 +278,7 @@ def numbers_of_text(values: pa.LargeBinaryArray, dialect: Dialect = PLAIN_NUMBER
 
 
 def numbers_of_decimals(values: pa.Array) -> FloatArray:
-    """Read decimals as doubles, NaN for missing ones; each is the nearest double, so the one that a text file gives.
-
-    Arrow divides by a power of ten, which rounds twice.
+    """Read decimals as the nearest doubles, as from a text file; NaN for missing ones. Arrow would round twice.
 
     Examples
     --------
@@ -311,7 +298,7 @@ def numbers_at(data: AnyArray, starts: AnyArray, ends: AnyArray, dialect: Dialec
 
 
 def has_words(dialect: Dialect) -> bool:
-    """Tell whether numbers may have something about them that the kernel does not know."""
+    """Return whether numbers may have something about them that the kernel does not know."""
     return bool(dialect.marks or dialect.true or dialect.false or dialect.thousands in (" ", "'"))
 
 

@@ -1,7 +1,7 @@
-"""The text of a value, one for all sources: persons, and values that are compared, are told apart by it.
+"""The text of a value, the same for all sources.
 
-A value's text depends on the value and on its type, never on other rows. `text_of` writes one Python object, `as_text`
-an Arrow column: at once where Arrow writes the same, through `text_of` otherwise.
+It depends on the value and its type, never on other rows. `text_of` writes one Python object, `as_text` an Arrow
+column.
 """
 
 import datetime
@@ -37,7 +37,7 @@ _AT_ONCE = (
 
 
 def is_bytes(kind: pa.DataType) -> bool:
-    """Tell whether an Arrow type holds text, or bytes that are taken as text."""
+    """Return whether an Arrow type holds text, or bytes that are taken as text."""
     return any(test(kind) for test in _BYTES)
 
 

@@ -1,8 +1,8 @@
-"""Values written by their declaration: what an anonymous table passes on, whatever was typed into the column.
+"""Values written by their declaration: the columns that an anonymous table passes on.
 
-A column is read once, to coordinates on its declared axis (`discreet.engines.tables.encode`), and written from these.
-So nothing leaves but what the declaration allows: a name in a column of numbers or a category that is not declared is
-missing, a number beyond its bounds is the bound, and no spelling of a value carries more than the value.
+A column is read as coordinates on its declared axis (`discreet.engines.tables.encode`) and written from these. So only
+declared values leave: a name in a number column or an undeclared category is missing, a number beyond its bounds is the
+bound, and all spellings of a value are written alike.
 """
 
 import numpy as np

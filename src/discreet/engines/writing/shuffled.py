@@ -1,12 +1,11 @@
 """Tables in random order that do not fit into memory: every row has a random number, and rows are sorted by it.
 
-Rows go to one of 64 files by the first bits of their number; then one file after the other is sorted. A file that is
-too large for that is first divided in the same way by the next bits. The order is that of sorting all rows at once, and
-so a uniform one (the argument is in `discreet.noise.RowOrder`, which draws the numbers). Said with files: each row goes
-to a file at random, the order of the rows of each file is uniform, and the files are written one behind the other.
+Rows go to one of 64 files by the first bits of their number; then each file is sorted. A file that is too large is
+divided in the same way by the next bits. The result is that of sorting all rows at once, so the order is uniform
+(`discreet.noise.RowOrder` draws the numbers and has the argument).
 
-Rows come back in tables of one size, whatever batches they came in and whatever files they lay in. The files hold rows
-of the release and never what it is made of; they lie in a folder that only its owner can read, and are deleted.
+Rows come back in tables of one size. The files hold rows of the release only, in a folder that only its owner can read,
+and are deleted.
 """
 
 from __future__ import annotations
@@ -45,14 +44,7 @@ class Order(Protocol):
 
 
 class Shuffler:
-    """Takes in tables of one schema, and gives them back in random order.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the files lie meanwhile.
-    order : Order
-        Where the numbers come from.
+    """Takes in tables of one schema and returns their rows in random order. Temporary files go to ``folder``.
 
     Examples
     --------

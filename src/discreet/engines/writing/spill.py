@@ -1,8 +1,7 @@
-"""Rows of small whole numbers in a file while a job runs: what is read again and again and does not fit into memory.
+"""A temporary file of small records that are read many times and do not fit into memory.
 
-The file has no name where the system allows that, so nobody else can open it and it is gone when the process ends,
-however it ends; elsewhere only its owner can read it, and it is deleted. It lies in the folder for temporary files
-(``TMPDIR``). What is in it is as sensitive as the rows it was made of.
+Where the system allows, the file has no name, so no one else can open it and it disappears with the process. Elsewhere
+only its owner can read it, and it is deleted. It is in the temporary folder (``TMPDIR``) and as sensitive as the rows.
 """
 
 from __future__ import annotations
@@ -26,12 +25,7 @@ MOST_FILES = 256
 
 
 class RowFile:
-    """Records of one kind, written one behind the other and read back in blocks.
-
-    Parameters
-    ----------
-    kind : dtype
-        Of a record: a structured type.
+    """Records of one structured type, appended and read back in blocks.
 
     Examples
     --------
@@ -91,10 +85,7 @@ class RowFile:
 
 
 def divided(rows: Iterator[tuple[AnyArray, AnyArray]], kind: np.dtype[Any], parts: int) -> Sequence[RowFile]:
-    """Write blocks of records to files, by the number of a file that comes with every record; -1: to none.
-
-    Whoever asks closes the files. Records of a file stay in their order.
-    """
+    """Write blocks of records to files, by the file number of each record (-1: none). The caller closes the files."""
     with ExitStack() as unfinished:
         files = [unfinished.enter_context(RowFile(kind)) for _ in range(parts)]
         for records, part in rows:

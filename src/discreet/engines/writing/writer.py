@@ -1,7 +1,6 @@
-"""Rows out, piece by piece: a table larger than memory is written as it comes, whole or not at all.
+"""A table written piece by piece, whole or not at all.
 
-Pieces go to a file under a temporary name. Only when all of them are there, and whatever had to be checked has been
-checked, does the file get its name, and its promise beside it. Nothing that was begun and not finished stays behind.
+Pieces go to a temporary file. It gets its name, and its guarantee file, when all pieces are written and checked.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ HEAD = 6
 
 @dataclass(frozen=True, eq=False)
 class WrittenTable:
-    """A table that was written piece by piece, and is not in memory.
+    """A table that was written piece by piece and is not in memory.
 
     Attributes
     ----------
@@ -44,7 +43,7 @@ class WrittenTable:
     head : pyarrow.Table
         Its first rows.
     guarantee : Guarantee or None
-        What is promised of it, sealed over the bytes of the file; the same lies beside it as
+        The guarantee, sealed over the bytes of the file; it is also in the same folder as
         ``<name>.guarantee.json``. None for what is not to be published.
 
     Examples
@@ -72,21 +71,16 @@ class WrittenTable:
 
 
 class RowWriter:
-    """Writes tables of one schema one behind the other: Parquet by the name's suffix, CSV otherwise.
+    """Writes tables of one schema to a file: Parquet by the name's suffix, CSV otherwise.
 
     Parameters
     ----------
     path : str or Path
         The file; what is there is replaced at the end.
     guarantee : Guarantee, optional
-        Is put into a Parquet file, and sealed and written beside the file by `finish`.
+        Stored in a Parquet file; `finish` seals it and writes it next to the file.
     order : Order, optional
-        Draws the order in which rows are written (`discreet.engines.writing.shuffled`); by default they are as they come.
-
-    Attributes
-    ----------
-    n_rows : int
-        Rows written so far.
+        Draws the order in which rows are written (`discreet.engines.writing.shuffled`); the default is input order.
 
     Examples
     --------
@@ -150,7 +144,7 @@ class RowWriter:
             raise cannot_write(self._path, error) from None
 
     def finish(self) -> WrittenTable:
-        """Give the file its name, and write the promise beside it. At least one table, if an empty one, was written."""
+        """Give the file its name, and write its guarantee. At least one table, perhaps empty, was written."""
         for table in () if self._mixed is None else self._mixed.tables():
             self._write(table)
         assert self._schema is not None
@@ -177,16 +171,16 @@ def table_writer(file: Any, schema: pa.Schema, parquet: bool, guarantee: Guarant
 
 
 def write_table(path: str | Path, table: pa.Table, guarantee: Guarantee | None = None) -> None:
-    """Write a table that is in memory, with its promise beside it if it has one."""
+    """Write a table from memory, with its guarantee if it has one."""
     with RowWriter(path, guarantee) as out:
         out.write(table)
         out.finish()
 
 
 def check_target(path: str | Path, *, promised: bool, source: Source | None = None) -> None:
-    """Refuse a place where a table, or its promise, cannot be written, before any row is read.
+    """Refuse a path where a table or its guarantee cannot be written, before any row is read.
 
-    Nor may a table take the place of a file that it is made of: the only copy of the rows would be lost.
+    A table may not replace a file that it is made from: the only copy of the rows would be lost.
     """
     target = Path(path).expanduser()
     promise = promise_place(target)
@@ -199,7 +193,7 @@ def check_target(path: str | Path, *, promised: bool, source: Source | None = No
             "file, or remove both first"
         )
     check_table_ending(target)
-    files = [part.identity()[0] for part in source.parts if isinstance(part, StoredFile)] if source is not None else []
+    files = [str(part.path) for part in source.parts if isinstance(part, StoredFile)] if source is not None else []
     if str(target.resolve()) in files:
         raise DataSourceError(f"output: {str(path)!r} is a file that is read, and would be lost; name another")
 

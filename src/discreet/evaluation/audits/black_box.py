@@ -12,8 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from discreet.core import FloatArray, IntArray, checks
-from discreet.engines import Meter
+from discreet.core import FloatArray, IntArray, Meter, checks
 from discreet.errors import InvalidType
 from discreet.evaluation.audits.bounds import lower_bound, read_claim, read_delta
 from discreet.evaluation.audits.events import Event, choose

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import FloatArray
-from discreet.engines import Meter
+from discreet.core import FloatArray, Meter
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.audits.features import FeatureMap
 from discreet.noise.stream import numpy_stream

@@ -5,8 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from discreet.core import NAMING, Categorical, Guarantee, write_whole, zcdp_to_epsilon
-from discreet.engines import stage
+from discreet.core import NAMING, Categorical, Guarantee, stage, write_whole, zcdp_to_epsilon
 from discreet.errors import DataSourceError, FormatError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.options import PAGE

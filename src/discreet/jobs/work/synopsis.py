@@ -10,8 +10,8 @@ import pyarrow as pa
 from discreet import clustering, synopses
 from discreet.clustering import ClusterResult, PrivateKMeans, cluster_synopsis
 from discreet.clustering.central import described, place_texts
-from discreet.core import Categorical, Guarantee, category_text, counted
-from discreet.engines import stage, write_table
+from discreet.core import Categorical, Guarantee, category_text, counted, stage
+from discreet.engines import write_table
 from discreet.errors import InvalidArgument
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.charging import charged, checkable, keep, repeated, standing

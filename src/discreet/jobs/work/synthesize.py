@@ -4,7 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.engines import check_target, stage, write_table
+from discreet.core import stage
+from discreet.engines import check_target, write_table
 from discreet.engines.tables import check_escapes, with_escapes
 from discreet.errors import InvalidArgument
 from discreet.jobs.job import Job, JobResult

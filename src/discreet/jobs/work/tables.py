@@ -9,8 +9,8 @@ from typing import Any
 
 from discreet import anonymity, engines
 from discreet.anonymity.risk import with_promise
-from discreet.core import Domain, Guarantee, promise_place, write_whole
-from discreet.engines import check_target, stage
+from discreet.core import Domain, Guarantee, promise_place, stage, write_whole
+from discreet.engines import check_target
 from discreet.engines.tables import check_escapes
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs.declare import WrongOption

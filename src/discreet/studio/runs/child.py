@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.accounts import Account
-from discreet.core import PROMISE_ENDING, promise_place
-from discreet.engines import followed
+from discreet.core import PROMISE_ENDING, followed, promise_place
 from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, InvalidArgument, SchemaError
 from discreet.jobs import Job
 from discreet.studio.released import Released, collect

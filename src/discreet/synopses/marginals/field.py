@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import AnyArray, FloatArray, IntArray
-from discreet.engines import in_order
+from discreet.core import AnyArray, FloatArray, IntArray, in_order
 from discreet.engines.passes import GroupedMarginal, MarginalTally
 from discreet.noise.stream import numpy_stream
 from discreet.synopses.marginals import _field_kernels as kernels

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import AnyArray, Categorical, FloatArray, IntArray
+from discreet.core import AnyArray, Categorical, FloatArray, IntArray, stage
 from discreet.core.budget import Epsilon, Price
-from discreet.engines import stage
 from discreet.engines.passes import AxisGrids, GroupedMarginal, MarginalsPass
 from discreet.mechanisms import Moves
 from discreet.noise import numpy_stream

@@ -1,6 +1,6 @@
-"""Pieces of columns whose values have more than one form: cells of any kind, and codes that have labels.
+"""Pieces of columns whose values have more than one form: cells of any kind, and codes with labels.
 
-What a value is taken for depends on the value and on the declaration of its column, never on other rows.
+The reading of a value depends on the value and the declaration of its column, never on other rows.
 """
 
 import datetime
@@ -18,9 +18,8 @@ from discreet.engines.tables.texts import as_text, text_of
 
 @dataclass(frozen=True)
 class Cells:
-    """Some cells of a column in which every cell is of a kind of its own.
-
-    Numbers are taken as they are, whatever marks the dialect declares for numbers that are written out as text.
+    """Cells of a column in which every cell has its own type. Numbers are taken as they are, whatever the dialect
+    declares.
 
     Attributes
     ----------
@@ -91,17 +90,10 @@ def _written(value: object) -> bytes | None:
 
 @dataclass(frozen=True)
 class Labelled:
-    """Some values of a column, for some of which the file declares labels.
+    """Values of a column, some of which have labels that the file declares.
 
-    A column of categories takes a value by its label, and by the value itself if the label is none of the categories;
-    a column of numbers or dates by the value alone.
-
-    Attributes
-    ----------
-    values : pa.Array
-        Numbers or texts.
-    labels : mapping
-        Labels by value.
+    A categorical column uses the label, or the value itself if the label is not one of the categories. A column of
+    numbers or dates uses the value.
 
     Examples
     --------
@@ -133,9 +125,8 @@ class Labelled:
         return pc.coalesce(self._labels(), as_text(self.values).cast(pa.large_binary()))
 
     def codes(self, declared: Column | None) -> pa.Array:
-        """Return the values of a column of persons: one file may label a person whom another file does not.
-
-        Only a label that is one of the declared persons stands for its value.
+        """Return the values of a column of persons. Only labels that are declared persons replace their value: another
+        file may hold the same person without a label.
 
         Examples
         --------

@@ -1,8 +1,7 @@
 """Workbooks: .xlsx, .xls, .xlsb and .ods, read by calamine. One sheet is a table.
 
-The first row with anything in it (after those skipped) names the columns. No value decides the type of a column: every
-cell is taken as what it is, and a cell that does not fit its column is missing. A row without any cell is no row. A
-sheet is held in memory, as the format wants it; it has a million rows at most.
+The first row with any content (after skipped ones) names the columns. No value decides the type of a column: a cell
+that does not fit its column is missing. A row without any cell is not a row. A sheet is held in memory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,14 +35,8 @@ _HELD: WeakValueDictionary[tuple[object, ...], _Sheet] = WeakValueDictionary()
 
 
 class ExcelTable:
-    """One sheet of a workbook.
-
-    Parameters
-    ----------
-    path : Path
-        The workbook.
-    dialect : Dialect
-        Its ``sheet``, ``skip``, ``header`` and ``names`` count here; marks of numbers hold for cells of text.
+    """One sheet of a workbook. ``sheet``, ``skip``, ``header`` and ``names`` of the dialect apply; its marks apply to
+    text cells.
     """
 
     bare = False
@@ -52,7 +45,7 @@ class ExcelTable:
     def __init__(self, path: Path, dialect: Dialect | None = None) -> None:
         self.label = f"file {str(path)!r}"
         self.dialect = dialect or Dialect()
-        self._path = path
+        self.path = path
         facts = path.stat()
         key = (str(path), facts.st_size, facts.st_mtime_ns, self.dialect.sheet)
         held = _HELD.get(key)
@@ -65,10 +58,6 @@ class ExcelTable:
 
     def size(self) -> int:
         return int(self._sheet.total_height)
-
-    def identity(self) -> tuple[object, ...]:
-        facts = self._path.stat()
-        return str(self._path), self._sheet.name, facts.st_size, facts.st_mtime_ns
 
     def check(self, position: int, encoder: Encoder) -> None:
         encoder.check("text", "text", self.label)
@@ -108,9 +97,9 @@ class ExcelTable:
         try:
             import python_calamine as calamine
         except ImportError:
-            raise MissingExtra(f"reading {self._path.suffix.lower()} files", "excel") from None
+            raise MissingExtra(f"reading {self.path.suffix.lower()} files", "excel") from None
         try:
-            book = calamine.CalamineWorkbook.from_path(str(self._path))
+            book = calamine.CalamineWorkbook.from_path(str(self.path))
             sheets = [m.name for m in book.sheets_metadata if m.typ == calamine.SheetTypeEnum.WorkSheet]
             shown = [m.name for m in book.sheets_metadata if m.visible == calamine.SheetVisibleEnum.Visible]
             wanted = self.dialect.sheet

@@ -1,13 +1,11 @@
 """Tables and queries of SQLite and PostgreSQL, streamed as Arrow by ADBC.
 
-Every query is asked inside another, ``select ... from (query)``, in a transaction that only reads: it cannot change the
-database, only the needed columns are sent, and all passes see the same rows.
+Every query runs inside another, ``select ... from (query)``, in a read-only transaction: it cannot change the database,
+only the needed columns are sent, and all passes see the same rows.
 
-PostgreSQL has types. Days and moments beyond the years 1 to 9999 are missing, numbers of any length come as their
-digits, types that no other table has come as text. SQLite has types for values only, so that a driver would have to
-guess one for a column by its first rows: here every value comes with its own, and is taken as a cell of a workbook is.
-
-What the database says of an error may quote a row or a password, so it is not repeated.
+PostgreSQL has types. Dates beyond the years 1 to 9999 are missing, numbers of any length come as digits, unusual types
+as text. SQLite has types for values only; each value is read as a cell of a workbook is. Error messages of the database
+may quote a row or a password, so they are not repeated.
 """
 
 import contextlib
@@ -37,7 +35,7 @@ _LONG = ("numeric", "money")
 
 
 class _Database:
-    """What is the same for both: one connection, one transaction, one question."""
+    """Common part of both databases: one connection, one transaction, one query."""
 
     bare = False
     headed = False
@@ -60,7 +58,7 @@ class _Database:
         self.names = tuple(self._schema.names)
 
     def size(self) -> int:
-        return 0  # nobody knows before all is read
+        return 0  # not known before all is read
 
     def _connected(self, address: Address) -> tuple[Any, tuple[type[Exception], ...]]:
         """Return a connection, and what it may raise."""
@@ -168,7 +166,7 @@ class PostgresTable(_Database):
         return str(said.decode())
 
     def _plain(self, position: int) -> bool:
-        """Tell whether values of a column can be sent as they are."""
+        """Return whether values of a column can be sent as they are."""
         kind = self._schema.field(position).type
         simple = column_kind(kind) in ("bool", "int", "float", "date") or pa.types.is_string(kind)
         return simple and self._stored(position) not in _LONG
@@ -198,7 +196,7 @@ def _quoted(table: str) -> str:
 
 
 def _typed(name: str) -> tuple[str, str, str]:
-    """Return what SQLite is asked of a column: which kind a value is, the number, the text; always of these types."""
+    """Return the SQLite expressions for a column: kind, number and text of each value."""
     kind = f"typeof({name})"
     return (
         f"case {kind} when 'integer' then 1 when 'real' then 1 when 'text' then 2 else 0 end",

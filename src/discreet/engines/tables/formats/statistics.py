@@ -1,8 +1,8 @@
-"""Files of Stata, SPSS and SAS, read by pyreadstat, some rows at a time.
+"""Files of Stata, SPSS and SAS, read by pyreadstat in batches.
 
-Types, value labels, missing codes and which numbers are dates stand in the file's own head. Nothing is decided by rows:
-texts are taken as bytes and decoded value by value, and dates are reckoned here, because a library that meets a year
-beyond its calendar, or a byte beyond its encoding, gives up the whole file.
+Types, value labels, missing codes and date formats are in the file's header. Rows decide nothing: texts are decoded
+value by value, and dates are computed here, because a library gives up the whole file at a year beyond its calendar or
+a byte beyond its encoding.
 """
 
 import codecs
@@ -43,15 +43,7 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 
 
 class StatisticsTable:
-    """One file of Stata (``.dta``), SPSS (``.sav``, ``.zsav``, ``.por``) or SAS (``.sas7bdat``, ``.xpt``).
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    suffix : str
-        Which kind it is.
-    """
+    """One file of Stata (``.dta``), SPSS (``.sav``, ``.zsav``, ``.por``) or SAS (``.sas7bdat``, ``.xpt``)."""
 
     bare = False
     headed = False
@@ -59,7 +51,7 @@ class StatisticsTable:
 
     def __init__(self, path: Path, suffix: str) -> None:
         self.label = f"file {str(path)!r}"
-        self._path, self._suffix, self._program = path, suffix, _PROGRAMS[suffix]
+        self.path, self._suffix, self._program = path, suffix, _PROGRAMS[suffix]
         facts = self._asked(metadataonly=True)[1]
         self._encoding = _encoding(path, suffix, facts.file_encoding)
         self.names = tuple(map(str, facts.column_names))
@@ -75,11 +67,7 @@ class StatisticsTable:
         self._rows = facts.number_rows
 
     def size(self) -> int:
-        return self._rows or self._path.stat().st_size
-
-    def identity(self) -> tuple[object, ...]:
-        facts = self._path.stat()
-        return str(self._path), facts.st_size, facts.st_mtime_ns
+        return self._rows or self.path.stat().st_size
 
     def kind(self, position: int) -> pa.DataType:
         """Return the type of a column: text where its codes have labels."""
@@ -169,7 +157,7 @@ class StatisticsTable:
             given.pop("user_missing", None)
         try:
             found: tuple[Mapping[str, Sequence[Any]], Any] = reader(
-                str(self._path), output_format="dict", disable_datetime_conversion=True, **given
+                str(self.path), output_format="dict", disable_datetime_conversion=True, **given
             )
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError):
             raise DataSourceError(
@@ -196,7 +184,7 @@ def _kept(labels: Mapping[Any, str], missing: Sequence[Any], kind: pa.DataType) 
     if column_kind(kind) == "date":
         return {}
     odd = [r for r in missing if isinstance(r["lo"], coded) and isinstance(r["hi"], coded)]
-    # Letters beside numbers are marks of Stata and SAS for missing values.
+    # Letters among numbers are marks of Stata and SAS for missing values.
     return {
         value: text
         for value, text in labels.items()

@@ -1,8 +1,7 @@
-"""Whatever hands its rows over as a stream of Arrow: DuckDB, lazy Polars frames, Ibis, readers of record batches.
+"""Streams of Arrow: DuckDB, lazy Polars frames, Ibis, readers of record batches.
 
-What can be asked again is asked again in every pass, for the needed columns only where it can choose. A stream that can
-be read once goes to a temporary file in its first pass, which only its owner may read and which is deleted with the
-stream: memory stays that of a batch.
+If possible, every pass asks for a new stream with the needed columns. A stream that can be read once goes to a
+temporary file in its first pass. Only its owner may read that file, and it is deleted with the stream.
 """
 
 import os
@@ -26,13 +25,7 @@ _AGAIN = ("duckdb", "polars", "ibis", "pandas", "cudf", "pyarrow", "datafusion",
 
 
 class StreamTable:
-    """A table that is a stream of record batches.
-
-    Parameters
-    ----------
-    data : object
-        It has ``__arrow_c_stream__``, or is a lazy frame of Polars.
-    """
+    """A table that is a stream of record batches (``__arrow_c_stream__``), or a lazy frame of Polars."""
 
     bare = False
     headed = False
@@ -62,7 +55,7 @@ class StreamTable:
         self.names = tuple(map(str, self._schema.names))
 
     def size(self) -> int:
-        return 0  # nobody knows before all is read
+        return 0  # not known before all is read
 
     def check(self, position: int, encoder: Encoder) -> None:
         if self._head is not None:
@@ -115,7 +108,7 @@ def _relation_reader(relation: Any, batch_size: int) -> pa.RecordBatchReader:
 
 
 def is_stream(data: Any) -> bool:
-    """Tell whether an object hands over streams of Arrow."""
+    """Return whether an object hands over streams of Arrow."""
     # Of the type: some frames take any name for a column.
     kind = type(data)
     return hasattr(kind, "__arrow_c_stream__") or (
@@ -127,7 +120,7 @@ def _reader(data: Any) -> pa.RecordBatchReader:
     try:
         return data if isinstance(data, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(data)
     except (pa.ArrowException, ValueError, TypeError):
-        # A single column speaks the protocol too, and it is no table.
+        # A single column has the protocol too, but it is not a table.
         raise InvalidType("data", type(data), "a table of named columns", "a data frame") from None
 
 
@@ -141,7 +134,7 @@ class _Spool:
 
     def batches(self, positions: Sequence[int]) -> Iterator[pa.RecordBatch]:
         self._fill()
-        # Fields are given in the order of the file, however they are asked for.
+        # Fields come in the order of the file, whatever the order of the request.
         order = sorted(set(positions))
         options = pa.ipc.IpcReadOptions(included_fields=order)
         with pa.OSFile(self._path) as file, pa.ipc.open_stream(file, options=options) as reader:
@@ -154,7 +147,7 @@ class _Spool:
                 raise DataSourceError("data: the stream broke off before its end; make it again")
             return
         reader, self._reader = self._reader, None
-        handle, path = tempfile.mkstemp(prefix="discreet-", suffix=".arrows")  # for nobody else to read
+        handle, path = tempfile.mkstemp(prefix="discreet-", suffix=".arrows")  # readable by its owner only
         os.close(handle)
         weakref.finalize(self, _removed, path)
         options = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -175,7 +168,7 @@ def _spool_of(data: Any) -> _Spool:
         found = _Spool(data)
         try:
             weakref.finalize(data, _SPOOLS.pop, id(data), None)
-        except TypeError:  # nobody tells when it is gone, and the next call would find a stream without rows
+        except TypeError:  # its end cannot be observed, and the next call would find a stream without rows
             what = "a stream that Python can refer to weakly, because it gives its rows once"
             raise InvalidType("data", type(data), what, "pa.RecordBatchReader.from_stream(data)") from None
         _SPOOLS[id(data)] = found
