@@ -4,7 +4,7 @@
 
 Both sides read the same arrays (the renewed tree the new rows only, as it holds the others) on one thread; processor
 time, the best of several runs by turns, after one that pays for compilation. Then a release of 20,000 people, and a
-second one of these and as many newcomers, checked against the first (``previous=``): by the tree as it was, by the tree
+second one of these and as many newcomers, checked against the first (``history=``): by the tree as it was, by the tree
 after ``partial_fit`` of the newcomers, and by a tree grown anew on all. Newcomers are spread as the others are, or live
 where few did. Counted are cells; width is the share of a column's range that a cell leaves open, mean over columns and
 people. Results go to results/renewal.json.
@@ -94,9 +94,9 @@ def again(n: int) -> list[dict[str, Any]]:
         both = pa.concat_tables([first, people(n, 3, start=10 * n, low=low)])
         tree = DensityTree(10, domain=DOMAIN).partial_fit(first)
         january = tree.transform(first)
-        found = {"frozen": tree.transform(both, previous=january)}
-        found["anew"] = DensityTree(10, domain=DOMAIN).fit_transform(both, previous=january)
-        found["renewed"] = tree.partial_fit(both.slice(first.num_rows)).transform(both, previous=january)
+        found = {"frozen": tree.transform(both, history=january)}
+        found["anew"] = DensityTree(10, domain=DOMAIN).fit_transform(both, history=january)
+        found["renewed"] = tree.partial_fit(both.slice(first.num_rows)).transform(both, history=january)
         facts = {name: {"cells": r.cells.n_cells, "width": width(r)} for name, r in found.items()}
         start = {"cells": january.cells.n_cells, "width": width(january)}
         rows.append({"newcomers": where, "rows": first.num_rows, "new": n, "first": start, **facts})

@@ -54,12 +54,12 @@ import numpy as np
 from benchmarks._bench import RESULTS, save, show
 from benchmarks.tuning.generated import Table
 from discreet import Domain, GridSynopsis, PrivateKMeans, TreeSynopsis
-from discreet.clustering import cluster_synopsis, mixture, weighted_kmeans
+from discreet.clustering import cluster_synopsis, fit_mixture, weighted_kmeans
 from discreet.clustering.central import auto, private_kmeans
-from discreet.clustering.central import mixture as _mixture
+from discreet.clustering.leaves import mixture as _mixture
 from discreet.evaluation import nicv
 from discreet.synopses import Synopsis, refine
-from discreet.synopses.grid.rules import rugnik_root
+from discreet.synopses.boxes.grid.rules import rugnik_root
 from discreet.synopses.opening import open_release
 
 Centers = Iterator[tuple[str, np.ndarray]]
@@ -67,6 +67,11 @@ Cell = tuple[Table, float]
 
 
 # What runs: each section yields the centres of every candidate for one table, budget and seed.
+
+
+def _rich_depth(n_rows: float, n_axes: int, epsilon: float) -> int:
+    """Return the depth of the deepest binary tree all of whose leaves have rows for a mean, if evenly filled."""
+    return max(1, math.floor(math.log2(max(n_rows * epsilon / auto.rows_for_a_mean(n_axes), 1.0))))
 
 
 def few_axes(X: np.ndarray, domain: Domain, k: int, epsilon: float, seed: int) -> Centers:
@@ -135,7 +140,7 @@ def mixtures(X: np.ndarray, domain: Domain, k: int, epsilon: float, seed: int) -
         with _set(_mixture, _START_SHARES=starts):
             yield f"_START_SHARES {starts}", _found(made, k, "mixture")
     yield "residuals beyond noise", _found(made, k, "mixture")
-    yield "residuals none", _found(made, k, lambda s: mixture(s, k, residuals="none").synopsis)
+    yield "residuals none", _found(made, k, lambda s: fit_mixture(s, k, residuals="none").synopsis)
     yield "residuals no mixture, thresholded", _found(made, k, "threshold")
 
 
@@ -164,7 +169,7 @@ def many_axes(X: np.ndarray, domain: Domain, k: int, epsilon: float, seed: int) 
             yield "grid means", _found(_grid(X, domain, k, epsilon, seed, parts, True), k, "project")
     for share in (0.03, 0.06, 0.12, 0.25):
         for label, extra in DEPTHS.items():
-            depth = auto.DEEPEST if extra is None else auto.rich_depth(len(X), d, rest * (1 - share)) + extra
+            depth = auto.DEEPEST if extra is None else _rich_depth(len(X), d, rest * (1 - share)) + extra
             made = _privtree(X, domain, epsilon, seed, share, min(depth, auto.DEEPEST))
             yield f"tree {share:g}{label}", _found(made, k, "threshold")
 

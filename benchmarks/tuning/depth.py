@@ -3,7 +3,8 @@
     python -m benchmarks.tuning.depth
 
 Every table is released with each number of further levels, and clustered; shown is NICV over that of the best number
-for the same table and seed: the geometric mean, and the largest. Gives DEEPER of `discreet.synopses.tree.settings`.
+for the same table and seed: the geometric mean, and the largest. Gives DEEPER of
+`discreet.synopses.boxes.tree.settings`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from benchmarks.tuning.generated import Table
 from discreet import Domain, TreeSynopsis
 from discreet.clustering import cluster_synopsis
 from discreet.evaluation import nicv
-from discreet.synopses.tree import settings
+from discreet.synopses.boxes.tree import settings
 
 DEEPER = range(5)
 PARTITIONERS = ("binary", "median", "quantile")

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from benchmarks._bench import save, show
-from discreet.synopses.artifact import evenness
+from discreet.synopses.queries import evenness
 from studies.measures import coverage
 
 ALONE, CUT, AXIS = (0.25, 0.5, 1.0), (0.1, 0.25, 0.5), (0.25, 0.5, 1.0)

@@ -30,7 +30,8 @@ import numpy as np
 from benchmarks._bench import save, show
 from discreet import Domain, PrivateKMeans
 from discreet.clustering import suggest_k
-from discreet.clustering.central import how_many, leaves
+from discreet.clustering.how_many import suggest as how_many
+from discreet.clustering.leaves import leaves
 
 KINDS = ("separable", "faint", "even", "nothing", "crooked")
 #: Seeds of the tables that constants are chosen on, and of those that are reported.

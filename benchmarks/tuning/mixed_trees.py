@@ -7,7 +7,7 @@ every one of them with the same seed. Two figures: NICV of k-means on the leaves
 and the mean error of the counts of 200 random boxes; both over those of the shares that were in use before (0.35,
 0.15), geometric means with the 95 % interval over tables, and for shares picked without the table they are used on.
 Shares are changed where both figures are no worse and one is better by more than its interval. Gives ABOVE_PRIVTREE of
-`discreet.synopses.tree.settings`. Results go to results/tune_mixed_trees.json.
+`discreet.synopses.boxes.tree.settings`. Results go to results/tune_mixed_trees.json.
 """
 
 from __future__ import annotations

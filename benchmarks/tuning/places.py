@@ -29,7 +29,7 @@ from discreet.clustering import cluster_synopsis
 from discreet.clustering.central import auto
 from discreet.evaluation import nicv
 from discreet.synopses import refine
-from discreet.synopses.tree import levels
+from discreet.synopses.boxes.tree import levels
 
 KINDS = ("tight bounds", "wide bounds", "skewed", "far rows", "unbalanced")
 #: Shares, and factors on the variance, that are tried; None is the middle of every box.

@@ -22,8 +22,9 @@ from scipy import stats
 from benchmarks._bench import save, show
 from benchmarks.tuning.generated import Table
 from discreet import Domain, GridSynopsis
-from discreet.clustering import _kmeans_kernels as kernels
-from discreet.clustering import kmeans, weighted_kmeans
+from discreet.clustering import weighted_kmeans
+from discreet.clustering.leaves import _kmeans_kernels as kernels
+from discreet.clustering.leaves import kmeans
 from discreet.noise import generator
 
 #: Columns, parts per axis, clusters.

@@ -9,7 +9,7 @@ from typing import Any
 
 import figure_results as results
 from figure_dimensions import many_dimensions, many_published
-from figure_grids import starts, two_levels
+from figure_grids import starts
 from figure_results import geometric_mean, one, table
 from figure_speed import collector, marginals, privacy_cost, second_releases, spark, speed, speed_front, studio
 
@@ -463,5 +463,4 @@ TABLES: dict[str, Callable[[], str]] = {
     "speed-front": speed_front,
     "starts": starts,
     "studio": studio,
-    "two-levels": two_levels,
 }

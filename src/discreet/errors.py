@@ -74,6 +74,23 @@ class InvalidType(InvalidArgument, TypeError):
     """
 
 
+class ReleaseConflict(InvalidArgument):
+    """A release, together with earlier ones about the same people, would identify someone.
+
+    Examples
+    --------
+    >>> print(ReleaseConflict("1 removed record could be identified by comparing this release with the last one."))
+    1 removed record could be identified by comparing this release with the last one.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__("history", None, text)
+        self.args = (text,)
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), self.args
+
+
 class DiscreetWarning(UserWarning):
     """What was asked for is done, and is probably not what was meant; the text says how to say that it is.
 

@@ -24,13 +24,12 @@ from discreet.clustering.central import auto, lift, planned
 from discreet.core import SURE_DELTA, Domain, Frames, checks
 from discreet.core.budget import Epsilon, Price, epsilon_to_zcdp
 from discreet.errors import InvalidArgument
-from discreet.metric.points import IsotropicLaw
+from discreet.metric import IsotropicLaw
 from discreet.noise import DiscreteLaplace
-from discreet.synopses import AUTO_ROWS, count_variance
-from discreet.synopses.grid import rules
+from discreet.synopses import AUTO_ROWS, TreeSynopsis, count_variance
+from discreet.synopses.boxes.grid import rules
+from discreet.synopses.boxes.tree import LevelBudgets as Division
 from discreet.synopses.marginals import PURE_SCORES, PURE_SINGLE, SCORES, SINGLE
-from discreet.synopses.tree import LevelBudgets as Division
-from discreet.synopses.tree import TreeSettings
 
 __all__ = ["Expectation", "Outlook", "RowBound", "outlook"]
 
@@ -259,7 +258,7 @@ def outlook(
         return Expectation(question, method, model, release, error(budget), sense, reading, needed, curve)
 
     few = d <= auto.FEW_AXES
-    leaves = 2 ** TreeSettings.read().max_depth
+    leaves = 2 ** TreeSynopsis().settings().max_depth
     best = local.plan(budget, values, n).best
     spread, said = (k / n) ** (1 / d), f"at delta {slack:g}" if slack else "without a delta"
     found = (
@@ -368,7 +367,7 @@ def _bound(n: int, persons: int, values: int, epsilon: float, rows: int) -> RowB
 
 def _leaf_error(n: int, d: int, epsilon: float) -> float:
     """Return the standard error of the count of a deepest leaf of a tree with default settings."""
-    settings, left = TreeSettings.read(), Epsilon(Fraction(repr(_left(epsilon))))
+    settings, left = TreeSynopsis().settings(), Epsilon(Fraction(repr(_left(epsilon))))
     axis = settings.axis_rule(d)
     division = Division.make(
         left,

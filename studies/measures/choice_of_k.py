@@ -1,4 +1,4 @@
-"""Utility and risk over k on Adult: the curves that `suggest_k` measures, and the k that it takes by width.
+"""Utility and risk over k on Adult: the curves that `k_curve` measures, and the k that it takes by width.
 
     python -m studies.measures.choice_of_k [--picture]
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet import Domain, datasets
-from discreet.anonymity import DensityTree, Mondrian, suggest_k
+from discreet.anonymity import DensityTree, Mondrian, k_curve
 from discreet_studies.harness.chart import Chart, Line, Mark, Panel
 from studies.measures._measure import RESULTS, save, show
 
@@ -37,7 +37,7 @@ def measured() -> dict[str, Any]:
         "factor": DensityTree(domain=domain, criterion="factor"),
         "Mondrian": Mondrian(domain=domain),
     }
-    found = [{"method": n, **suggest_k(m, adult.table, KS, width=WIDTH).to_dict()} for n, m in methods.items()]
+    found = [{"method": n, **k_curve(m, adult.table, KS, width=WIDTH).to_dict()} for n, m in methods.items()]
     return {"table": adult.name, "rows": adult.table.num_rows, "width": WIDTH, "curves": found}
 
 

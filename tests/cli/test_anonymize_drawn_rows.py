@@ -58,7 +58,7 @@ def test_drawn_rows_are_released_with_an_epsilon_and_nothing_is_said_of_the_othe
         ((*DRAWN, "--k", "5", "--delta", "1e-6"), "got 1e-06; try --k 10"),
         ((*DRAWN, "--l", "2"), "than their epsilon allows; try leaving it out"),
         ((*DRAWN, "--suppress", "0.1"), "--suppress must be left out"),
-        ((*DRAWN, "--record", "a.record"), "--record must be left out"),
+        ((*DRAWN, "--history", "people.history"), "--history must be left out"),
         ((*DRAWN, "--order", "input"), "--order must be left out"),
         (("--level", "age=5", "--delta", "1e-6"), "--delta can only be used with --sample 0.1"),
         (("--sample", "0.2", "--method", "mondrian"), "--sample can only be used with --method generalization"),

@@ -59,7 +59,7 @@ schema {people.csv} -o new.toml
 schema check {schema.toml}
 anonymize {people.csv} --schema schema.toml --k 3 -o a.csv
 anonymize people.csv --schema {schema.toml} --k 3 -o a.csv
-anonymize named.csv --schema named.toml --k 3 --previous {record.parquet} -o a.csv
+anonymize named.csv --schema named.toml --k 3 --history {people.history/000001.record} -o a.csv
 synopsis people.csv --schema {schema.toml} --epsilon 1 -o x.parquet
 perturb people.csv --schema {schema.toml} --epsilon 1 --radius 1 -o x.csv
 synopsis people.csv --schema schema.toml --epsilon 1 --account {books.account} -o x.parquet
@@ -148,7 +148,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     whose = dc.Domain({"who": {"role": "identifier"}, **domain.to_dict()})
     whose.to_toml(folder / "named.toml")
     pa_csv.write_csv(named, folder / "named.csv")
-    dc.anonymity.DensityTree(k=3, domain=whose).fit_transform(named).save_record(folder / "record.parquet")
+    dc.anonymity.DensityTree(k=3, domain=whose).fit_transform(named, history=folder / "people.history").save(
+        folder / "1.csv"
+    )
     dc.Account.create(folder / "books.account", dataset="people", epsilon=9)
     for name, text in {
         "labels.txt": "u\nv\n",
@@ -183,7 +185,7 @@ def test_a_damaged_file_ends_in_one_sentence(
     line: str, folder: Path, made: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (name,) = re.findall(r"{(.*)}", line)
-    words = line.replace("{", "").replace("}", "").split()
+    words = line.replace("{", "").replace("}", "").replace("/000001.record", "").split()  # a history is a folder
     words = [word for word in words if word != name or not name.endswith(".guarantee.json") or words[1] == name]
     whole = (made / name).read_bytes()
     assert exit_code(*words) == 0, capsys.readouterr()

@@ -483,7 +483,6 @@ JOBS = [
     ("anonymize", "k = 5", "k = 5\nl = 0", "must be a whole number of at least 1"),
     ("anonymize", "k = 5", 'k = 5\nl_kind = "nope"', "'distinct', 'entropy', 'recursive'"),
     ("anonymize", "k = 5", "k = 5\nt = -3", "must be a distance from 0 to 1"),
-    ("anonymize", "k = 5", 'k = 5\nmode = "strict"', 'mode can only be used with method = "mondrian"'),
     ("anonymize", "k = 5", "k = 5\nlevel = 3", "[parameters] level must be a table"),
     ("anonymize", "k = 5", "k = 5\nlevel = { age = 1 }", "level can only be used with"),
     ("anonymize", "k = 5", 'k = 5\nmethod = "generalization"\nlevel = { age = "x" }', "level must be COLUMN=VALUE"),

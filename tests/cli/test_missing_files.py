@@ -34,7 +34,6 @@ LINES = {
     "anonymize": "anonymize no.csv --schema S --k 3 -o out.csv",
     "anonymize, a hierarchy": "anonymize D --schema S --k 3 --hierarchy town=no.csv -o out.csv",
     "anonymize, a key": "anonymize D --schema S --k 3 --hash-key no.key -o out.csv",
-    "anonymize, an earlier release": "anonymize D --schema S --k 3 --previous no.record -o out.csv",
     "perturb": "perturb no.csv --schema S --epsilon 1 -o out.csv",
     "perturb, a prior": "perturb D --schema S --epsilon 1 --remap bayes --prior no.csv -o out.csv",
     "ask": "ask no.parquet age>3",

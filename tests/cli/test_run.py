@@ -237,7 +237,7 @@ def test_a_check_raises_no_false_alarm_over_what_only_rows_can_tell(folder: Path
     ways: list[dict[str, Any]] = [
         {"k": 10**12},
         {"k": 50, "t": 0.01, "l": 2.9, "l_kind": "entropy"},
-        {"k": 20, "method": "mondrian", "mode": "strict", "person": "who"},
+        {"k": 20, "method": "mondrian", "person": "who"},
         {"k": 20, "method": "generalization", "level": {"age": 1}},
         {"k": 7, "suppress": 0.1, "form": "sample"},
     ]

@@ -106,7 +106,6 @@ KEPT = {
     "cluster.release": ("cluster", "t.csv", *SCHEMA, "--epsilon", "1", "-k", "1", "-o", "x.csv", "--release",
         "{}.parquet"),
     "anonymize.release": ("anonymize", "t.csv", *SCHEMA, "--k", "3", "-o", "{}"),
-    "anonymize.record": ("anonymize", "t.csv", *SCHEMA, "--k", "3", "-o", "x.csv", "--record", "{}"),
     "perturb.release": ("perturb", "t.csv", *SCHEMA, "--epsilon", "1", "--radius", "1", "-o", "{}"),
     "sketch.release": (*REPORTS, "-o", "{}"),
     "sketch.counts": (*REPORTS, "-o", "x.bin", "--counts", "{}"),

@@ -16,7 +16,7 @@ import pytest
 import discreet as dc
 from command_line import exit_code, output
 from discreet.errors import DiscreetError
-from discreet.synopses import Synopsis
+from discreet.synopses import BoxSynopsis, Synopsis
 from small_tables import write_table
 
 SCHEMA = "[columns.age]\nbounds = [0, 120]\n\n[columns.cost]\nbounds = [0, 100]\n"
@@ -105,7 +105,7 @@ def test_clusters_as_json(folder: Path) -> None:
 def handmade(path: Path, weights: list[int], **domain: Any) -> None:
     columns = domain or {"x": (0, 1)}
     n, d = len(weights), len(columns)
-    Synopsis(
+    BoxSynopsis(
         dc.Domain(columns),
         lower=[[i / n] * d for i in range(n)],
         upper=[[(i + 1) / n] * d for i in range(n)],

@@ -21,7 +21,7 @@ from discreet.engines.passes.nearest import NearestMap
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.evaluation import centroid_index, nicv, nicv_ratio
 from discreet.noise.public import PublicRandomness
-from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
+from discreet.synopses import BoxSynopsis, GridSynopsis, TreeSynopsis
 
 #: Checks that ask for what a private method must not do.
 AGAINST_PRIVACY = {
@@ -87,7 +87,7 @@ def test_equal_points_are_one_place():
 def line(weights, **more):
     n = len(weights)
     edges = np.linspace(0, n, n + 1)[:, None]
-    return Synopsis(
+    return BoxSynopsis(
         dc.Domain.box(0, n),
         lower=edges[:-1],
         upper=edges[1:],
@@ -132,7 +132,7 @@ def test_leaves_of_missing_values_have_no_place_among_clusters():
 def test_scale_decides_what_is_near():
     domain = dc.Domain.box([0, 0], [1, 1000])
     corners = np.array([[x, y] for x in (0.1, 0.9) for y in (400.0, 600.0)])
-    s = Synopsis(
+    s = BoxSynopsis(
         domain,
         lower=corners,
         upper=corners,

@@ -17,11 +17,11 @@ import pytest
 import discreet as dc
 from discreet.clustering import cluster_synopsis
 from discreet.clustering.central import auto, lift
-from discreet.clustering.central.columns import distance_units
+from discreet.clustering.leaves.columns import distance_units
 from discreet.core.budget.prices import Epsilon
 from discreet.engines.passes.lattice import REACH, BallPass, Groups, Lattice
 from discreet.errors import FormatError, InvalidArgument, SchemaError
-from discreet.synopses import Synopsis
+from discreet.synopses import BoxSynopsis, Synopsis
 from discreet.synopses.opening import OpenRelease
 from gates import gate_of
 
@@ -223,7 +223,7 @@ def test_memory_stays_below_half_of_the_table() -> None:
 def test_few_axes_are_clustered_as_before() -> None:
     assert not auto.may_lift(box(11))
     X = blobs(2000, 6, 3)[0]
-    assert dc.PrivateKMeans(3, 1.0, box(6), random_state=1).fit(X).synopsis_.lifted is None
+    assert isinstance(dc.PrivateKMeans(3, 1.0, box(6), random_state=1).fit(X).synopsis_, BoxSynopsis)
 
 
 @pytest.mark.parametrize(

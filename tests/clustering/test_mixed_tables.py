@@ -16,10 +16,10 @@ import pytest
 import discreet as dc
 from discreet.cli.app import main
 from discreet.clustering import cluster_synopsis
-from discreet.clustering.central.columns import view
+from discreet.clustering.leaves.columns import view
 from discreet.errors import DiscreetError
 from discreet.reporting import write_report
-from discreet.synopses import Synopsis
+from discreet.synopses import BoxSynopsis, Synopsis
 
 TOWNS = ["here", "there", "nowhere", "elsewhere"]
 
@@ -42,7 +42,7 @@ def without_sex() -> Synopsis:
     """A release that was never cut along the column of sexes."""
     small = dc.GridSynopsis(1.0, declared().select(["town", "age", "cost"]), [4, 10, 10], random_state=0)
     made = small.fit(people()).synopsis_
-    return Synopsis(
+    return BoxSynopsis(
         declared(),
         lower=np.insert(made.lower, 2, 0.0, axis=1),
         upper=np.insert(made.upper, 2, 2.0, axis=1),
@@ -210,7 +210,7 @@ def test_what_a_synopsis_says_of_some_columns_stays_in_its_boxes() -> None:
     edges, n = rng.random(200) + 0.1, 5
     lower = np.column_stack([np.repeat(edges - 0.1, n), np.tile(np.arange(n), 200)])
     upper = np.column_stack([np.repeat(edges, n), np.tile(np.arange(n) + 1, 200)])
-    whole = Synopsis(
+    whole = BoxSynopsis(
         dc.Domain({"a": (0, 2), "b": [f"{i}" for i in range(n)]}), lower=lower, upper=upper,
         weights=rng.random(200 * n) * 30, variances=np.ones(200 * n), points=upper - [0.0, 0.5],
         guarantee=dc.Guarantee("central"),

@@ -131,7 +131,7 @@ def test_groups_of_a_wide_table_are_counted():
 
 
 def test_a_word_that_is_not_auto_is_refused():
-    with pytest.raises(InvalidArgument, match='whole number, or "auto"'):
+    with pytest.raises(InvalidArgument, match=r".auto. or a whole number"):
         dc.PrivateKMeans("five", domain=(0, 1)).fit(np.zeros((3, 1)))
     with pytest.raises(InvalidArgument, match="max_clusters"):
         dc.PrivateKMeans("auto", domain=(0, 1), max_clusters=0).check()

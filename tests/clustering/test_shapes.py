@@ -18,12 +18,12 @@ from discreet.clustering import (
     cluster_synopsis,
     suggest_k,
 )
-from discreet.clustering.central.hills import touching
-from discreet.clustering.central.leaves import Leaves
-from discreet.clustering.kmeans import nearest
+from discreet.clustering.leaves.hills import touching
+from discreet.clustering.leaves.kmeans import nearest
+from discreet.clustering.leaves.leaves import Leaves
 from discreet.clustering.shapes.ward import ward_linkage
 from discreet.errors import InvalidArgument
-from discreet.synopses import Synopsis
+from discreet.synopses import BoxSynopsis
 
 ALL = [DensityClusters(), WardClusters(3), SpectralClusters(3), GaussianClusters(3)]
 BOX = dc.Domain.box([0, 0], 1)
@@ -113,7 +113,7 @@ def test_outliers_belong_to_no_hill_unless_they_are_to():
 def test_one_level_cuts_the_density_into_what_hangs_together():
     weights = [50, 60, 5, 70, 0, 90, 80]
     edges = np.arange(8.0)[:, np.newaxis]
-    s = Synopsis(dc.Domain.box(0, 7), lower=edges[:-1], upper=edges[1:], weights=weights, variances=np.full(7, 1e-6),
+    s = BoxSynopsis(dc.Domain.box(0, 7), lower=edges[:-1], upper=edges[1:], weights=weights, variances=np.full(7, 1e-6),
                  guarantee=dc.Guarantee("central"))  # fmt: skip
     assert DensityClusters(level=0.5, min_rows=1).fit(s).labels_.tolist() == [1, 1, -1, 2, -1, 0, 0]
     assert DensityClusters(level=0.05, min_rows=1).fit(s).n_clusters_ == 2
@@ -148,7 +148,7 @@ def test_leaves_that_touch_nothing_are_joined_to_what_is_near():
     # Every second cell of a chessboard of three fields: no two boxes touch, not even at corners.
     at = [(x, y) for x in range(0, 40, 2) for y in range(0, 40, 2) if (x < 12 or x > 26) and (y < 12 or x > 26)]
     lower = np.array(at, dtype=float)
-    s = Synopsis(dc.Domain.box([0, 0], 40), lower=lower, upper=lower + 1, weights=np.full(len(at), 50),
+    s = BoxSynopsis(dc.Domain.box([0, 0], 40), lower=lower, upper=lower + 1, weights=np.full(len(at), 50),
                  variances=np.full(len(at), 1.0), guarantee=dc.Guarantee("central"))  # fmt: skip
     found = SpectralClusters(2).fit(s)
     left = found.labels_[lower[:, 0] < 12]
@@ -191,7 +191,7 @@ def test_pictures_show_every_cluster():
 def boxes(low, high, weights, domain=None):
     domain = dc.Domain.box([0.0, 0.0], 1.0) if domain is None else domain
     settings = {"weights": weights, "variances": np.full(len(weights), 2.0), "guarantee": dc.Guarantee("central")}
-    return Synopsis(domain, lower=low, upper=high, **settings)
+    return BoxSynopsis(domain, lower=low, upper=high, **settings)
 
 
 @pytest.mark.parametrize("clusterer", [WardClusters(2), SpectralClusters(2), DensityClusters()])

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.core.budget.prices import Epsilon, Rho
 from discreet.errors import InvalidArgument
-from discreet.synopses.tree.budgets import BUDGETS, LevelBudgets, auto_threshold, level_fractions, split_chance
+from discreet.synopses.boxes.tree.budgets import BUDGETS, LevelBudgets, auto_threshold, level_fractions, split_chance
 
 
 @pytest.mark.parametrize(

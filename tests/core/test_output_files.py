@@ -35,7 +35,7 @@ def test_what_is_private_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
     domain = dc.Domain({"who": {"role": "identifier"}, "age": {"bounds": [0, 9], "role": "quasi-identifier"}})
     people = pa.table({"who": list("abcd"), "age": [1, 1, 8, 8]})
     release = dc.anonymity.DensityTree(k=2, domain=domain).fit_transform(people)
-    release.save_record(tmp_path / "people.record")
+    release.record.save(tmp_path / "people.record")
     write_whole(tmp_path / "secret", "x", private=True)
     modes = {place.name: place.stat().st_mode & 0o777 for place in tmp_path.iterdir()}
     assert modes == dict.fromkeys(modes, 0o600)

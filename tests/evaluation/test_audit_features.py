@@ -19,7 +19,7 @@ audit = dc.evaluation.audit
 
 
 def leaf(value: float) -> dc.Synopsis:
-    return dc.Synopsis(
+    return dc.synopses.BoxSynopsis(
         dc.Domain({"age": (0, 100), "sex": ["f", "m"]}),
         lower=[[0, 0], [50, 0]],
         upper=[[50, 2], [100, 2]],

@@ -154,6 +154,6 @@ def test_boxes_outside_of_the_domain_do_not_pass_for_missing_values(tmp_path: Pa
     domain = dc.Domain({"v": {"bounds": (0, 1), "missing": "own"}, "w": (0, 1)})
     promise = dc.Guarantee.from_ledger(ledger, model="central", domain=domain)
     corners: dict[str, Any] = {"lower": [[0, 0], [np.nan, 0]], "upper": [[1, 2], [np.nan, 1]]}
-    wide = dc.Synopsis(domain, **corners, weights=[1, 2], variances=[1.0, 1.0], guarantee=promise)
+    wide = dc.synopses.BoxSynopsis(domain, **corners, weights=[1, 2], variances=[1.0, 1.0], guarantee=promise)
     wide.save(tmp_path / "wide.parquet")
     assert exit_code("audit", tmp_path / "wide.parquet") == 1

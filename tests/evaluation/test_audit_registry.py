@@ -60,17 +60,16 @@ def test_no_entry_is_left_over_and_no_exemption_is_stale() -> None:
 def test_every_rule_partitioner_remap_and_method_is_there() -> None:
     from discreet.local.numbers.means import METHODS
     from discreet.local.oracles.unary import VARIANTS
-    from discreet.metric.points import nd_laplace
-    from discreet.metric.sphere import spherical
-    from discreet.synopses.tree.settings import PARTITIONERS
+    from discreet.metric import NDLaplace, SphericalLaplace
+    from discreet.synopses.boxes.tree.settings import PARTITIONERS
 
     for partitioner in PARTITIONERS:
         assert f"synopses.TreeSynopsis/{partitioner}" in LISTED
     for rule in ("rugnik", "eugkm", "adaptive", "fixed"):
         assert f"synopses.GridSynopsis/{rule}" in LISTED
-    for remap in nd_laplace.REMAPS:
+    for remap in NDLaplace.declared["remap"].choices:
         assert f"metric.NDLaplace/{remap}" in LISTED
-    for remap in spherical.REMAPS:
+    for remap in SphericalLaplace.declared["remap"].choices:
         assert f"metric.SphericalLaplace/{remap}" in LISTED
     for method in METHODS:
         assert f"local.MeanResponse/{method}" in LISTED

@@ -150,9 +150,9 @@ def tables(root: Path) -> None:
         "nd-laplace-mixed": dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=domain, category_epsilon=1),
         "column-laplace": dc.metric.ColumnLaplace(epsilon=2, radius=0.1, domain=numbers),
         "piecewise": dc.metric.Piecewise(epsilon=2, domain=numbers),
-        "hybrid": dc.metric.Hybrid(epsilon=2, domain=numbers),
-        "duchi": dc.metric.Duchi(epsilon=2, domain=numbers),
-        "square-wave": dc.metric.SquareWave(epsilon=2, domain=numbers),
+        "hybrid": dc.metric.Piecewise(epsilon=2, domain=numbers, method="hybrid"),
+        "duchi": dc.metric.Piecewise(epsilon=2, domain=numbers, method="duchi"),
+        "square-wave": dc.metric.Piecewise(epsilon=2, domain=numbers, method="square_wave"),
         "priv-unit": dc.metric.PrivUnit(epsilon=2, domain=numbers),
     }
     for name, mechanism in noisy.items():

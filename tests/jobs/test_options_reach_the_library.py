@@ -29,6 +29,7 @@ CLASSES = {
 #: Arguments without an option, and why.
 LEFT_OUT = {
     "domain": "the section [schema]",
+    "method": "the option of that name chooses the class and its method",
     "adaptive": "constants of a published method: for the studies",
 }
 
@@ -49,7 +50,7 @@ GIVEN: list[tuple[str, dict[str, Any]]] = [
     ("anonymize", {"k": 2, "method": "generalization", "widths": {"age": [10, 20]}, "grid": {"age": 12}}),
     ("anonymize", {"k": 2, "method": "mondrian", "t_kind": "equal"}),
     ("perturb", {"epsilon": 1, "radius": 0.1, "remap": "grid", "grid": 5}),
-    ("perturb", {"epsilon": 1, "method": "square-wave", "buckets": 16, "debias": True}),
+    ("perturb", {"epsilon": 1, "method": "square-wave", "attributes": "sample"}),
     ("synopsis", {"epsilon": 1, "method": "tree", "bits": 8, "axis": "widest"}),
     ("synopsis", {"epsilon": 1, "axes": "units", "expected_survivors": 10}),
 ]
@@ -80,7 +81,7 @@ WRONG: list[Any] = [
     lambda d: anonymity.DensityTree(2, domain=d, criterion="nope"),
     lambda d: anonymity.DensityTree(2, domain=d, supervised=True),
     lambda d: anonymity.DensityTree(2, 3, domain={"age": (0, 9), "ill": ["no", "yes"]}, sensitive="ill"),
-    lambda d: anonymity.Mondrian(2, domain=d, mode="nope"),
+    lambda d: anonymity.Mondrian(2, domain=d, t_kind="nope"),
     lambda d: anonymity.Generalization(2, domain=d, widths={"age": [20, 5]}),
     lambda d: anonymity.Microaggregation(1, domain=d),
     lambda d: metric.NDLaplace(1.0, -1.0, domain=d),
@@ -114,17 +115,19 @@ def test_a_sentence_names_options_as_they_were_typed(tmp_path: Path, capsys: pyt
     (tmp_path / "s.toml").write_text(schema)
     with pytest.raises(DiscreetError, match=r"try keep=\['cost'\]$"):
         anonymity.DensityTree(2, domain=dc.Domain.from_toml(tmp_path / "s.toml")).check()
-    job = Job("anonymize", "t.csv", "s.toml", {"k": 2}, {"release": "o.csv", "record": "h.record"}, tmp_path)
+    job = Job("anonymize", "t.csv", "s.toml", {"k": 2, "history": "h"}, {"release": "o.csv"}, tmp_path)
     with pytest.raises(DiscreetError) as told:
         job.check()
     assert str(told.value).endswith('try keep = ["cost"]')
     assert str(spoken(told.value, SHELL)).endswith("try --keep cost")
     line = f"anonymize {tmp_path}/t.csv --schema {tmp_path}/s.toml --k 2 -o {tmp_path}/o.csv --keep cost"
     with pytest.raises(SystemExit):
-        app.main([*line.split(), "--record", f"{tmp_path}/h.record"])
-    assert "--record needs somebody to follow" in " ".join(capsys.readouterr().err.split())
-    with pytest.raises(DiscreetError, match=r"^\[outputs\] record needs somebody to follow"):
-        Job("anonymize", "t.csv", "s.toml", {"k": 2, "keep": ["cost"]}, dict(job.outputs), tmp_path).check()
+        app.main([*line.split(), "--history", f"{tmp_path}/h"])
+    assert "--history needs a column to follow people by" in " ".join(capsys.readouterr().err.split())
+    with pytest.raises(DiscreetError, match=r"^\[parameters\] history needs a column"):
+        Job(
+            "anonymize", "t.csv", "s.toml", {"k": 2, "keep": ["cost"], "history": "h"}, dict(job.outputs), tmp_path
+        ).check()
 
 
 def test_another_class_is_suggested_as_a_method(tmp_path: Path) -> None:

@@ -280,7 +280,7 @@ def test_every_mechanism_that_there_is_was_enumerated_here() -> None:
 
 @dataclass(frozen=True)
 class Careless(Response):
-    """A law that tells more than it says."""
+    """A law that reveals more than it states."""
 
     @property
     def inside(self) -> Chance:

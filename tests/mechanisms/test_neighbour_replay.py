@@ -92,7 +92,7 @@ def fitted(case: Case, make: Callable[[], Any]) -> Callable[[Any], tuple[Any, An
 
 
 def grid(case: Case) -> Any:
-    rule = case.pick("rugnik", "eugkm", 2, 3, "adaptive", "rugnik-adaptive", "dpkfm")
+    rule = case.pick("rugnik", "eugkm", 2, 3, "adaptive", "dpkfm")
     options = {
         "max_cells": case.pick(2**20, 4),
         "leaf_means": case.pick(False, True, "auto"),

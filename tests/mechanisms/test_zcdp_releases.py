@@ -17,7 +17,7 @@ from discreet.core.budget.prices import Epsilon, Rho, Wanted, root
 from discreet.core.budget.zcdp import zcdp_to_epsilon
 from discreet.errors import BudgetExceeded, InvalidArgument, SchemaError
 from discreet.mechanisms import Gate, Moves, law_for
-from discreet.synopses.consistency import least_squares
+from discreet.synopses.boxes.consistency import least_squares
 from discreet.synopses.publishing import FIXED_POINT, count_variance, publish
 from gates import hold_of
 

@@ -1,4 +1,4 @@
-"""`ElasticLaplace`: a metric, a law that keeps it exactly, a crowd round every point, and tables in and out."""
+"""`ElasticLaplace`: a metric, a law that keeps it exactly, enough people around every point, and tables in and out."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from discreet.metric import ElasticLaplace, NDLaplace, UserLedger
 from discreet.metric.elastic.law import ROUNDING
 from discreet.noise import Generator, generator
 from discreet.noise.choice.tabled import LEAST, WHOLE, ChanceTable
+from discreet.reporting.words import for_experts, for_lawyers
 
 SQUARE = dc.Domain.box([0, 0], [1, 1])
 
@@ -43,7 +44,7 @@ MAPS = {
     "space": lambda: small(domain=dc.Domain.box([0] * 3, [1, 2, 3]), density=np.full((2, 2, 2), 20.0), scaling="none"),
     "an oblong of other units": lambda: small(domain={"x": (0, 100), "y": (0, 7)}, scaling=[10.0, 2.0]),
     "everybody in one place": lambda: small(density=(np.array([[0.3, 0.3]]), np.array([60.0]))),
-    "a crowd that is everybody": lambda: small(min_people=float(town(8).sum()) * (1 - 1e-12)),
+    "all people": lambda: small(min_people=float(town(8).sum()) * (1 - 1e-12)),
 }
 
 
@@ -109,14 +110,14 @@ def test_half_the_distance_would_not_be_kept():
     epsilon=st.floats(0.01, 20),
     share=st.floats(0.01, 0.99),
 )
-def test_any_density_gives_a_metric_in_which_everybody_has_a_crowd(counts, points, epsilon, share):
+def test_any_density_gives_a_metric_in_which_every_point_has_its_people(counts, points, epsilon, share):
     people = np.array(counts).reshape(3, 3)
     law = small(density=people, min_people=share * people.sum(), epsilon=epsilon, cells=24).law
     a, b, c = (np.array([p]) for p in points)
     ab, bc, ac = (float(law.distance(x, y)[0]) for x, y in ((a, b), (b, c), (a, c)))
     assert ac <= ab + bc
     assert ab == float(law.distance(b, a)[0])
-    assert law.crowd_level().max() <= epsilon
+    assert law.people_level().max() <= epsilon
     assert (law.people_within(epsilon) >= share * people.sum() * (1 - 1e-9)).all()
     chances = [law.table.counts(int(law.cells(x)[0])) for x in (a, b)]
     assert float(np.abs(np.log(chances[0] / chances[1])).max()) <= ab
@@ -132,17 +133,17 @@ def test_the_requirement_holds_by_a_count_that_knows_nothing_of_cells():
         assert living[near].sum() >= 120 * (1 - 1e-9)
     # It is not met by hiding everybody among all.
     assert np.median(law.people_within(1.5)) < 300
-    # With a larger distance for the crowd it would be broken: the requirement is what sets the noise.
-    assert law.crowd_level().max() > 0.99 * 1.5
+    # With a larger distance for the people it would be broken: the requirement is what sets the noise.
+    assert law.people_level().max() > 0.99 * 1.5
 
 
-def test_noise_follows_the_crowd_and_the_city_keeps_its_accuracy():
+def test_noise_follows_the_people_and_the_city_keeps_its_accuracy():
     people = town(32, 200.0)
     law = small(density=people, min_people=300, cells=300, epsilon=2.0).law
     city, country = law.expected_error([[0.375, 0.375], [0.9, 0.9]])
-    radius = law.crowd_radius([[0.375, 0.375], [0.9, 0.9]])
+    radius = law.people_radius([[0.375, 0.375], [0.9, 0.9]])
     assert 8 * city < country
-    alike = NDLaplace(2.0, float(radius[0]), SQUARE)  # hides city people in as large a crowd
+    alike = NDLaplace(2.0, float(radius[0]), SQUARE)  # hides city people among as many
     assert city < 1.5 * alike.law.expected_error
     safe = NDLaplace(2.0, float(radius[1]), SQUARE)  # does so in the country, and everywhere
     assert city < 0.15 * safe.law.expected_error
@@ -164,7 +165,7 @@ def test_a_density_is_the_same_however_it_is_given():
     corners = np.indices((8, 8)).reshape(2, -1).T / 8
     guarantee = dc.GridSynopsis(1.0, SQUARE, 8, random_state=1).fit(np.random.default_rng(1).random((500, 2)))
     release = guarantee.synopsis_
-    synopsis = dc.Synopsis(
+    synopsis = dc.synopses.BoxSynopsis(
         SQUARE, lower=corners, upper=corners + 1 / 8, weights=people.ravel(), variances=np.full(64, 1e-6),
         guarantee=release.guarantee,
     )  # fmt: skip
@@ -177,7 +178,7 @@ def test_a_density_is_the_same_however_it_is_given():
     assert np.allclose(counted.people, placed.people)
     told = small(density=release, min_people=20).fit().guarantee_.parameters["density"]
     assert (told["origin"], told["epsilon"]) == ("a released synopsis", 1.0)
-    # Middles of a raster stand for its squares, also where empty ones are left out: not for crowds amid no one.
+    # Middles of a raster stand for its squares, also where empty ones are left out: not for single points.
     middles, there = (np.indices((8, 8)).reshape(2, -1).T + 0.5) / 8, np.arange(64) != 0
     raster = small(density=(middles, people.ravel())).law
     assert np.array_equal(counted.lower, raster.lower)
@@ -185,7 +186,7 @@ def test_a_density_is_the_same_however_it_is_given():
     holed = small(density=(middles[there], people.ravel()[there])).law
     assert holed.people.sum() == pytest.approx(people.sum() - people[0, 0])
     assert np.allclose(holed.expected_error([[0.4, 0.4]]), counted.expected_error([[0.4, 0.4]]), rtol=0.2)
-    # Places outside the box are no one's, negative counts are none.
+    # Places outside the box and negative counts do not count.
     outside = small(density=(np.vstack([fine, [[2.0, 2.0]]]), np.append(weights, 1e6))).law
     assert outside.people.sum() == pytest.approx(people.sum())
     negative = people.copy()
@@ -239,7 +240,7 @@ def test_accuracy_forecasts_are_what_is_drawn():
     away = np.linalg.norm(mechanism.transform(np.repeat(point, 20_000, axis=0)) - point, axis=1)
     assert away.mean() == pytest.approx(float(law.expected_error(point)[0]), rel=0.02)
     assert (away > float(law.accuracy_radius(0.1, point)[0])).mean() <= 0.11
-    assert len(law.expected_error()) == len(law.accuracy_radius(0.5)) == len(law.crowd_radius()) == len(law.lower)
+    assert len(law.expected_error()) == len(law.accuracy_radius(0.5)) == len(law.people_radius()) == len(law.lower)
 
 
 def test_tables_come_back_as_they_were_and_files_hold_the_same_rows(tmp_path):
@@ -265,7 +266,7 @@ def test_tables_come_back_as_they_were_and_files_hold_the_same_rows(tmp_path):
     assert law.cells([[99.0, 0.5], [np.nan, 0.5]]).tolist() == law.cells([[1.0, 0.5], [0.5, 0.5]]).tolist()
 
 
-def test_the_promise_names_metric_crowd_and_density():
+def test_the_promise_names_metric_people_and_density():
     mechanism = small().fit()
     promise = mechanism.guarantee_
     assert (promise.model, promise.epsilon) == ("metric", 1.0)
@@ -277,10 +278,10 @@ def test_the_promise_names_metric_crowd_and_density():
     assert any("elastic distance" in words for words in promise.assumptions)
     other = small(density=town(8, 101.0)).fit().guarantee_.parameters
     assert other["density"]["digest"] != facts["density"]["digest"]
-    said = " ".join(dc.reporting.words.for_lawyers(promise))
+    said = " ".join(for_lawyers(promise))
     assert "at least 50 people" in said
     assert "in proportion" not in said
-    assert "exp(D(x, x′))" in dc.reporting.words.for_experts(promise)[0]
+    assert "exp(D(x, x′))" in for_experts(promise)[0]
 
 
 def test_reports_of_one_user_add_up_in_one_metric_only():

@@ -1,4 +1,4 @@
-"""Integers are rounded after the noise: rounded before it, a tiny difference would count as a whole unit."""
+"""Whole numbers are rounded after the noise; before it, rounding would turn a tiny distance into a whole one."""
 
 import numpy as np
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Rounding to the lattice is part of the noise: no two raw rows within the radius are distinguished by more than ε.
+"""Rounding to the lattice is part of the noise: the level of any two raw rows within the radius is at most ε.
 
 Exact: the lattice places that the library computes for two raw rows chosen to be moved as far apart as can be, and the
 exact law of the noise between places. Raw distances are worked out in fractions from the very doubles that go in.
@@ -18,10 +18,10 @@ import pytest
 import discreet as dc
 from discreet.errors import InvalidArgument
 from discreet.metric import ColumnLaplace, NDLaplace, SphericalLaplace, Trajectory, UserLedger
-from discreet.metric.points.lattice import to_places
+from discreet.metric.geometry.lattice import to_places
 from discreet.metric.sphere import globe
-from discreet.metric.users.trajectory import _UsersSoFar
-from discreet.metric.users.user_ledger import metric_of
+from discreet.metric.trajectory import _UsersSoFar
+from discreet.metric.user_ledger import metric_of
 
 EPSILONS = (1e-4, 0.01, 1.0, 30.0)
 

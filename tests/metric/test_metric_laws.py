@@ -13,7 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet.core.budget.guarantee import Guarantee
-from discreet.metric.laws import AxesLatticeLaw, IsotropicLatticeLaw
+from discreet.metric.geometry.laws import AxesLatticeLaw, IsotropicLatticeLaw
 from discreet.metric.perturber import checked_domain
 from discreet.noise.reports.laws import within
 
@@ -27,9 +27,9 @@ PERTURBERS: list[tuple[Any, Any]] = [
     (dc.metric.ColumnLaplace(2, radius=0.1, domain=BOX), 2),
     (dc.metric.Piecewise(3, BOX), 3),
     (dc.metric.Piecewise(6, BOX, attributes="sample"), 6),
-    (dc.metric.Duchi(3, BOX), 3),
-    (dc.metric.Hybrid(3, BOX), 3),
-    (dc.metric.SquareWave(3, BOX, buckets=8), 3),
+    (dc.metric.Piecewise(3, BOX, method="duchi"), 3),
+    (dc.metric.Piecewise(3, BOX, method="hybrid"), 3),
+    (dc.metric.Piecewise(3, BOX, method="square_wave"), 3),
     (dc.metric.PrivUnit(3, BOX), 3),
 ]
 
@@ -63,9 +63,9 @@ class _Alone:
 
 
 def test_the_draw_is_of_the_scale_that_is_priced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every mechanism passes the scale of its law to the samplers."""
+    """The samplers get the scale of the law, for every mechanism."""
     from discreet import noise
-    from discreet.metric import laws
+    from discreet.metric.geometry import laws
 
     seen: list[Any] = []
 
@@ -125,7 +125,7 @@ def test_discrete_laplace_noise_costs_its_price_by_enumeration() -> None:
 
 
 def test_elastic_noise_costs_its_distance_in_the_whole_numbers_it_is_drawn_with() -> None:
-    """Every report, every pair of cells: the exact ratio is within the elastic distance, the crowd within epsilon."""
+    """Every report, every pair of cells: the exact ratio is within the elastic distance, the people within epsilon."""
     people = np.ones((4, 4))
     people[1, 1] = 100
     mechanism = dc.metric.ElasticLaplace(2, 50, dc.Domain.box([0, 0], [4, 4]), density=people, cells=24)
@@ -139,7 +139,7 @@ def test_elastic_noise_costs_its_distance_in_the_whole_numbers_it_is_drawn_with(
             assert within(worst, Fraction(apart)) or i == j
     price = law_of(mechanism).price
     assert price <= 2
-    assert float(price) == law.crowd_level().max()
+    assert float(price) == law.people_level().max()
 
 
 def test_a_test_and_a_place_of_a_trajectory_cost_what_is_charged() -> None:

@@ -16,9 +16,9 @@ import pytest
 
 import discreet as dc
 from discreet.metric import ColumnLaplace, NDLaplace, Trajectory
-from discreet.metric.points.lattice import to_places
+from discreet.metric.geometry.lattice import to_places
 from discreet.metric.rows import read_rows
-from discreet.metric.users.trajectory import _UsersSoFar
+from discreet.metric.trajectory import _UsersSoFar
 
 YEAR = dc.Domain({"d": {"bounds": ("2020-01-01", "2021-01-01")}})
 MIDNIGHT = dt.datetime(2020, 6, 2)
@@ -27,7 +27,7 @@ EARLY = 1_700_000_000_000_000_000
 
 
 def level(mechanism: Any, table: pa.Table, domain: dc.Domain) -> tuple[float, Any]:
-    """Return how well the places of two records are distinguished, and what is promised."""
+    """Return the true level between the places of two records, and the promised one."""
     mechanism.transform(table)
     facts = mechanism.guarantee_.parameters
     numbers, _ = mechanism._mechanisms(domain)

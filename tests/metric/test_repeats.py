@@ -1,4 +1,4 @@
-"""Repeated reports: the ledger of a crowd, and trajectories whose cost is what their transcript says."""
+"""Repeated reports: the ledger of many users, and trajectories whose cost is what their transcript says."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pytest
 import discreet as dc
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.metric import NDLaplace, SphericalLaplace, Trajectory, UserLedger, great_circle
-from discreet.metric.users.trajectory import _UsersSoFar
+from discreet.metric.trajectory import _UsersSoFar
 
-# ---- the ledger of a crowd
+# ---- the ledger of many users
 
 
 def test_repeats_add_up_exactly() -> None:

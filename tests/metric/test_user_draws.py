@@ -14,12 +14,12 @@ from discreet import noise
 from discreet.core.columns.kinds import Categorical
 from discreet.core.domain import Box
 from discreet.metric import NDLaplace, Trajectory, UserLedger
+from discreet.metric.geometry.lattice import reading_of
+from discreet.metric.geometry.scaling import declared_scaling
 from discreet.metric.perturber import _respond
-from discreet.metric.points.lattice import reading_of
 from discreet.metric.points.priv_unit import DirectionReports
-from discreet.metric.points.scaling import declared_scaling
 from discreet.metric.sphere import globe
-from discreet.metric.users.trajectory import _FAR, _UsersSoFar
+from discreet.metric.trajectory import _FAR, _UsersSoFar
 from discreet.noise.reports.laws import Response
 
 

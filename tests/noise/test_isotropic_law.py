@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from discreet.metric import IsotropicLaw, resampled_rate
+from discreet.metric import IsotropicLaw
 from discreet.noise import generator
 from discreet.noise.stream.row_words import settle
 from discreet.noise.vector._isotropic_kernels import add_rows, offsets, words_of
@@ -196,23 +196,3 @@ def test_density_integrates_to_one(n):
         return float(np.exp(law.log_density(at)[0]) * surface * r ** (n - 1))
 
     assert integrate.quad(ring, 0, 40)[0] == pytest.approx(1, abs=1e-6)
-
-
-def test_resampling_costs_up_to_twice_the_rate():
-    assert resampled_rate(5.0, 1) == 10.0
-    found = [resampled_rate(rate, 2) / rate for rate in (0.1, 1.0, 2.0, 4.0, 10.0, 18.0)]
-    assert all(1.85 < f <= 2 for f in found), "at least what a search over pairs of points found: 1.63 to 1.88"
-
-
-def test_resampling_in_the_square_against_brute_force():
-    """The slope of ln A(x) at a corner, from the two chances themselves."""
-    rate, h = 3.0, 1e-4
-
-    def chance(x: float, y: float) -> float:
-        def density(v: float, u: float) -> float:
-            return rate**2 / (2 * np.pi) * np.exp(-rate * np.hypot(u - x, v - y))
-
-        return integrate.dblquad(density, 0, 1, 0, 1, epsabs=1e-10)[0]
-
-    slope = (np.log(chance(h, h)) - np.log(chance(0, 0))) / (h * np.sqrt(2))
-    assert 1 + slope / rate == pytest.approx(resampled_rate(rate, 2) / rate, abs=2e-3)

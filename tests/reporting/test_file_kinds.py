@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = pa.table({"age": [31, 32, 33, 61, 62, 63], "zip": ["01234", "05678"] * 3, "who": list("abcdef")})
     release = dc.anonymity.DensityTree(3, domain=dc.Domain(columns)).fit_transform(rows)
     release.save(folder / "safe.csv")
-    release.save_record(folder / "safe.record")
+    release.record.save(folder / "safe.record")
     pq.write_table(rows, folder / "rows.parquet")
     (folder / "alone.json").write_text(release.guarantee.to_json())
     (folder / "job.toml").write_text('[job]\nkind = "plan"\n')

@@ -17,8 +17,8 @@ from discreet.reporting import report_facts, views, write_report
 from discreet.reporting.pages import plane
 from discreet.reporting.pages.counted import prepared
 from discreet.reporting.pages.report import report_page
-from discreet.synopses import Synopsis
-from discreet.synopses.artifact.measured import Marginals, MeasuredMarginal
+from discreet.synopses import BoxSynopsis, ModelSynopsis, Synopsis
+from discreet.synopses.marginals.measured import Marginals, MeasuredMarginal
 
 
 def test_days_of_a_perturbed_table_are_a_histogram(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_the_picture_is_of_the_columns_that_were_distinguished() -> None:
     lower = [[0, 0, 0], [0, 0, 0.5], [0, 0.5, 0], [0, 0.5, 0.5], [0.9, 0, 0]]
     upper = [[1, 0.5, 0.5], [1, 0.5, 1], [1, 1, 0.5], [1, 1, 1], [1, 1, 1]]
     how = {"weights": [10, 20, 30, 40, 1], "variances": [1.0] * 5, "guarantee": dc.Guarantee("central")}
-    made = Synopsis(domain, lower=lower, upper=upper, **how)
+    made = BoxSynopsis(domain, lower=lower, upper=upper, **how)
     found = views.plane(made)
     assert found is not None
     assert found["columns"] == ["b", "c"]
@@ -88,7 +88,7 @@ def test_one_bar_over_everything_is_not_known(tmp_path: Path) -> None:
     lower = [[0, 0, 0], [0.5, 0, 0], [0.5, 0.5, 0]]
     upper = [[0.5, 1, 1], [1, 0.5, 1], [1, 1, 1]]
     how = {"weights": [500, 2, 2], "variances": [1.0] * 3, "guarantee": dc.Guarantee("central"), "uncut": ["c"]}
-    made = Synopsis(domain, lower=lower, upper=upper, **how)
+    made = BoxSynopsis(domain, lower=lower, upper=upper, **how)
     found = {m["column"]: m for m in views.marginals(made)}
     assert found["a"]["divided"]
     assert not found["b"]["divided"]
@@ -103,7 +103,7 @@ def test_a_longitude_and_a_latitude_are_drawn_as_a_map() -> None:
     names = ("age", "hours", "Breite", "Länge")
     lower, upper = np.array([[0] * 4, [0.5] * 4]), np.array([[0.5] * 4, [1] * 4])
     made = {
-        some: Synopsis(
+        some: BoxSynopsis(
             dc.Domain(dict.fromkeys(some, (0, 1))), lower=lower[:, : len(some)], upper=upper[:, : len(some)],
             weights=[5, 5], variances=[1.0, 1.0], guarantee=dc.Guarantee("central"),
         )
@@ -166,7 +166,7 @@ def wide_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for j in range(350):
         ledger.spend(f"marginal {j}", Fraction(1, 350))
     promise = dc.Guarantee.from_ledger(ledger, model="central", parameters={"target": "ill"})
-    made = Synopsis(domain, lower=low, upper=low + 1.0, weights=np.ones(1500), variances=np.zeros(1500),
+    made = ModelSynopsis(domain, lower=low, upper=low + 1.0, weights=np.ones(1500), variances=np.zeros(1500),
                     guarantee=promise, measured=Marginals(bins, (*single, *pairs)), total_variance=90.0)  # fmt: skip
     place = tmp_path_factory.mktemp("wide") / "wide.parquet"
     made.save(place)

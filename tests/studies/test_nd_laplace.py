@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import integrate
 from scipy.stats import kstest
 
 import discreet_studies
@@ -31,6 +32,7 @@ from discreet_studies.nd_laplace.findings import column_where, findings, gain, w
 from discreet_studies.nd_laplace.measures import PARTS, laplace, parameters
 from discreet_studies.nd_laplace.notes import notes
 from discreet_studies.nd_laplace.pictures import pictures
+from discreet_studies.nd_laplace.resampling import resampled_rate
 from discreet_studies.nd_laplace.study import STUDY, absent, measure, settings
 
 
@@ -310,3 +312,23 @@ def test_the_artefact_is_explained(results: Results) -> None:
 
 def test_the_study_is_listed() -> None:
     assert discreet_studies.load("nd-laplace") is STUDY
+
+
+def test_resampling_costs_up_to_twice_the_rate():
+    assert resampled_rate(5.0, 1) == 10.0
+    found = [resampled_rate(rate, 2) / rate for rate in (0.1, 1.0, 2.0, 4.0, 10.0, 18.0)]
+    assert all(1.85 < f <= 2 for f in found), "at least what a search over pairs of points found: 1.63 to 1.88"
+
+
+def test_resampling_in_the_square_against_brute_force():
+    """The slope of ln A(x) at a corner, from the two chances themselves."""
+    rate, h = 3.0, 1e-4
+
+    def chance(x: float, y: float) -> float:
+        def density(v: float, u: float) -> float:
+            return rate**2 / (2 * np.pi) * np.exp(-rate * np.hypot(u - x, v - y))
+
+        return integrate.dblquad(density, 0, 1, 0, 1, epsabs=1e-10)[0]
+
+    slope = (np.log(chance(h, h)) - np.log(chance(0, 0))) / (h * np.sqrt(2))
+    assert 1 + slope / rate == pytest.approx(resampled_rate(rate, 2) / rate, abs=2e-3)

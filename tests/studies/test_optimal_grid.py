@@ -13,7 +13,7 @@ import pytest
 
 from discreet import noise
 from discreet.synopses import GridSynopsis
-from discreet.synopses.grid.rules import rugnik_root
+from discreet.synopses.boxes.grid.rules import rugnik_root
 from discreet_studies import Results
 from discreet_studies.as_published.grids import parts, release, steps
 from discreet_studies.harness.runner import read_results

@@ -67,7 +67,7 @@ def tree_by_raw_emptiness(values: Any, rng: Any) -> dc.Synopsis:
     lower, upper = np.array(leaves).T
     counts = [int(((values >= a) & (values < b)).sum()) for a, b in leaves]
     noisy = np.array(counts) + dc.noise.discrete_laplace(1, size=len(leaves), rng=rng)
-    return dc.Synopsis(
+    return dc.synopses.BoxSynopsis(
         dc.Domain.box(0, 1),
         lower=lower[:, None],
         upper=upper[:, None],

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import discreet as dc
-from discreet.synopses import HiddenCells, Synopsis, TreeTable
+from discreet.synopses import BoxSynopsis, HiddenCells, Synopsis, TreeTable
 
 PEOPLE = dc.Domain({"age": (0, 100), "sex": {"categories": ["f", "m"], "missing": "own"}})
 
@@ -32,7 +32,7 @@ def people(**changes: Any) -> Synopsis:
         "variances": [4.0, 4.0, 4.0],
         "guarantee": promise(),
     }
-    return Synopsis(PEOPLE, **{**parts, **changes})
+    return BoxSynopsis(PEOPLE, **{**parts, **changes})
 
 
 def small_tree() -> TreeTable:
@@ -50,7 +50,7 @@ def small_tree() -> TreeTable:
 
 
 def with_tree() -> Synopsis:
-    return Synopsis(
+    return BoxSynopsis(
         PEOPLE,
         lower=[[0, 0], [50, 0]],
         upper=[[50, 2], [100, 2]],

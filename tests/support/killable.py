@@ -69,7 +69,7 @@ def python(table: str, schema: str, history: str, target: str, k: int) -> None:
 
     tree = dc.anonymity.Mondrian(k=k, domain=dc.Domain.from_toml(schema)).fit(table)
     with dc.anonymity.ReleaseHistory(history) as known:
-        tree.transform(table, previous=known).save(target, history=known)
+        tree.transform(table, history=known).save(target)
 
 
 def clear(history: str) -> None:

@@ -76,9 +76,9 @@ def test_the_names_to_complete_are_those_that_are_taken() -> None:
     from discreet.anonymity.risk.report import MISSING
     from discreet.core.columns.unit import UNITS
     from discreet.jobs.work import perturb, tables
+    from discreet.metric import NDLaplace
     from discreet.metric.perturber import ORDERS
-    from discreet.metric.points.nd_laplace import REMAPS
-    from discreet.synopses.tree.budgets import BUDGETS
+    from discreet.synopses.boxes.tree.budgets import BUDGETS
 
     def choices(kind: str, name: str) -> tuple[str, ...]:
         return KINDS[kind].option(name).choices
@@ -86,7 +86,7 @@ def test_the_names_to_complete_are_those_that_are_taken() -> None:
     assert choices("synopsis", "unit") == UNITS
     assert choices("synopsis", "budget") == BUDGETS
     assert choices("perturb", "order") == choices("anonymize", "order") == ORDERS
-    assert choices("perturb", "remap") == REMAPS
+    assert choices("perturb", "remap") == NDLaplace.declared["remap"].choices
     assert set(choices("perturb", "method")) == set(perturb._METHODS)
     assert choices("anonymize", "method") == tuple(tables._METHODS)
     assert choices("anonymize", "criterion") == CRITERIA

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
+from discreet.anonymity.release.record import ReleaseRecord
 from discreet.errors import DiscreetError
 
 DOMAIN = dc.Domain({"who": {"role": "identifier"}, "age": {"bounds": [0, 99], "role": "quasi-identifier"}})
@@ -30,13 +31,13 @@ def test_a_released_table_that_cannot_be_read_is_not_quoted(kind: str, tmp_path:
     assert not any(word in told for word in ("Ann", "Smith", "0170"))
 
 
-def test_a_damaged_house_file_is_not_quoted(tmp_path: Path) -> None:
+def test_a_damaged_release_record_is_not_quoted(tmp_path: Path) -> None:
     place = tmp_path / "january.record"
-    dc.anonymity.DensityTree(5, domain=DOMAIN).fit_transform(ROWS).save_record(place)
+    dc.anonymity.DensityTree(5, domain=DOMAIN).fit_transform(ROWS).record.save(place)
     table = pq.read_table(place)
     at = table.column_names.index("cell")
     odd = table.set_column(at, "cell", pa.array(["Ann Smith"] * table.num_rows, pa.string()))
     pq.write_table(odd.replace_schema_metadata(table.schema.metadata), place)
     with pytest.raises(DiscreetError, match=r"damaged|changed") as caught:
-        dc.anonymity.ReleaseRecord.load(place)
+        ReleaseRecord.load(place)
     assert "Ann" not in str(caught.value)

@@ -22,7 +22,7 @@ SAMPLERS = {
 OPEN = ("noise", "mechanisms", "local", "metric", "datasets")
 #: Single files, and why.
 EXCUSED = {
-    "anonymity/masking/noise_and_swapping.py": "noise without a formal promise: it protects no differential privacy",
+    "anonymity/masking/noise.py": "noise without a formal promise: it protects no differential privacy",
     "evaluation/registry/noise.py": "the samplers themselves are audited",
     "evaluation/audits/one_run.py": "coins decide which canaries take part in an audit",
 }

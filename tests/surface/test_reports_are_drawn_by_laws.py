@@ -11,8 +11,8 @@ LAWS = {
     "local/tasks/client.py",
     "local/tasks/device.py",
     "metric/elastic/law.py",
-    "metric/laws.py",
-    "metric/points/resampling.py",
+    "metric/geometry/laws.py",
+    "metric/geometry/resampling.py",
     # Merging two bitmaps flips bits again; their law is the central mechanism's.
     "local/distinct/bitmaps.py",
 }

@@ -81,7 +81,7 @@ def test_a_negative_number_of_rows_is_shown_to_no_one(folder: Path, capsys: pyte
     ledger.spend("counts", 1)
     promise = dc.Guarantee.from_ledger(ledger, model="central", domain=domain)
     corners: dict[str, Any] = {"lower": [[0], [60]], "upper": [[60], [120]]}
-    made = dc.Synopsis(domain, **corners, weights=[-4, -1], variances=[2.0, 2.0], guarantee=promise)
+    made = dc.synopses.BoxSynopsis(domain, **corners, weights=[-4, -1], variances=[2.0, 2.0], guarantee=promise)
     assert "about 0 rows" in repr(made)
     assert made.total == -5  # unbiased, for sums
     place = folder / "s.parquet"

@@ -178,5 +178,5 @@ def test_overspending_comes_before_the_rows_are_read():
     with pytest.raises(BudgetExceeded):
         opening.gate.counts("more", read, Epsilon(1))
     opening.gate.counts("all", np.zeros(1, np.int64), opening.gate.left)
-    with pytest.raises(BudgetExceeded, match="nothing is left"):
+    with pytest.raises(BudgetExceeded, match="budget is used up"):
         opening.gate.counts("more", read, opening.gate.left)

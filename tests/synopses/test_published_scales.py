@@ -14,8 +14,8 @@ from discreet import noise
 from discreet.core.budget.prices import Epsilon
 from discreet.engines import CellCounts
 from discreet.noise.integer.max_norm import smallest_scale
+from discreet.synopses.boxes.tree.budgets import auto_threshold, split_chance
 from discreet.synopses.publishing import FIXED_POINT, publish
-from discreet.synopses.tree.budgets import auto_threshold, split_chance
 from gates import gate_of, hold_of
 
 

@@ -17,8 +17,7 @@ from discreet.core.columns.unit import unit_kind
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.jobs.job import Job
 from discreet.reporting.words import for_lawyers
-from discreet.synopses.grid.estimator import build
-from discreet.synopses.grid.settings import GridSettings
+from discreet.synopses.boxes.grid.estimator import build
 from discreet.synopses.opening import open_release
 
 UNIT = dc.Person("user", rows=8)
@@ -230,6 +229,6 @@ def test_cells_hold_one_group_only_if_all_group_columns_are_axes(columns: tuple[
         rows, domain, 1.0, 1, 3, delta=1e-6, select=lambda axes: axes.select(chosen), gaussian=lambda *_: True
     )
     assert opening.apart == apart
-    grid = build(opening, GridSettings.read(rule=1))
+    grid = build(opening, dc.GridSynopsis(rule=1).settings())
     draw = grid.guarantee.ledger[-1].draws[0]
     assert (draw.law, draw.rows) == ("gaussian", 8 if apart else 16)

@@ -13,7 +13,7 @@ X = np.random.default_rng(0).random((200, 2))
 WAYS: dict[str, Any] = {
     **{
         f"grid {rule}": dc.GridSynopsis(2, (0, 1), rule, random_state=1)
-        for rule in (3, "rugnik", "eugkm", "adaptive", "rugnik-adaptive", "dpkfm")
+        for rule in (3, "rugnik", "eugkm", "adaptive", "dpkfm")
     },
     "grid means": dc.GridSynopsis(2, (0, 1), 3, leaf_means=True, random_state=1),
     "grid lazy": dc.GridSynopsis(2, (0, 1), 400, max_cells=100, random_state=1),

@@ -1,24 +1,23 @@
 from discreet.mechanisms import sampling_delta as sampling_delta
 from discreet.mechanisms import sampling_epsilon as sampling_epsilon
 
-from .growth.hierarchy import Hierarchy as Hierarchy
 from .masking.microaggregation import Microaggregation as Microaggregation
-from .masking.multiplicative import MultiplicativeNoise as MultiplicativeNoise
-from .masking.noise_and_swapping import NoiseAddition as NoiseAddition
-from .masking.noise_and_swapping import RankSwapping as RankSwapping
+from .masking.noise import MultiplicativeNoise as MultiplicativeNoise
+from .masking.noise import NoiseAddition as NoiseAddition
+from .masking.swapping import RankSwapping as RankSwapping
 from .masking.top_bottom import TopBottomCoding as TopBottomCoding
-from .methods.choice import KCurve as KCurve
-from .methods.choice import KPoint as KPoint
-from .methods.choice import suggest_k as suggest_k
 from .methods.density_tree import DensityTree as DensityTree
 from .methods.generalization import Generalization as Generalization
+from .methods.k_curve import KCurve as KCurve
+from .methods.k_curve import KPoint as KPoint
+from .methods.k_curve import k_curve as k_curve
 from .methods.mondrian import Mondrian as Mondrian
 from .methods.sampled import SampledGeneralization as SampledGeneralization
+from .release.disclosure import interval_disclosure as interval_disclosure
+from .release.disclosure import record_linkage as record_linkage
 from .release.history import ReleaseHistory as ReleaseHistory
-from .release.record import ReleaseRecord as ReleaseRecord
 from .release.release import Release as Release
-from .risk.disclosure import interval_disclosure as interval_disclosure
-from .risk.disclosure import record_linkage as record_linkage
+from .risk.hierarchy import Hierarchy as Hierarchy
 from .risk.report import RiskReport as RiskReport
 from .risk.report import risk as risk
 from .risk.rules import Rules as Rules
@@ -36,15 +35,14 @@ __all__ = [
     "RankSwapping",
     "Release",
     "ReleaseHistory",
-    "ReleaseRecord",
     "RiskReport",
     "Rules",
     "SampledGeneralization",
     "TopBottomCoding",
     "interval_disclosure",
+    "k_curve",
     "record_linkage",
     "risk",
     "sampling_delta",
     "sampling_epsilon",
-    "suggest_k",
 ]

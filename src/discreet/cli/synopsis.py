@@ -39,7 +39,7 @@ def show(result: Any) -> None:
 
 def show_rows(result: Any) -> None:
     """Show invented rows, and what the model behind them knows."""
-    from discreet.synopses.artifact import rows_text
+    from discreet.synopses.queries import rows_text
 
     made, told = result.artifact, result.figures
     show_promise(made.guarantee)

@@ -45,9 +45,6 @@ def show_anonymous(result: Any) -> None:
             highlight=False,
         )
     _files(result)
-    if "record" in result.files:
-        place = escape(str(result.files["record"]))
-        console.print(f"[bold]For you alone.[/] [cyan]{place}[/] says who was published where")
     preview(release.table if hasattr(release, "table") else release.head)  # of a large table the first rows are held
 
 

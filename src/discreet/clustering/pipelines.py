@@ -23,12 +23,14 @@ from discreet.clustering.central.lloyd import DPLloyd
 from discreet.clustering.central.private_kmeans import PrivateKMeans
 from discreet.core import (
     Categorical,
+    Declared,
     Domain,
     EstimatorHtml,
     FloatArray,
     Person,
     as_domain,
     dialect_of,
+    option,
     released_columns,
 )
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
@@ -36,17 +38,11 @@ from discreet.metric import Perturber
 from discreet.synopses import GridSynopsis, MarginalSynopsis, TreeSynopsis, bind, note_columns, table
 
 
-class DomainScaler(EstimatorHtml, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class DomainScaler(Declared, EstimatorHtml, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Scale columns by their declared bounds: each to [0, 1], whatever the rows are.
 
     Nothing is fitted, so a private estimator behind it keeps its promise; declare it with ``domain=(0, 1)``. (To have
     declared widths count as equal, `PrivateKMeans` alone will do: ``scale="domain"``. It also knows of whole numbers.)
-
-    Parameters
-    ----------
-    domain : Domain, mapping or (low, high)
-        The declared columns, all of them numbers, whole numbers or dates. Identifiers are left out. One that names a
-        person must say ``unit="row"``: what follows does not see whose rows they are.
 
     Attributes
     ----------
@@ -68,8 +64,11 @@ class DomainScaler(EstimatorHtml, OneToOneFeatureMixin, TransformerMixin, BaseEs
     [[60.0, 500000.0]]
     """
 
-    def __init__(self, domain: Any = None) -> None:
-        self.domain = domain
+    domain: Any = option(
+        default=None,
+        help="The declared columns: numbers, whole numbers or dates. Identifiers are left out.",
+        details='A domain that names a person must say ``unit="row"``: later steps do not see whose rows they are.',
+    )
 
     def fit(self, X: Any = None, y: Any = None) -> DomainScaler:
         """Check the declaration, and the names of the columns if a table is given. No row is looked at.
@@ -279,7 +278,7 @@ def _check_steps(named: list[tuple[str, Any]]) -> None:
 
 
 def _maps_rows(step: Any) -> bool:
-    """Tell whether a step is a rule for single rows; by its very class, as a subclass may do anything."""
+    """Return whether a step is a rule for single rows; by its very class, as a subclass may do anything."""
     if type(step) is FunctionTransformer:
         functions = [f for f in (step.func, step.inverse_func) if f is not None]
         plain = all(isinstance(f, np.ufunc) and f.nin == f.nout == 1 and f.signature is None for f in functions)
@@ -288,7 +287,7 @@ def _maps_rows(step: Any) -> bool:
 
 
 def _tries_inverse(step: FunctionTransformer) -> bool:
-    """Tell whether a step would warn if some row is not what it was after going there and back."""
+    """Return whether a step would warn if some row is not what it was after going there and back."""
     return bool(step.check_inverse and step.func is not None and step.inverse_func is not None)
 
 

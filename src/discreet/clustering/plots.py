@@ -9,12 +9,12 @@ import numpy as np
 from discreet.errors import InvalidArgument, MissingExtra
 
 if TYPE_CHECKING:
-    from discreet.clustering.central.how_many import KSuggestion
+    from discreet.clustering.how_many.suggest import KSuggestion
     from discreet.clustering.shapes.base import LeafClusters
     from discreet.core import FloatArray
 
 TEAL, INK, MARK = "#1f8a7d", "#57606a", "#d1242f"
-#: Clusters beside each other get colours that differ; with more clusters they come again.
+#: Colours of clusters; with more clusters they repeat.
 COLOURS = ("#1f8a7d", "#e76f51", "#3a5a98", "#e9c46a", "#8e5ea2", "#7f9f3f", "#c2557a", "#4fb3c9", "#a0703c", "#6b7280")
 
 

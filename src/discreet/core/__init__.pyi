@@ -82,6 +82,8 @@ from .options import RANDOM_STATE as RANDOM_STATE
 from .options import RHO as RHO
 from .options import SIZE_SHARE as SIZE_SHARE
 from .options import Declared as Declared
+from .options import DeclaredValue as DeclaredValue
+from .options import Option as Option
 from .options import option as option
 from .output import html as html
 from .output.figures import LARGEST_BUDGET as LARGEST_BUDGET

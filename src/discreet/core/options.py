@@ -69,7 +69,7 @@ class Option:
     details : str
         More text for the docstring.
     default : object
-        The value if none is given. With None, None is accepted.
+        The value if none is given. With None, None is accepted; without a default, a value must be given.
     takes : tuple of str
         Accepted types: budget, number, whole, text, flag, names (list of texts), numbers (list of numbers), figures
         (mapping to numbers); jobs add types of files. Derived from the annotation unless given. Empty: any object.
@@ -152,7 +152,7 @@ class Option:
         if self.above is not None and self.below is not None:
             return f"{thing} strictly between {self.above:g} and {self.below:g}"
         if self.low is not None and self.high is not None:
-            return f"{thing} from {self.low:g} to {self.high:g}"
+            return f"{thing} from {_figure(self.low)} to {_figure(self.high)}"
         if self.high is not None:
             return f"{thing} above {self.above or 0:g} and up to {self.high:g}"
         return "a finite number" if self.low is None else f"{thing} of at least {self.low:g}"
@@ -240,42 +240,26 @@ class Option:
         """Return its entry in a ``Parameters`` section."""
         kinds = [_NAMES[kind] for kind in self.takes if kind in _NAMES and not (kind == "text" and self.choices)]
         if not self.takes or self.objects:
-            kinds += [part for part in _parts(annotation) if part not in _TAKES and part not in ("None", "Any")]
+            kinds += [part for part in _parts(annotation) if part not in (*_TAKES, "None", "Any", "typing.Any")]
         listed = ["{" + ", ".join(f'"{c}"' for c in self.choices) + "}"] if self.choices else []
         shown = "" if self.default is None else f", default {_quoted(self.default)}"
         optional = ", optional" if self.default is None else ""
+        shown = "" if self.default is dataclasses.MISSING else shown
         head = " or ".join([*listed, *kinds]) or "object"
         text = f"{self.help} {self.details}".strip()
         return f"{self.name} : {head}{shown}{optional}\n{textwrap.indent(textwrap.fill(text, 100), '    ')}"
 
 
-def option(*, default: Any, help: str, takes: str | Sequence[str] = (), **more: Any) -> Any:
+def option(*, default: Any = dataclasses.MISSING, help: str, takes: str | Sequence[str] = (), **more: Any) -> Any:
     """Declare an option; see `Option` for the arguments. Returns `Any` for type checkers, as `dataclasses.field`."""
     kinds = (takes,) if isinstance(takes, str) else tuple(takes)
     return Option(help=help, default=default, takes=kinds, **more)
 
 
-@dataclass_transform(eq_default=False, field_specifiers=(option,))
-class Declared:
-    """Base of classes whose options are annotated attributes; see the module."""
+class _Options:
+    """The checks that declared options give."""
 
     declared: ClassVar[Mapping[str, Option]] = {}
-
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
-        annotations = inspect.get_annotations(cls)
-        own: dict[str, Option] = {}
-        for name, hint in annotations.items():
-            given = cls.__dict__.get(name)
-            if isinstance(given, Option):
-                text = hint if isinstance(hint, str) else getattr(hint, "__name__", str(hint))
-                takes = given.takes or tuple(_TAKES[part] for part in _parts(text) if part in _TAKES)
-                own[name] = dataclasses.replace(given, name=name, takes=takes)
-                setattr(cls, name, dataclasses.field(default=given.default))
-        cls.declared = {**cls.declared, **own}
-        dataclasses.dataclass(cls, repr=False, eq=False, match_args=False)
-        hints = {name: str(field.type) for name, field in cls.__dataclass_fields__.items()}  # type: ignore[attr-defined]
-        cls.__doc__ = with_parameters(cls.__doc__, [o.describe(hints[o.name]) for o in cls.declared.values()])
 
     def read_options(self) -> dict[str, Any]:
         """Check all options and return them in their clean form, by name."""
@@ -284,6 +268,40 @@ class Declared:
     def read_option(self, name: str) -> Any:
         """Check one option and return it in its clean form."""
         return self.declared[name].read(getattr(self, name))
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(option,))
+class Declared(_Options):
+    """Base of classes whose options are annotated attributes; see the module."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        _declare(cls, frozen=False)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(option,))
+class DeclaredValue(_Options):
+    """The same for frozen values, which are compared and hashed by their options."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        _declare(cls, frozen=True)
+
+
+def _declare(cls: type[_Options], *, frozen: bool) -> None:
+    own: dict[str, Option] = {}
+    for name, hint in inspect.get_annotations(cls).items():
+        given = cls.__dict__.get(name)
+        if isinstance(given, Option):
+            text = hint if isinstance(hint, str) else getattr(hint, "__name__", str(hint))
+            takes = given.takes or tuple(_TAKES[part] for part in _parts(text) if part in _TAKES)
+            own[name] = dataclasses.replace(given, name=name, takes=takes)
+            setattr(cls, name, dataclasses.field(default=given.default))
+    inherited = (base.__dict__.get("declared", {}) for base in reversed(cls.__mro__[1:]))
+    cls.declared = {name: each for options in (*inherited, own) for name, each in options.items()}
+    made: Any = dataclasses.dataclass(cls, repr=frozen, eq=frozen, frozen=frozen, match_args=False)
+    hints = {name: str(field.type) for name, field in made.__dataclass_fields__.items()}
+    cls.__doc__ = with_parameters(cls.__doc__, [o.describe(hints[o.name]) for o in cls.declared.values()])
 
 
 def with_parameters(doc: str | None, entries: Sequence[str]) -> str | None:
@@ -300,6 +318,10 @@ def with_parameters(doc: str | None, entries: Sequence[str]) -> str | None:
 
 def _parts(annotation: str) -> list[str]:
     return [part.strip() for part in annotation.split("|")]
+
+
+def _figure(bound: float) -> str:
+    return str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
 def _quoted(value: Any) -> str:

@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from discreet.core import SURE_DELTA, unfit
-from discreet.errors import DiscreetError, FormatError, InvalidArgument, SchemaError
+from discreet.errors import DiscreetError, FormatError, InvalidArgument, ReleaseConflict, SchemaError
 from discreet.jobs.options import FILE, FILES, LARGEST, NEEDED_SCHEMA, PAGE, PAIRS, SCHEMA, SURE, WORDS, Door, Option
 
 #: Words for an error: a text, or what makes it from a way to spell options.
@@ -196,7 +196,7 @@ class Kind:
             fix = {by_argument[name]: value for name, value in error.fix.items()}
             text = error.text
             return self.refused(lambda say: f"{text}; try {', '.join(say(n, v) for n, v in fix.items())}", type(error))
-        if isinstance(error, WrongOption) or not isinstance(error, InvalidArgument):
+        if isinstance(error, (WrongOption, ReleaseConflict)) or not isinstance(error, InvalidArgument):
             return error
         name, of, column = error.name.partition("[")[0].partition(" of column ")
         found = next((o for o in self.parameters if name in (o.arguments or (o.name,))), None)

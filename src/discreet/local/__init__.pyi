@@ -2,8 +2,6 @@ from .consistency import consistent as consistent
 from .distinct.bitmaps import DistinctEstimate as DistinctEstimate
 from .distinct.bitmaps import FlippedBitmap as FlippedBitmap
 from .distinct.overlap import DistinctOverlap as DistinctOverlap
-from .distinct.plain import PlainDistinct as PlainDistinct
-from .distinct.plain import PlainFrequencies as PlainFrequencies
 from .distinct.sketch import DistinctSketch as DistinctSketch
 from .estimates import Estimate as Estimate
 from .mechanism import Mechanism as Mechanism
@@ -20,8 +18,6 @@ from .oracles.projective import ProjectiveGeometry as ProjectiveGeometry
 from .oracles.subset import SubsetSelection as SubsetSelection
 from .oracles.unary import UnaryEncoding as UnaryEncoding
 from .planning.plan import Plan as Plan
-from .planning.plan import detection_limit as detection_limit
-from .planning.plan import needed_epsilon as needed_epsilon
 from .planning.plan import plan as plan
 from .planning.shuffling import ShuffledBound as ShuffledBound
 from .planning.shuffling import shuffled as shuffled
@@ -29,9 +25,6 @@ from .planning.shuffling import shuffled_delta as shuffled_delta
 from .repeated.bit_flip import BitFlip as BitFlip
 from .repeated.memo import Memo as Memo
 from .repeated.rappor import Rappor as Rappor
-from .repeated.repeats import change_visible as change_visible
-from .repeated.repeats import over_time as over_time
-from .repeated.repeats import rappor_epsilon as rappor_epsilon
 from .repeated.report_ledger import ReportLedger as ReportLedger
 from .sketches.count_mean import CountMeanSketch as CountMeanSketch
 from .sketches.hadamard import HadamardSketch as HadamardSketch
@@ -71,8 +64,6 @@ __all__ = [
     "MeanResponse",
     "MeanVector",
     "Memo",
-    "PlainDistinct",
-    "PlainFrequencies",
     "Plan",
     "PrefixExtension",
     "ProjectiveGeometry",
@@ -85,14 +76,9 @@ __all__ = [
     "SubsetSelection",
     "Task",
     "UnaryEncoding",
-    "change_visible",
     "consistent",
-    "detection_limit",
     "frame_size",
-    "needed_epsilon",
-    "over_time",
     "plan",
-    "rappor_epsilon",
     "read_frame",
     "shuffled",
     "shuffled_delta",

@@ -1,6 +1,6 @@
-"""Consistency: estimates turned into counts that could be counts. Post-processing, free in privacy, and biased.
+"""Consistency: estimates turned into possible counts. Post-processing without privacy cost, and biased.
 
-Sums over many candidates are better taken from raw estimates (spec local-sketches, C.18).
+For sums over many candidates, raw estimates are better.
 """
 
 from typing import Any
@@ -17,18 +17,18 @@ _CUT_LEVEL = 0.05
 
 
 def consistent(count: npt.ArrayLike, n: int, how: str = "simplex", std_error: Any = None) -> FloatArray:
-    """Make estimated counts non-negative, and let them add up to ``n``.
+    """Make estimated counts non-negative, with the sum ``n``.
 
     Parameters
     ----------
     count : array of float
-        Raw estimates of *all* values there are.
+        Raw estimates of *all* values.
     n : int
-        What they must add up to.
+        The sum.
     how : {"simplex", "base-cut", "norm-cut"}
-        "simplex": the nearest counts that are non-negative and add up to ``n``: all shifted by one number, negatives
-        zero (also known as norm-sub). "norm-cut": the largest are kept until they add up to ``n``, the others are zero.
-        "base-cut": those within the noise are zero (z errors, z for all at once); the sum is left as it comes.
+        "simplex": the nearest non-negative counts with sum ``n``: all are shifted by one number, negatives become zero
+        (norm-sub). "norm-cut": the largest are kept up to the sum ``n``, the others become zero. "base-cut": those
+        within the noise become zero; the sum is not fixed.
     std_error : array of float, optional
         Standard errors; needed by "base-cut".
 

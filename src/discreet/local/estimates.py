@@ -1,4 +1,4 @@
-"""Estimates: how many hold each candidate, and how sure one can be."""
+"""Estimated counts of candidates, with errors."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Interval = Callable[[float], tuple[FloatArray, FloatArray]]
 class Estimate(Frames):
     """Estimated counts of candidates among ``n`` reporters, with their errors.
 
-    Raw estimates are unbiased and may be negative or exceed ``n``. Errors are over the mechanism (and the hash key,
-    where there is one), the reporters' values being fixed.
+    Raw estimates are unbiased and may be negative or exceed ``n``. Errors are over the noise (and the hash key), for
+    fixed values of the reporters.
 
     Attributes
     ----------
     candidates : list
-        The values asked for.
+        The values.
     count : ndarray of float
         Estimated number of reporters who hold each.
     std_error : ndarray of float
@@ -39,11 +39,11 @@ class Estimate(Frames):
     n : int
         Number of reports.
     guarantee : Guarantee
-        What every reporter was promised.
+        The promise to every reporter.
     consistency : str or None
         The post-processing, None for raw estimates.
     tried : int or None
-        How many values were looked at to find these; None if all that were asked for are here.
+        Number of values that were tested to find these; None if all are here.
 
     Examples
     --------
@@ -77,15 +77,7 @@ class Estimate(Frames):
         return np.asarray(self.count / max(self.n, 1))
 
     def interval(self, level: float = 0.95, *, of: str = "count") -> tuple[FloatArray, FloatArray]:
-        """Return the lower and upper ends of confidence intervals.
-
-        Parameters
-        ----------
-        level : float
-            Coverage, between 0 and 1.
-        of : {"count", "frequency"}
-            The unit.
-        """
+        """Return the lower and upper ends of confidence intervals, for the count or the frequency."""
         confidence = float(checks.probability("level", level))
         unit = checks.choice("of", of, ("count", "frequency"))
         if self._ends is None:
@@ -119,16 +111,15 @@ class Estimate(Frames):
         )
 
     def significant(self, level: float = 0.05, *, control: str = "any") -> Estimate:
-        """Return the candidates that are present: estimates that noise alone does not explain.
+        """Return the candidates whose estimates noise alone does not explain.
 
         Parameters
         ----------
         level : float
-            What ``control`` bounds.
+            The bound of ``control``.
         control : {"any", "share"}
-            "any": any absent candidate is among them with a chance of at most about ``level`` (Bonferroni, spec C.12).
-            "share": absent ones make up at most about a share ``level`` of them, on average (Benjamini, Hochberg 1995);
-            finds more where many are present, for lists to look through rather than to build on.
+            "any": any absent candidate is among them with probability at most about ``level`` (Bonferroni). "share": at
+            most about a share ``level`` of them is absent, on average (Benjamini, Hochberg 1995); this finds more.
 
         Examples
         --------
@@ -148,12 +139,12 @@ class Estimate(Frames):
         return self._pick(np.flatnonzero(chance <= np.sort(chance)[passing[-1]]) if len(passing) else passing)
 
     def noise_cut(self, level: float = 0.05) -> float:
-        """Return z: an absent value exceeds that many standard errors with chance ``level``, all looked at together."""
+        """Return z: any absent value exceeds z standard errors with probability ``level``."""
         chance = float(checks.probability("level", level))
         return float(ndtri(1 - chance / max(len(self), self.tried or 0, 1)))
 
     def may_be_noise(self, level: float = 0.05) -> BoolArray:
-        """Tell which candidates nobody may hold: their estimates are no larger than what noise alone may give.
+        """Return which estimates noise alone may explain.
 
         Examples
         --------
@@ -166,7 +157,7 @@ class Estimate(Frames):
         return np.asarray(~(self.count > self.noise_cut(level) * self.std_error))
 
     def consistent(self, how: str) -> Estimate:
-        """Return estimates made consistent with being counts: see `discreet.local.consistent`."""
+        """Return estimates that are possible counts: see `discreet.local.consistent`."""
         from discreet.local.consistency import consistent
 
         if self.consistency is not None:

@@ -1,84 +1,92 @@
-"""What all local mechanisms share: the verbs, the parameters as plain data, the register by name.
+"""The interface that all local mechanisms share: encode, aggregate, estimate.
 
-A mechanism is a frozen object of public parameters. From them follow, in one place, the exact chances with which a
-client randomises and the constants with which a collector undoes the bias, so the two cannot disagree.
+A mechanism is a frozen object of public parameters. One law per mechanism holds the exact probabilities with which a
+client randomises; the collector corrects the bias with the same numbers.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from importlib import import_module
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from discreet import noise
-from discreet.core import BoolArray, Budget, Guarantee, IntArray, checks
-from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
+from discreet.core import BoolArray, Budget, DeclaredValue, Guarantee, IntArray, checks, option
+from discreet.errors import FormatError, InvalidArgument, InvalidType
+from discreet.local.consistency import CHOICES
 from discreet.local.estimates import Estimate
-from discreet.local.wire import binary
+from discreet.local.wire import parameters
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
+from discreet.local.wire.parameters import mechanism_from_dict, mechanisms
 from discreet.local.wire.reports import Reports
 from discreet.noise import Generator
 from discreet.noise.reports import ReportLaw
 
+__all__ = ["Mechanism", "OneNumber", "mechanism_from_dict", "mechanisms"]
+
 M = TypeVar("M", bound="Mechanism")
 
-#: No local budget beyond this protects anything; the constants stay finite numbers up to it.
+#: A larger local budget protects nothing.
 LARGEST_EPSILON = 200
-#: Below this, differences of chances would lose the digits that estimates need, and no number of reports would help.
+#: With a smaller one, differences of probabilities lose the digits that estimates need.
 SMALLEST_EPSILON = Fraction(1, 10**6)
-#: A budget in a header: nothing that takes long to read, such as 1e-99999999, and nothing that is not written so here.
-_RATIONAL = re.compile(r"\d{1,400}(/\d{1,400})?")
 _LONGEST = 10**400
-#: `report_law` refuses to list more reports than this.
+#: Most reports that `report_law` lists.
 MOST_REPORTS = 2**20
 
-#: The file of every mechanism, which is loaded when the mechanism is asked for.
-_HOMES = {
-    "mean-response": "numbers.means",
-    "mean-vector": "numbers.mean_vectors",
-    "square-wave": "numbers.square_wave",
-    "direct-response": "oracles.direct",
-    "hadamard-response": "oracles.hadamard_response",
-    "local-hashing": "oracles.local_hashing",
-    "projective-geometry": "oracles.projective",
-    "subset-selection": "oracles.subset",
-    "unary-encoding": "oracles.unary",
-    "bit-flip": "repeated.bit_flip",
-    "rappor": "repeated.rappor",
-    "count-mean-sketch": "sketches.count_mean",
-    "hadamard-sketch": "sketches.hadamard",
-    "prefix-extension": "strings.prefix",
-    "fragment-puzzle": "strings.puzzle",
-}
-_BY_NAME: dict[str, type[Mechanism]] = {}
+# Options that mechanisms share.
+
+REPORT_EPSILON: Any = option(
+    takes="number", low=float(SMALLEST_EPSILON), high=LARGEST_EPSILON, example=1.0,
+    expected=f"a positive number, at least {float(SMALLEST_EPSILON):g} and at most {LARGEST_EPSILON}",
+    help="Privacy budget of one report.",
+)  # fmt: skip
+VALUES: Any = option(
+    help="Number of values (0..d-1), or a list of labels.", details="Other values are replaced by a random one.",
+    example=["yes", "no"],
+)  # fmt: skip
+KEY: Any = option(
+    default=None, takes="whole", low=0, high=2**128 - 1, example=7,
+    help="Public key of the hash functions, the same on all devices.", details="None draws one.",
+)  # fmt: skip
 
 
-class Mechanism:
-    """A local randomiser with its estimator. Subclasses are frozen dataclasses whose fields are the parameters."""
+class Mechanism(DeclaredValue):
+    """A local randomiser with its estimator. Subclasses declare their parameters as options."""
 
     #: The name in headers and on the command line.
     NAME: ClassVar[str] = ""
-    #: What must hold beyond the mathematics; goes into the guarantee.
+    #: Assumptions of the guarantee.
     ASSUMES: ClassVar[tuple[str, ...]] = ("every user sends one report",)
 
-    #: Why what the collector keeps allows no maximum likelihood, where there is more to say than that it does not.
-    NO_LIKELIHOOD: ClassVar[str] = ""
+    if TYPE_CHECKING:
 
-    epsilon: float
+        @property
+        def epsilon(self) -> float:
+            """Privacy budget of one report."""
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
         if cls.NAME:
-            _BY_NAME[cls.NAME] = cls
+            parameters.register(cls)
 
-    # ---- what a subclass says about itself
+    def __post_init__(self) -> None:
+        for name, value in self.read_options().items():
+            if name.startswith("epsilon"):
+                value = local_budget(name, value)
+            self._set(**{name: public_key(value) if name == "key" else value})
+
+    def _within(self, name: str, **bounds: Any) -> Any:
+        """Check one option with bounds that depend on other options."""
+        return replace(self.declared[name], **bounds).read(getattr(self, name))
+
+    # ---- what a subclass defines
 
     @cached_property
     def layout(self) -> Layout:
@@ -87,7 +95,7 @@ class Mechanism:
 
     @cached_property
     def randomiser(self) -> ReportLaw:
-        """The law that every report is drawn from and priced by."""
+        """The law that reports are drawn from and that prices them."""
         raise NotImplementedError
 
     def _encode(self, values: Any, stream: Generator) -> Rows:
@@ -96,7 +104,7 @@ class Mechanism:
 
     @property
     def _counters(self) -> int:
-        """How many counters there are, where there is one table of them."""
+        """Number of counters, where there is one table of them."""
         raise NotImplementedError
 
     def _zeros(self) -> dict[str, IntArray]:
@@ -104,16 +112,16 @@ class Mechanism:
         raise NotImplementedError
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        """Count reports in place and return how many could be; the others are impossible and leave no trace."""
+        """Count reports in place and return how many were valid. Invalid reports change nothing."""
         raise NotImplementedError
 
     @property
     def _limits(self) -> dict[str, int]:
-        """The fields whose numbers must be below some limit."""
+        """Fields whose numbers must be below a limit."""
         raise InvalidArgument("mechanism", self.NAME, "one whose reports can be checked one by one")
 
     def possible(self, rows: Rows) -> BoolArray:
-        """Tell which packed reports a device can have made: those that `aggregate` counts. Nothing is counted here."""
+        """Return which packed reports are valid: those that `aggregate` counts."""
         return self.layout.below(rows, self._limits)
 
     def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
@@ -121,7 +129,7 @@ class Mechanism:
         raise NotImplementedError
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report with positive probability and that probability, given the value; small settings only."""
+        """Return every report and its probability given the value; for small settings."""
         raise InvalidArgument("mechanism", self.NAME, "one whose reports can be listed", "a smaller setting")
 
     def variance(self, n: int, f: Any = 0) -> Any:
@@ -135,20 +143,16 @@ class Mechanism:
     # ---- the verbs
 
     def encode(self, values: Any, users: Any = None, *, rng: object = None) -> Reports:
-        """Randomise values: what leaves the devices.
+        """Randomise values on the devices.
 
         Parameters
         ----------
         values : list, array, Arrow array or series
             One value per user. No value causes an error.
         users : array, optional
-            For mechanisms that remember: a key per user. Others refuse it.
+            A key per user, for mechanisms with memory. Others refuse it.
         rng : None, int or Generator
-            None is the operating system's entropy, as on a device. Anything else marks the reports as seeded.
-
-        Returns
-        -------
-        Reports
+            None uses the operating system's entropy. Anything else marks the reports as seeded.
         """
         if users is not None:
             raise InvalidArgument("users", "given", "None: this mechanism remembers nothing of a user", "users=None")
@@ -160,18 +164,13 @@ class Mechanism:
         return Counts(self, self._zeros())
 
     def aggregate(self, reports: Any) -> Counts:
-        """Count reports.
+        """Count reports at the collector.
 
         Parameters
         ----------
         reports : Reports, bytes, ndarray of uint8, an iterable of these, or a table
-            Reports of this mechanism. An iterable is counted one by one, so it may be longer than memory. A table (a
-            path to Parquet, an Arrow table, a Spark frame) has one packed report per row, in a column of bytes: its
-            only one, or the one called ``report``.
-
-        Returns
-        -------
-        Counts
+            Reports of this mechanism. An iterable may be longer than memory. A table (a path to Parquet, an Arrow
+            table, a Spark frame) has one packed report per row, in its only column or the one named ``report``.
         """
         from discreet.local.wire import stored_reports
 
@@ -191,40 +190,29 @@ class Mechanism:
         Parameters
         ----------
         counts : Counts
-            What `aggregate` gave.
+            The result of `aggregate`.
         candidates : list or array, optional
-            The values asked for. None asks for all, where the values are declared.
-        consistency : None, "simplex", "base-cut", "norm-cut" or "likelihood"
-            None leaves the raw, unbiased estimates, which may be negative. See `discreet.local.consistent`.
-
-        Returns
-        -------
-        Estimate
+            The values to estimate. None means all declared values.
+        consistency : None, "simplex", "base-cut" or "norm-cut"
+            None returns raw, unbiased estimates, which may be negative. See `discreet.local.consistent`.
         """
-        counts = self._own(counts)
-        if consistency == "likelihood":
-            return self._likelihood(counts, candidates)
-        raw = self._estimate(counts, candidates)
+        if consistency is not None:
+            consistency = checks.choice("consistency", consistency, CHOICES)
+        raw = self._estimate(self._own(counts), candidates)
         return raw if consistency is None else raw.consistent(consistency)
 
-    def _likelihood(self, counts: Counts, candidates: Any) -> Estimate:
-        """Estimate by maximum likelihood; a choice of those mechanisms whose law is simple enough."""
-        why = f"here: {self.NO_LIKELIHOOD}" if self.NO_LIKELIHOOD else "for this mechanism"
-        options = f"None, 'simplex', 'base-cut' or 'norm-cut' {why}"
-        raise InvalidArgument("consistency", "likelihood", options, "consistency='simplex'")
-
     def _own(self, counts: Any) -> Counts:
-        """Refuse what is not the counts of this mechanism."""
+        """Refuse anything but counts of this mechanism."""
         if not isinstance(counts, Counts):
             raise InvalidType("counts", type(counts).__name__, "Counts", "counts=m.aggregate(reports)")
         self.same_as(counts.mechanism, "counts")
         return counts
 
-    # ---- what it is
+    # ---- parameters
 
     @property
     def _exact(self) -> Fraction:
-        """The budget as it was written."""
+        """The budget as an exact number."""
         return Fraction(self.epsilon.exact)  # type: ignore[attr-defined]
 
     @property
@@ -234,7 +222,7 @@ class Mechanism:
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """What every reporter is promised."""
+        """The promise to every reporter."""
         facts = {"unit": self._unit(), "parameters": self.to_dict(), "assumptions": self.ASSUMES}
         return Guarantee.of_law(self.randomiser, model="local", **facts)
 
@@ -254,10 +242,7 @@ class Mechanism:
 
     def to_dict(self) -> dict[str, Any]:
         """Return name and parameters as plain data; budgets as exact rationals in text, keys in hexadecimal."""
-        facts: dict[str, Any] = {"mechanism": self.NAME}
-        for field in fields(self):  # type: ignore[arg-type]
-            facts[field.name] = _plain(field.name, getattr(self, field.name))
-        return facts
+        return parameters.to_plain(self)
 
     @classmethod
     def from_dict(cls: type[M], facts: dict[str, Any]) -> M:
@@ -271,6 +256,8 @@ class Mechanism:
         """Store checked parameters of a frozen object."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    # ---- saved states
 
     def _merge(self, one: dict[str, IntArray], two: dict[str, IntArray]) -> dict[str, IntArray]:
         return {name: array + two[name] for name, array in one.items()}
@@ -291,16 +278,16 @@ class Mechanism:
         return counters
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
-        """Tell whether ``n`` reports can have left these counters. Here: none of them is negative."""
+        """Return whether ``n`` reports can give these counters. Here: none of them is negative."""
         return all(within(array) for array in counters.values())
 
 
 def local_budget(name: str, value: object) -> Budget:
-    """Check the budget of a report: positive, finite, exact, and of a size that means something."""
-    expected = f"a positive number, at least {float(SMALLEST_EPSILON):g} and at most {LARGEST_EPSILON}"
-    number = checks.exact(name, value, expected, f"{name}=1.0")
-    if not SMALLEST_EPSILON <= number <= LARGEST_EPSILON or number.denominator >= _LONGEST:
-        raise InvalidArgument(name, value, expected, f"{name}=1.0")
+    """Check the privacy budget of a report."""
+    declared = replace(REPORT_EPSILON, name=name)
+    number: Fraction = declared.read(value)
+    if number.denominator >= _LONGEST:
+        raise declared.wrong(value)
     return Budget(number)
 
 
@@ -308,11 +295,12 @@ def public_key(value: object) -> int:
     """Check a hash key, or draw one."""
     if value is None:
         return int.from_bytes(noise.generator().bytes(16).tobytes(), "little")
-    return checks.whole("key", value, high=2**128 - 1)
+    key: int = replace(KEY, name="key").read(value)
+    return key
 
 
 def within(counters: IntArray, most: Any = None) -> bool:
-    """Tell whether counters are at least 0 and, where given, at most a number.
+    """Return whether counters are at least 0 and, if given, at most a number.
 
     Examples
     --------
@@ -323,12 +311,12 @@ def within(counters: IntArray, most: Any = None) -> bool:
 
 
 def rows_within(cells: IntArray, most: IntArray) -> bool:
-    """Tell whether the cells of every row are at least 0 and at most that row's number."""
+    """Return whether the cells of every row are at least 0 and at most that row's number."""
     return within(cells) and bool((cells.max(axis=1) <= most).all())
 
 
 def adds_up(counters: IntArray, total: int) -> bool:
-    """Tell whether counters are at least 0 and have this sum. Not summed as 64-bit numbers: those could wrap around.
+    """Return whether counters are at least 0 and have this sum. A sum of 64-bit integers could overflow.
 
     Examples
     --------
@@ -339,7 +327,7 @@ def adds_up(counters: IntArray, total: int) -> bool:
 
 
 def count_places(counters: IntArray, places: IntArray) -> None:
-    """Add 1 to a counter for every time its place is listed; few of them do not cost a pass over all counters."""
+    """Add 1 to a counter each time its place is listed. A short list costs no pass over all counters."""
     if len(places) > len(counters) >> 4:
         counters += np.bincount(places, minlength=len(counters))
     else:
@@ -347,9 +335,9 @@ def count_places(counters: IntArray, places: IntArray) -> None:
 
 
 class OneNumber(Mechanism):
-    """A mechanism whose report is one number: the collector counts how often each was sent."""
+    """A mechanism whose report is one number. The collector counts how often each was sent."""
 
-    #: What the number, and the counters of all numbers, are called.
+    #: Names of the number and of its counters.
     FIELD: ClassVar[str] = "report"
     COUNTER: ClassVar[str] = "reports"
 
@@ -373,89 +361,3 @@ class OneNumber(Mechanism):
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters[self.COUNTER], n)
-
-
-def mechanism_from_dict(facts: Any) -> Mechanism:
-    """Rebuild any local mechanism from its plain data.
-
-    Examples
-    --------
-    >>> from discreet.local import DirectResponse
-    >>> m = DirectResponse(epsilon=1, domain=5)
-    >>> mechanism_from_dict(m.to_dict()) == m
-    True
-    """
-    if not isinstance(facts, dict) or not isinstance(facts.get("mechanism"), str):
-        raise FormatError("not a local mechanism: the field 'mechanism' is missing")
-    if facts["mechanism"] in _HOMES:
-        import_module(f"discreet.local.{_HOMES[facts['mechanism']]}")
-    kind = _BY_NAME.get(facts["mechanism"])
-    if kind is None:
-        known = ", ".join(sorted(mechanisms()))
-        raise FormatError(f"mechanism {facts['mechanism']!r} is not known here; known: {known}")
-    wanted = {f.name for f in fields(kind)}  # type: ignore[arg-type]
-    if set(facts) - {"mechanism"} != wanted:
-        odd = sorted((set(facts) - {"mechanism"}) ^ wanted)
-        raise FormatError(f"{kind.NAME} damaged: fields missing or unknown: {', '.join(odd)}")
-    try:
-        mechanism = kind(**{name: _read(name, facts[name]) for name in wanted})
-        same = binary.canonical(mechanism.to_dict()) == binary.canonical(facts)
-    except (DiscreetError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
-        raise FormatError(f"{kind.NAME} damaged: {error}") from None
-    if not same:
-        raise FormatError(f"{kind.NAME} damaged: its parameters are not in canonical form")
-    return mechanism
-
-
-def _plain(name: str, value: Any) -> Any:
-    if isinstance(value, Budget):
-        return str(value.exact)
-    if isinstance(value, Fraction):
-        return str(value)
-    if name == "key":
-        return value.to_bytes(16, "little").hex()
-    if isinstance(value, Mechanism):
-        return value.to_dict()
-    if isinstance(value, tuple):
-        return [_plain("", v) for v in value]
-    return value
-
-
-def _read(name: str, value: Any) -> Any:
-    if name.startswith("epsilon") and isinstance(value, str):
-        return written_budget(name, value)
-    if name == "key":
-        if not isinstance(value, str) or len(value) != 32:
-            raise FormatError("the key must be 32 hexadecimal digits")
-        return int.from_bytes(bytes.fromhex(value), "little")
-    if isinstance(value, dict):
-        return mechanism_from_dict(value)
-    if isinstance(value, list):
-        return tuple(_read("", v) for v in value)
-    return value
-
-
-def written_budget(name: str, text: Any) -> Fraction:
-    """Read a budget as headers have it.
-
-    Examples
-    --------
-    >>> written_budget("epsilon", "1/2")
-    Fraction(1, 2)
-    """
-    if not isinstance(text, str) or not _RATIONAL.fullmatch(text) or text.endswith("/0"):
-        raise FormatError(f"{name} must be a rational number such as 1/2")
-    return Fraction(text)
-
-
-def mechanisms() -> dict[str, type[Mechanism]]:
-    """Return all local mechanisms by name.
-
-    Examples
-    --------
-    >>> "direct-response" in mechanisms()
-    True
-    """
-    for home in _HOMES.values():
-        import_module(f"discreet.local.{home}")
-    return {name: _BY_NAME[name] for name in [*_HOMES, *(_BY_NAME.keys() - _HOMES.keys())]}

@@ -1,7 +1,7 @@
-"""The fast Walsh-Hadamard transform: in place, on integers, m log m additions, never a matrix.
+"""The fast Walsh-Hadamard transform: in place, on integers, m log m additions.
 
 Entry (a, b) of the Hadamard matrix is (-1)^popcount(a AND b); the matrix is symmetric and its square is m times the
-identity (spec local-sketches, 3.C.2).
+identity.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Metric privacy: points near each other look alike. n-dimensional Laplace noise, remapping, and its rivals.
+"""Metric privacy: points near each other look alike. n-dimensional Laplace noise, remapping, and other mechanisms.
 
 >>> import numpy as np
 >>> from discreet import metric

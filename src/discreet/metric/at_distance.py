@@ -1,51 +1,71 @@
-"""What noise with a level at a distance shares: its arguments, its rate, and what its guarantee says.
+"""The base of noise with a level at a distance: its options, its rate, and its guarantee.
 
-Places are rounded to a public lattice, which moves two of them apart by at most c; noise of rate epsilon/(radius + c)
-for each unit between lattice places makes the promise true at the radius.
+Places are rounded to a public lattice, which moves two of them apart by at most c. Noise of rate epsilon/(radius + c)
+per unit between lattice places makes the promise true at the radius.
 """
 
 import math
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.core import Box, Exact, FloatArray, as_it_is, checks
+from discreet.core import DOMAIN, EPSILON, RANDOM_STATE, Box, Exact, FloatArray, as_it_is, checks, option
 from discreet.errors import InvalidArgument
-from discreet.metric.laws import LatticeLaw
-from discreet.metric.perturber import Perturber, Spending
-from discreet.metric.points.lattice import OTHER_DISTANCES, WITHIN_BOUNDS, lattice_assumption
+from discreet.metric.geometry.lattice import OTHER_DISTANCES, WITHIN_BOUNDS, lattice_assumption
+from discreet.metric.geometry.laws import LatticeLaw
+from discreet.metric.perturber import CATEGORY_EPSILON, Perturber, Spending
 from discreet.metric.remap.prior import PlacePrior
 
 
-@dataclass(eq=False, repr=False)
 class AtDistance(Perturber):
     """The base of `NDLaplace` and `SphericalLaplace`: level ``epsilon`` at distance ``radius``."""
 
-    epsilon: float = 1.0
-    radius: float = 0.1
-    domain: Any = None
-    remap: str = "none"
+    epsilon: float = replace(EPSILON, help="Level of indistinguishability at distance ``radius``.")
+    radius: float = option(
+        default=0.1, takes="number", above=0, help="That distance, in the declared metric.",
+        details="The rate, ε per unit of distance, is epsilon/radius.",
+    )  # fmt: skip
+    domain: Any = DOMAIN
+    remap: str = option(
+        default="none", choices=("none", "clip", "grid", "bayes", "resample"), help="Post-processing of noisy points.",
+        details=(
+            '"clip": move into the box. "grid": to the nearest point of ``grid``. "bayes": to the best guess given '
+            '``prior``. These cost nothing. "resample": draw again until the point is in the box; this uses the raw '
+            "point and costs twice the ε."
+        ),
+    )  # fmt: skip
     _: KW_ONLY
-    grid: Any = 12
-    prior: Any = None
-    category_epsilon: Any = None
-    step: Any = None
-    random_state: Any = None
+    grid: Any = option(
+        default=12, help='For "grid": points per axis, or an array of public places in the columns\' own units.'
+    )
+    prior: Any = option(
+        default=None, help='For "bayes": public places, (places, weights), or a `discreet.Synopsis`.',
+        details="A synopsis was released with its own budget.",
+    )  # fmt: skip
+    category_epsilon: Any = CATEGORY_EPSILON
+    step: Any = option(
+        default=None, takes="number", above=0, example=0.001, help="Distance of neighbouring lattice points.",
+        details=(
+            "By default a power of 2, at most 1/16,384 of the noise along an axis and of the radius. A coarse step "
+            "needs more noise."
+        ),
+    )  # fmt: skip
+    random_state: Any = RANDOM_STATE
 
     @property
     def rate(self) -> float:
-        """Promised ε per unit of distance, epsilon/radius: the noise has a little less, for rounding."""
+        """Promised ε per unit of distance, epsilon/radius; the noise has a little less, for rounding."""
         return float(self._rate())
 
     @abstractmethod
     def _check_rate(self, rate: Fraction) -> None:
-        """Refuse a rate that no noise can have."""
+        """Refuse an impossible rate."""
 
     def _rate(self, rounding: Fraction = Fraction(0)) -> Exact:
-        """Return ε per unit of distance: promised, or of the noise that allows for rounding."""
+        """Return ε per unit of distance: promised, or of the noise with room for rounding."""
         level = checks.budget("epsilon", self.epsilon)
         radius = checks.positive("radius", self.radius, fix=f"radius={type(self).radius:g}")
         if level == math.inf:
@@ -58,13 +78,13 @@ class AtDistance(Perturber):
 
 @dataclass(frozen=True, kw_only=True)
 class LatticeNoise:
-    """The mechanism with all its arguments checked.
+    """The mechanism with checked arguments.
 
-    ``rate`` is that of the noise; ``rounding`` is how far apart the lattice can move two places, and ``reading`` the
-    part of it that comes from how values are read, which ``read`` says in words.
+    ``rate`` is that of the noise. ``rounding`` is how far apart the lattice can move two places, ``reading`` the part
+    of it that comes from reading values, described in ``read``.
     """
 
-    #: The ledger's line, the neighbours, the unit of distances, and what else is assumed.
+    #: Words of the guarantee: ledger line, neighbours, unit of distances, assumptions.
     LABEL: ClassVar[str]
     NEIGHBOURS: ClassVar[str]
     UNIT: ClassVar[str] = ""
@@ -82,11 +102,11 @@ class LatticeNoise:
 
     @property
     def noise_law(self) -> LatticeLaw:
-        """The law that noise is drawn from and priced by."""
+        """The law that noise is drawn from and that prices it."""
         raise NotImplementedError
 
     def _spending(self, metric: dict[str, Any], step: float, shown_step: str, diameter: float, moves: bool) -> Spending:
-        """Say what it costs at distance ``radius``; ``moves``: putting places into the box may move them apart."""
+        """Return the cost at distance ``radius``; ``moves``: clamping may move places apart."""
         rate, rounding, radius = float(self.rate), float(self.rounding), float(self.radius)
         times = self.noise_law.times
         parameters = {
@@ -117,7 +137,7 @@ class LatticeNoise:
 
 
 def read_grid(given: Any, box: Box) -> int | FloatArray:
-    """Read what a user may pass as ``grid``: a number of points per axis, or public places."""
+    """Read a ``grid`` argument: a number of points per axis, or public places."""
     if np.ndim(given) == 0:
         return checks.whole("grid", given, low=2, high=2**31)
     try:

@@ -1,23 +1,20 @@
-"""Mechanisms of equal total privacy, to be compared with each other."""
+"""Mechanisms of equal total privacy, for comparisons."""
 
 import math
+from functools import partial
 from typing import Any
 
 from discreet.core import checks
 from discreet.errors import InvalidArgument, InvalidType
+from discreet.metric.geometry.scaling import declared_scaling
 from discreet.metric.perturber import Perturber, checked_domain, numeric_mechanism, numeric_names
 from discreet.metric.points.column_laplace import ColumnLaplace
-from discreet.metric.points.columns import Duchi, Hybrid, Piecewise
 from discreet.metric.points.nd_laplace import NDLaplace
+from discreet.metric.points.piecewise import Piecewise
 from discreet.metric.points.priv_unit import PrivUnit
-from discreet.metric.points.scaling import declared_scaling
-from discreet.metric.points.square_wave import SquareWave
 
-LOCAL: dict[str, type[Perturber]] = {
-    "piecewise": Piecewise,
-    "duchi": Duchi,
-    "hybrid": Hybrid,
-    "square_wave": SquareWave,
+LOCAL: dict[str, Any] = {
+    **{method: partial(Piecewise, method=method) for method in ("piecewise", "duchi", "hybrid", "square_wave")},
     "column_laplace": ColumnLaplace,
     "priv_unit": PrivUnit,
 }
@@ -26,9 +23,9 @@ LOCAL: dict[str, type[Perturber]] = {
 def equal_privacy(mechanism: str, epsilon: Any, domain: Any, **settings: Any) -> Perturber:
     """Make a mechanism that promises a given ε between any two rows of the box.
 
-    An ε per unit of distance and an ε between any two values are different currencies, and an ε on each of d columns is
-    dε per row. This converts: noise of a rate tells the two farthest rows of the box apart by e^(rate · diameter), and
-    that is what a mechanism without a distance must be given for a whole row.
+    An ε per unit of distance, an ε between any two values, and an ε on each of d columns (dε per row) are not
+    comparable. This converts them: noise of a rate separates the two farthest rows of the box by e^(rate · diameter),
+    and a mechanism without a distance gets that level for a whole row.
 
     Parameters
     ----------
@@ -37,13 +34,9 @@ def equal_privacy(mechanism: str, epsilon: Any, domain: Any, **settings: Any) ->
     epsilon : float or NDLaplace
         The total; or noise whose level between the two farthest rows of the box is the total.
     domain : Domain or mapping
-        The declared columns, with at least one number. Categories cost what ``category_epsilon`` says, in every one.
+        The declared columns, with at least one number. Categories cost ``category_epsilon`` in every mechanism.
     **settings
         Further arguments of the mechanism.
-
-    Returns
-    -------
-    Perturber
 
     Examples
     --------
@@ -69,9 +62,10 @@ def equal_privacy(mechanism: str, epsilon: Any, domain: Any, **settings: Any) ->
         checks.budget("epsilon", epsilon)
         total = epsilon
     if name != "nd_laplace":
-        return LOCAL[name](epsilon=total, domain=domain, **settings)
+        made: Perturber = LOCAL[name](epsilon=total, domain=domain, **settings)
+        return made
     diameter = declared_scaling(settings.get("scaling", "box"), box).diameter
-    # Drawing again until a point lies in the box doubles the rate.
+    # Resampling doubles the rate.
     level = total / 2 if settings.get("remap") == "resample" else total
     return NDLaplace(epsilon=level, radius=diameter, domain=domain, **settings)
 

@@ -1,4 +1,4 @@
-"""What all perturbers of this room share: reading a table, categories by randomised response, the guarantee.
+"""The base of all perturbers: reading a table, categories by randomised response, the guarantee.
 
 A perturber is a transformer without state: `transform` draws fresh noise for every row, and every call is one more
 release about the same people. `fit` only checks the arguments.
@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -20,6 +20,7 @@ from discreet.core import (
     Box,
     Categorical,
     Date,
+    Declared,
     Domain,
     EstimatorHtml,
     FloatArray,
@@ -29,6 +30,7 @@ from discreet.core import (
     Time,
     check_unit,
     checks,
+    option,
     released_columns,
     row_promise,
     time_array,
@@ -37,18 +39,23 @@ from discreet.engines import RowWriter, WrittenTable, check_target
 from discreet.engines.tables import with_escapes
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType
 from discreet.metric.rows import ROWS_AT_ONCE, chunks_of, like, open_rows, read_rows
-from discreet.metric.users.user_ledger import UserLedger, charge_rows, check_ledger
+from discreet.metric.user_ledger import UserLedger, charge_rows, check_ledger
 from discreet.noise.reports import Response, Together
 
 PUBLIC_DOMAIN = "the declared bounds, categories and metric are public"
 ONE_REPORT = "every person is in one row, perturbed once; further rows and further calls about a person add up"
 ONE_CALL = "every row is perturbed once; further calls about a row add up"
 IN_ORDER = "rows come out in the order they went in: the order itself is not protected"
-#: What a file may be written in; the first by default.
+#: Orders of a file; the first by default.
 ORDERS = ("shuffled", "input")
 
+CATEGORY_EPSILON: Any = option(
+    default=None, takes=("budget", "figures"), example=1.0,
+    help="Budget of each categorical column, by randomised response; comes on top of ``epsilon``.",
+    details="One number for all, or a dict by column.",
+)  # fmt: skip
 
-#: What becomes of gaps here, whatever the schema's rule for them is: no row is left out.
+#: The rule for missing values; no row is left out.
 MISSING_VALUES = (
     "missing and unreadable values are not told apart from others: whatever the rule 'missing' of a column is, a "
     "number without a value counts as the middle of its bounds, a category as one drawn at random, and no row is left "
@@ -58,7 +65,7 @@ MISSING_VALUES = (
 
 @dataclass(frozen=True)
 class Spending:
-    """What a perturber spends on the numeric columns by the law it draws from, and how its guarantee words it."""
+    """The law of the numeric columns, and the words of its guarantee."""
 
     label: str
     law: Any
@@ -67,35 +74,39 @@ class Spending:
     assumptions: tuple[str, ...] = ()
 
 
-class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """The base of `NDLaplace` and of the mechanisms that are compared with it.
+class Perturber(Declared, EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """The base of `NDLaplace` and the mechanisms that are compared with it.
 
-    A subclass stores its arguments, among them ``domain``, ``category_epsilon`` and ``random_state``, and has:
-
-    - ``_numbers(box, dates)``: the mechanism for numeric columns in that box, as an object with ``spending`` and
-      ``perturb(rows, stream)`` (rows in the columns' own units, NaN where missing; the same shape comes back).
+    A subclass declares its options, among them ``domain``, ``category_epsilon`` and ``random_state``, and defines
+    ``_numbers(box, dates)``: the mechanism for numeric columns in that box, an object with ``spending`` and
+    ``perturb(rows, stream)``.
     """
 
     #: "metric" or "local".
     MODEL = "metric"
 
-    domain: Any
-    category_epsilon: Any
-    random_state: Any
-    guarantee_: Guarantee
+    if TYPE_CHECKING:
+
+        @property
+        def domain(self) -> Any: ...
+        @property
+        def category_epsilon(self) -> Any: ...
+        @property
+        def random_state(self) -> Any: ...
+
+    @property
+    def _name(self) -> str:
+        """Name of the mechanism in the guarantee."""
+        return type(self).__name__
 
     @abstractmethod
     def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> Any:
         """Return the mechanism for the numeric columns."""
 
     def fit(self, X: Any = None, y: Any = None) -> Perturber:
-        """Check the arguments; with a table, also its columns. No row is looked at.
+        """Check the arguments and, with a table, its columns. No row is read.
 
-        Parameters
-        ----------
-        X : table, optional
-            Needed only if the domain is a pair of bounds.
-        y : ignored
+        ``X`` is needed only if the domain is a pair of bounds.
         """
         domain = self._whole(X)
         if domain is None:
@@ -108,18 +119,18 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
         return self
 
     def _declared(self, X: Any = None) -> Any:
-        """Return the domain as declared; a subclass may have one of its own where none was."""
+        """Return the domain as declared."""
         return self.domain
 
     def _whole(self, X: Any = None) -> Domain | None:
-        """Return the declared columns; None where a pair of bounds stands for any number of them, without roles."""
+        """Return the declared columns; None if a pair of bounds stands for any number of them."""
         declared = self._declared(X)
         if isinstance(declared, Mapping):
             return Domain(declared)
         return declared if isinstance(declared, Domain) else None
 
     def _about_rows(self, X: Any, ledger: UserLedger | None = None) -> tuple[str, ...]:
-        """Say what a promise about rows assumes, and refuse one to a table of persons that nobody asked for.
+        """Return the assumptions of a promise about rows; refuse one for a table of persons unless it was asked for.
 
         With a ledger the promise is about users, whose rows are added up.
         """
@@ -139,24 +150,23 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
         Parameters
         ----------
         X : array, data frame, table or path
-            The rows. Values beyond the bounds count as the nearest bound; a missing number counts as the middle of its
-            column, a missing category as one drawn at random. Columns with the role identifier or person are left out;
-            where there is a person, the domain must say ``unit="row"``, or a ledger add up the rows of each.
-            In an array dates are days since 1970-01-01; in other tables they come back as dates.
+            The rows. Values outside the bounds count as the nearest bound; a missing number counts as the middle of its
+            column, a missing category as a random one. Columns with the role identifier or person are left out; if
+            there is a person, the domain must say ``unit="row"``, or a ledger add up the rows. In an array, dates are
+            days since 1970-01-01; in other tables they come back as dates.
         users : array, optional
-            Whom every row is about, for ``ledger``.
+            The user of every row, for ``ledger``.
         ledger : UserLedger, optional
-            Is charged for every row before anything is drawn.
+            Charged for every row before anything is drawn.
         period : str, optional
-            Which period it is, if the ledger has a limit for each.
+            The period, if the ledger has a limit for each.
 
         Returns
         -------
         table
-            Of the kind of ``X`` (an Arrow table for a path), with the declared columns and as many rows, in the same
-            order: row i of the result is row i of ``X``, as scikit-learn expects. The guarantee says so, because where
-            a row stands may tell whose it is; shuffle rows that leave the organisation, or write them with `transform_file`.
-            Of a data frame no index is taken over.
+            Of the kind of ``X`` (an Arrow table for a path), without its index, with the declared columns and as many
+            rows in the same order. The guarantee states it, because the order may reveal whose row it is. Shuffle rows
+            before you publish them, or use `transform_file`.
         """
         assumed = self._about_rows(X, ledger)
         rows, domain = read_rows(X, self._declared(X))
@@ -186,34 +196,30 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
         order: str = "shuffled",
         escape_formulas: bool = False,
     ) -> WrittenTable:
-        """Perturb every row and write the rows to a file as they come: tables larger than memory, and Spark frames.
+        """Perturb every row and write a file, also for tables larger than memory and Spark frames.
 
-        The rows that `transform` gives with the same seed, in random order. One chunk of rows is in memory at a time.
-        Noise is drawn once, in this process; of a Spark frame rows are brought here a partition at a time. The file
-        appears when all rows are there, with its promise beside it as ``<name>.guarantee.json``.
+        The rows are those of `transform` with the same seed, in random order. The file appears when it is complete,
+        together with its promise, ``<name>.guarantee.json``.
 
         Parameters
         ----------
         X : array, data frame, table or path
             The rows, as in `transform`.
         target : str or Path
-            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise.
+            The file: Parquet by its suffix (``.parquet``, ``.pq``), else CSV.
         users, ledger, period
-            As in `transform`. To charge the ledger first, rows are counted in a pass of their own.
+            As in `transform`. A first pass counts the rows to charge the ledger.
         order : {"shuffled", "input"}
-            A random order; or that of the input, row for row as `transform`, for a table that stays inside the organisation: then
-            the guarantee says so. To shuffle more rows than fit into memory, every row gets a random number when it
-            comes and goes, perturbed, to one of 64 files by the first bits of it; these lie beside the target
-            meanwhile, only their owner can read them, and they are deleted. Then one file after the other is sorted by
-            the numbers. So the order of all rows is exactly uniform, as if all had been shuffled at once
-            (`discreet.noise.RowOrder`). For a seed it depends on the places of the rows, not on batches.
+            A random order, or that of the input for internal tables, which the guarantee then states. A table larger
+            than memory is shuffled through 64 temporary files next to the target that only their owner can read. The
+            order is exactly uniform (`discreet.noise.RowOrder`) and, for a seed, does not depend on batches.
         escape_formulas : bool
             CSV: put an apostrophe before categories that a spreadsheet would run (`discreet.engines.tables.escapes`).
 
         Returns
         -------
         WrittenTable
-            Where the rows are, how many, and their sealed promise.
+            The place of the file, the number of rows, and the sealed promise.
         """
         assumed = self._about_rows(X, ledger)
         source, domain = open_rows(X, self._declared(X))
@@ -221,8 +227,8 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
         order = checks.choice("order", order, ORDERS)
         check_target(target, promised=True, source=source)
         stream = noise.generator(self.random_state)
-        self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, assumed=assumed, order=order)
-        self.guarantee_ = with_escapes(self.guarantee_, target, escape_formulas)
+        promise = self._set_guarantee(domain, numbers, categories, seeded=stream.seeded, assumed=assumed, order=order)
+        self.guarantee_ = with_escapes(promise, target, escape_formulas)
         charged = None
         if ledger is not None or users is not None:
             first = domain.select([domain.names[0]])
@@ -246,7 +252,7 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
         categories: Mapping[str, Response],
         stream: noise.Generator,
     ) -> dict[str, Any]:
-        """Draw the noise of a chunk of rows: of the numbers first, then of one column of categories after the other."""
+        """Draw the noise of a chunk of rows: first the numbers, then each column of categories."""
         columns: dict[str, Any] = {}
         if numbers is not None:
             chosen = [i for i, c in enumerate(domain) if isinstance(c, Numeric)]
@@ -287,9 +293,9 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
         seeded: bool | None = None,
         assumed: tuple[str, ...] = (ONE_REPORT,),
         order: str = "input",
-    ) -> None:
+    ) -> Guarantee:
         parts: list[tuple[str, Any]] = []
-        parameters: dict[str, Any] = {"mechanism": type(self).__name__}
+        parameters: dict[str, Any] = {"mechanism": self._name}
         neighbours, assumptions = [], [PUBLIC_DOMAIN, MISSING_VALUES, *assumed]
         if numbers is not None:
             spending: Spending = numbers.spending
@@ -313,6 +319,7 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
             assumptions=tuple(assumptions),
             seeded=noise.generator(self.random_state).seeded if seeded is None else seeded,
         )
+        return self.guarantee_
 
     def __sklearn_is_fitted__(self) -> bool:
         return True  # nothing is learned
@@ -325,7 +332,7 @@ class Perturber(EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore
 
 
 def _values(numbers: FloatArray, column: Any) -> Any:
-    """Return a column's numbers as what they stand for: dates to the day, whole numbers as such."""
+    """Return numbers as values of their column: dates to the day, whole numbers as such."""
     if isinstance(column, Integer):
         if isinstance(column, Time):  # what the noise carried past an end of the day stays at that end
             return np.array(time_array(numbers).to_pylist(), dtype=object)
@@ -336,7 +343,7 @@ def _values(numbers: FloatArray, column: Any) -> Any:
 
 
 def checked_domain(perturber: Perturber) -> Domain:
-    """Return what a perturber releases of its domain, where that was declared whole."""
+    """Return the released columns of a declared domain."""
     if isinstance(perturber.domain, (Domain, Mapping)):
         whole = perturber.domain if isinstance(perturber.domain, Domain) else Domain(perturber.domain)
         return released_columns(whole)
@@ -344,18 +351,18 @@ def checked_domain(perturber: Perturber) -> Domain:
 
 
 def numeric_names(domain: Domain) -> list[str]:
-    """Return the columns that are perturbed as numbers: dates are among them, in days."""
+    """Return the columns that are perturbed as numbers; dates are among them, in days."""
     return [c.name for c in domain if isinstance(c, Numeric)]
 
 
 def numeric_mechanism(perturber: Perturber, domain: Domain) -> Any:
-    """Return the mechanism for the numeric columns of a domain, which is told which of them hold dates or times."""
+    """Return the mechanism for the numeric columns of a domain."""
     numeric = domain.select(numeric_names(domain))
     return perturber._numbers(numeric.bounds, [isinstance(c, (Date, Time)) for c in numeric])
 
 
 def _respond(codes: FloatArray, column: Categorical, law: Response, stream: noise.Generator) -> Any:
-    """Answer with a category by randomised response; codes are places on the column's axis, NaN where missing."""
+    """Draw categories by randomised response; codes are places on the column's axis, NaN if missing."""
     k = len(column.categories)
     names = np.array(column.categories, dtype=object if _mixed(column) else None)
     if k < 2:

@@ -1,7 +1,6 @@
-"""Rows in, rows out: the coordinates of any table, and a table of the same kind from new values.
+"""Rows of any table as coordinates, and a table of the same kind from new values.
 
-In the metric model every row is perturbed by itself, as if by the person it is about, so rows stay rows and their
-number is not a secret.
+In the metric model every row is perturbed by itself, so rows stay rows and their number is public.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,10 +30,9 @@ ROWS_AT_ONCE = 1 << 17
 
 
 def read_rows(X: Any, domain: Any) -> tuple[FloatArray, Domain]:
-    """Read the coordinates of all rows (rows by columns; NaN where missing) and the domain they lie in.
+    """Read the coordinates of all rows (NaN if missing) and their domain.
 
-    That domain has the declared columns but for those that say whose row it is: no noise makes them fit to be
-    published, so they are not even read.
+    Columns that identify whose row it is are not read.
 
     Examples
     --------
@@ -56,7 +54,7 @@ def read_rows(X: Any, domain: Any) -> tuple[FloatArray, Domain]:
 
 
 def open_rows(X: Any, domain: Any) -> tuple[engines.Source, Domain]:
-    """Open a table to read its rows bit by bit, and say in which domain they lie; see `read_rows`."""
+    """Open a table to read its rows in chunks, and return their domain; see `read_rows`."""
     if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], (str, Path))) and not engines.is_records(X):
         X = rows_of(X)
     source = engines.open(X, dialect=dialect_of(domain))
@@ -68,10 +66,9 @@ def open_rows(X: Any, domain: Any) -> tuple[engines.Source, Domain]:
 
 
 def unrounded(domain: Domain) -> Domain:
-    """Return a domain that reads whole numbers as plain ones.
+    """Return a domain that reads whole numbers as floats.
 
-    Rounded before the noise, two records a hair apart would be read as 10 and 11, and could be told apart by more than
-    is promised of them. So they are rounded after it, which is post-processing.
+    Rounding before the noise could move two close records apart, to 10 and 11. Rounding afterwards is post-processing.
     """
     # Times of day are whole seconds by how they are read, as dates are whole days: distances are between those.
     whole = {c.name for c in domain if isinstance(c, Integer) and not isinstance(c, Time)}
@@ -82,7 +79,7 @@ def unrounded(domain: Domain) -> Domain:
 
 
 def chunks_of(source: engines.Source, domain: Domain) -> Iterator[FloatArray]:
-    """Yield `ROWS_AT_ONCE` rows at a time, however the source divides them; a table without rows is one empty chunk.
+    """Yield `ROWS_AT_ONCE` rows at a time; a table without rows is one empty chunk.
 
     Examples
     --------
@@ -107,7 +104,7 @@ def chunks_of(source: engines.Source, domain: Domain) -> Iterator[FloatArray]:
 
 
 def rows_of(X: Sequence[Any]) -> Any:
-    """Return a list of rows as an array; what is wrong with it is said without a word of a row."""
+    """Return a list of rows as an array. Errors quote no row."""
     try:
         return np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
@@ -122,9 +119,9 @@ def rows_of(X: Sequence[Any]) -> Any:
 
 
 def like(X: Any, names: Sequence[str], values: Mapping[str, Any]) -> Any:
-    """Return new columns as a table of the kind of ``X``; what came from a file becomes an Arrow table.
+    """Return new columns as a table of the kind of ``X``; an Arrow table for a file.
 
-    Nothing else of ``X`` is taken over: no index, no other column, no metadata.
+    No index, other column or metadata of ``X`` is kept.
 
     Examples
     --------
@@ -152,7 +149,7 @@ def like(X: Any, names: Sequence[str], values: Mapping[str, Any]) -> Any:
 
 
 def _arrow(column: Any) -> pa.Array:
-    """Return a column with a type of its own, also where there are no rows or categories are of several kinds."""
+    """Return a column with a fixed type, also without rows or with categories of several types."""
     if column.dtype.kind != "O":
         return pa.array(column)
     return pa.array([category_text(value) for value in column], pa.string())

@@ -13,7 +13,7 @@ from discreet.engines import PARQUET
 from discreet.engines.tables import file_is_escaped, unescaped
 from discreet.errors import FormatError
 from discreet.local.wire import BITMAP, MAGIC, REPORTS
-from discreet.synopses.artifact import FACTS as SYNOPSIS
+from discreet.synopses import FACTS as SYNOPSIS
 
 _PARQUET_MAGIC = b"PAR1"
 

@@ -7,15 +7,15 @@ import numpy as np
 
 from discreet.core import Domain
 from discreet.engines import open as open_table
-from discreet.synopses import Synopsis
+from discreet.synopses import CenterSynopsis
 
 
 def of_release(thing: Any) -> dict[str, Any] | None:
     """Return the centres of a release in many dimensions, as ``discreet cluster --json`` does; None for others."""
-    if not isinstance(thing, Synopsis) or thing.lifted is None:
+    if not isinstance(thing, CenterSynopsis):
         return None
     from discreet.clustering import cluster_synopsis  # here: other pages do without scikit-learn
-    from discreet.clustering.central import place_texts
+    from discreet.clustering.leaves import place_texts
 
     found = cluster_synopsis(thing, len(thing.lifted.centers), scale=thing.lifted.scale)
     places = [place_texts(c, found.centers[:, j]) for j, c in enumerate(thing.domain)]

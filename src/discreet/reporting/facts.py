@@ -41,7 +41,7 @@ from discreet.reporting import views, words
 from discreet.reporting.artifacts import kind_of
 from discreet.reporting.clusters import against_raw, of_release
 from discreet.reporting.verdict import Findings, examine
-from discreet.synopses import Synopsis
+from discreet.synopses import CenterSynopsis, ModelSynopsis, Synopsis
 
 _BINS = 24
 #: Synthetic rows for the comparison.
@@ -188,16 +188,17 @@ def _synopsis(synopsis: Synopsis) -> dict[str, Any]:
         "rows_std_error": float(np.sqrt(synopsis.total_variance)),
         "box_rows": float(synopsis.weights.sum()),
         # Rows of a model have no noise of their own.
-        "box_rows_std_error": 0.0 if synopsis.measured is not None else float(np.sqrt(synopsis.variances.sum())),
+        "box_rows_std_error": 0.0 if synopsis.modelled else float(np.sqrt(synopsis.variances.sum())),
         "uncut": list(synopsis.uncut),
         "marginals": views.marginals(synopsis),
         "plane": views.plane(synopsis),
     }
     if isinstance(said := synopsis.guarantee.parameters.get("clustering"), str):
         facts["clustering"] = said
-    if synopsis.measured is not None:
+    if isinstance(synopsis, ModelSynopsis):
         facts["measured"] = views.measured(synopsis)
-    if (known := synopsis.lifted) is not None:
+    if isinstance(synopsis, CenterSynopsis):
+        known = synopsis.lifted
         sizes = {"axes": known.matrix.shape[1], "boxes": len(known.weights), "centres": len(known.centers)}
         facts["lifted"] = {**sizes, "radius": synopsis.guarantee.parameters.get("radius")}
     if synopsis.hidden is not None and elsewhere is not None:
@@ -404,7 +405,7 @@ def _together(thing: Any, domain: Domain, names: list[str], against: Any, target
         fix = f"target={near!r}" if near else "leaving it out"
         raise InvalidArgument("target", target, "a column that is compared", fix)
     rows = thing if isinstance(thing, pa.Table) else None
-    if isinstance(thing, Synopsis) and thing.lifted is None:
+    if isinstance(thing, Synopsis) and not isinstance(thing, CenterSynopsis):
         rows = thing.sample(int(min(max(thing.total, _FEWEST_ROWS), _MOST_ROWS)), rng=0)
     if rows is None or not rows.num_rows or not names:
         return None

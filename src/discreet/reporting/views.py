@@ -25,7 +25,7 @@ from discreet.core import (
 )
 from discreet.core.schema import known_kind
 from discreet.reporting.words import number
-from discreet.synopses import Synopsis
+from discreet.synopses import ModelSynopsis, Synopsis
 
 NOT_DIVIDED = "not known: this column was not split"
 HARDLY_DIVIDED = "not known: this column was split for very few rows"
@@ -40,7 +40,7 @@ def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
     --------
     >>> import discreet as dc
     >>> domain = dc.Domain({"age": (0, 100), "cost": (0, 9)})
-    >>> s = Synopsis(domain, lower=[[0, 0], [50, 0]], upper=[[50, 9], [100, 9]], weights=[60, 40], uncut=["cost"],
+    >>> s = BoxSynopsis(domain, lower=[[0, 0], [50, 0]], upper=[[50, 9], [100, 9]], weights=[60, 40], uncut=["cost"],
     ...              variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
     >>> [(m["column"], m["divided"], m["counts"], m["assumed"]) for m in marginals(s)]
     [('age', True, [60.0, 40.0], [0.0, 0.0]), ('cost', False, [100.0], [100.0])]
@@ -81,13 +81,12 @@ def doubt(facts: dict[str, Any]) -> float:
     return assumed / counts if counts else 0.0
 
 
-def measured(synopsis: Synopsis) -> list[dict[str, Any]]:
+def measured(synopsis: ModelSynopsis) -> list[dict[str, Any]]:
     """Return the columns that a marginal synopsis measured together and their noise, the most dependent first.
 
     Dependence is half the L1 distance between the noisy counts and the product of their sums, less what noise alone
     adds.
     """
-    assert synopsis.measured is not None
     found: dict[str, dict[str, Any]] = {}
     rows = max(synopsis.total, 1.0)
     for m in synopsis.measured.measured:
@@ -112,7 +111,7 @@ def plane(synopsis: Synopsis, chosen: Sequence[str] = ()) -> dict[str, Any] | No
     By default the two columns that split most rows, numbers before categories, and a longitude with a latitude first.
     Leaves that cover the same part of the plane add up.
     """
-    if synopsis.measured is not None:
+    if synopsis.modelled:
         return None
     columns = synopsis.domain.columns
     cut = [j for j, c in enumerate(columns) if c.name not in synopsis.uncut]

@@ -151,7 +151,7 @@ class Studio:
         schema = project.schema_file
         said: tuple[object, ...] = (repr(project), project.seen, schema.stat().st_mtime_ns if schema.is_file() else 0)
         if project.goal == "anonymize":  # earlier releases stand in it
-            said = (*said, tuple(history_of(project).files()))
+            said = (*said, tuple(history_of(project).entries))
         held = self._jobs.get(project.id)
         if held is None or held[0] != said:
             self._jobs = {project.id: (held := (said, next_job(project)))}

@@ -119,21 +119,20 @@ def handed(project: Project, job: Job, link: str = "") -> Handed:
     """Return the file of a job as it leaves the studio.
 
     Whatever lies in the studio's own folder, which nobody else can read, is called by a bare name: an uploaded table,
-    release records of earlier releases, an account. It is put beside the file. Everything else keeps its path.
+    a release history, an account. It is put beside the file. Everything else keeps its path.
     """
     home = os.path.realpath(project.folder.parent)
     beside: dict[str, str] = {}
 
-    def bare(value: Any, called: str = "") -> Any:
+    def bare(value: Any) -> Any:
         if isinstance(value, Mapping):
-            return {name: bare(each, called) for name, each in value.items()}
+            return {name: bare(each) for name, each in value.items()}
         if isinstance(value, list):
-            return [bare(each, called) for each in value]
+            return [bare(each) for each in value]
         if not isinstance(value, str) or is_address(value) or not os.path.realpath(value).startswith(home + os.sep):
             return value
-        stem, ending = called or Path(value).stem, Path(value).suffix
-        usual = [] if called else [Path(value).name]
-        names = itertools.chain(usual, (f"{stem}-{number}{ending}" for number in itertools.count(1)))
+        stem, ending = Path(value).stem, Path(value).suffix
+        names = itertools.chain([Path(value).name], (f"{stem}-{number}{ending}" for number in itertools.count(1)))
         name = next(name for name in names if name not in beside and name not in outputs.values())
         beside[name] = value
         return name
@@ -144,16 +143,16 @@ def handed(project: Project, job: Job, link: str = "") -> Handed:
         beside[data] = ""  # where the studio keeps it is nobody's business
     parameters, outputs = dict(job.parameters), dict(job.outputs)
     if "history" in parameters:
-        from discreet.anonymity import ReleaseHistory
-
-        # It stays here: elsewhere the job is checked with all that is in it now.
-        records = map(str, ReleaseHistory(parameters.pop("history")).files())
-        if listed := [*parameters.get("previous", ()), *records]:
-            parameters["previous"] = listed
-        outputs["record"] = "people.record"
+        # The studio keeps its own: elsewhere the job is checked with a copy of it.
+        beside["people.history"], parameters["history"] = parameters["history"], "people.history"
     for each in job.declared.parameters:
-        if each.reads and each.name in parameters and each.name != "account" and _files(each, parameters[each.name]):
-            parameters[each.name] = bare(parameters[each.name], "earlier" if each.name == "previous" else "")
+        if (
+            each.reads
+            and each.name in parameters
+            and each.name not in ("account", "history")
+            and _files(each, parameters[each.name])
+        ):
+            parameters[each.name] = bare(parameters[each.name])
     account = parameters.get("account")
     if account is not None:
         parameters["account"] = bare(account)
@@ -191,7 +190,7 @@ def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
     if "history" in job.parameters:  # two histories of a table would not know of each other's releases
         raise SchemaError(
             "job: it names a release history, and the studio keeps its own of every table; run it with discreet run, "
-            "or leave history out and name the release records in that folder as previous"
+            "or leave history out"
         )
     columns = Domain.from_toml(job.place(job.schema)) if isinstance(job.schema, str) else job.schema
     data = table or (job.data if is_address(job.data) else _absolute(job, job.data))

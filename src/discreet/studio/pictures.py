@@ -101,7 +101,7 @@ def pair(t: Words, synopsis: Any, names: Sequence[str], found: dict[str, Any] | 
     domain = synopsis.domain.select(list(names))
     both = all(isinstance(c, Categorical) for c in domain)
     said["unit"] = t("results.rows" if both else "results.per_area")
-    if synopsis.measured is not None:
+    if synopsis.modelled:
         return _modelled(t, synopsis, names, title, said)
     facts = None if x == y else views.plane(synopsis, names)
     if facts is None:

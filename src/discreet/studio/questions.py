@@ -17,7 +17,7 @@ from discreet.reporting import number, share, views
 from discreet.studio import words
 from discreet.studio.schema.days import read_day
 from discreet.studio.schema.numerals import TwoWays, certain, read_number
-from discreet.synopses.artifact import ask, column_text
+from discreet.synopses.queries import ask, column_text
 
 WHAT = ("count", "share", "mean", "quantile")
 _QUOTED = "'[^']*'|\"[^\"]*\"|`[^`]*`"
@@ -67,7 +67,7 @@ def answer(synopsis: Any, asked: Question, t: Callable[..., str] | None = None) 
     Examples
     --------
     >>> import discreet as dc
-    >>> s = dc.Synopsis(dc.Domain({"age": (0, 100)}), lower=[[0], [50]], upper=[[50], [100]], weights=[60, 40],
+    >>> s = dc.synopses.BoxSynopsis(dc.Domain({"age": (0, 100)}), lower=[[0], [50]], upper=[[50], [100]], weights=[60, 40],
     ...                 variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
     >>> answer(s, Question(where="age < 1.125")).errors["where"][:32]
     '“1.125” can be read in two ways.'

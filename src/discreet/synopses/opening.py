@@ -1,10 +1,8 @@
-"""How every central release begins: read the form of the table, open the ledger, buy a rough number of rows.
+"""The beginning of every central release: read the form of the table, open the ledger, estimate the number of rows.
 
-Where the unit is a person, the table is replaced by one in which nobody has more than a stated number of rows, before
-anything else sees it (`discreet.engines.persons.bounded`). All that follows is about rows of that table, at a price per
-row, and the promise multiplies it. A person changes at most ``rows`` rows of it, so by the triangle inequality for
-privacy loss what is ε-differentially private for one row is rows·ε-differentially private for one person, and ρ-zCDP
-for one row is rows²·ρ-zCDP. Nothing here has a δ of its own: that would not multiply so.
+If the unit is a person, the table is first replaced by one in which no person has more than a stated number of rows
+(`discreet.engines.persons`). What is ε-DP for one row is rows·ε-DP for one person by the triangle inequality for the
+privacy loss, and ρ-zCDP for one row is rows²·ρ-zCDP. Nothing here has a δ of its own: that would not multiply so.
 """
 
 import dataclasses
@@ -42,8 +40,7 @@ from discreet.mechanisms import Gate, law_for
 
 #: Of a central release. Below, noise for a share of the budget would be wider than can be drawn.
 SMALLEST_EPSILON = Epsilon(Fraction(1, 10**9))
-#: A bound on rows per person that is bought: its share of the budget, and what it can be: few numbers, as every one
-#: more can be the wrong one.
+#: A bound on rows per person that is selected privately: its share of the budget, and the few candidates.
 AUTO_SHARE = Fraction(1, 20)
 AUTO_ROWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 #: Of two that do equally well the smaller is four times as likely: a larger one costs noise and gains nothing.
@@ -58,24 +55,10 @@ PUBLIC_SIZE = "the number of rows, N, was given as public"
 class OpenRelease:
     """A release that has begun.
 
-    Attributes
-    ----------
-    source : Source
-        The table, its columns matched with the domain.
-    domain : Domain
-        The columns that may be released: the declared ones without identifiers and persons.
-    declared : Domain
-        All declared columns.
-    gate : Gate
-        What is left to spend, and the only way to publish anything about the rows.
-    n_rows : float
-        A noisy or public number of rows; may be negative.
-    n_rows_variance : float or None
-        Its noise variance, None if it was given as public.
-    assumptions : tuple of str
-        For the guarantee.
-    counts : CellCounts or None
-        The raw counts of the grid that was known beforehand, if there was one: as sensitive as the rows.
+    ``source`` is the table, matched with ``domain``: the columns that may be released, of all ``declared`` ones.
+    ``gate`` holds the remaining budget and is the only way to publish anything about the rows. ``n_rows`` is noisy or
+    public, may be negative, and has the noise variance ``n_rows_variance`` (None if public). ``counts`` are raw counts
+    of a grid that was known beforehand: as sensitive as the rows.
     """
 
     source: engines.Source
@@ -89,7 +72,7 @@ class OpenRelease:
 
     @property
     def apart(self) -> bool:
-        """Whether no cell of a grid holds rows of two of a person's groups: axes of categories are cut into all."""
+        """True if no cell of a grid holds rows of two of a person's groups: grouping columns are categories."""
         person = self.gate.person
         if person is None or not person.group:
             return False
@@ -122,48 +105,34 @@ def open_release(
     delta: Any = None,
     gaussian: Callable[[Domain, Epsilon, Rho], bool] | None = None,
 ) -> OpenRelease:
-    """Check the arguments that all central methods share, and buy a noisy number of rows.
+    """Check the arguments that all central methods share, and estimate the number of rows with noise.
 
     Parameters
     ----------
-    X : array, data frame, table or path
-        The table; what `discreet.engines.open` takes, or nested lists of numbers.
-    domain : Domain, mapping or (low, high)
-        The declared columns. Those with the role identifier or person are left out: they are never released. A domain
-        that names a person must say its unit: a `Person`, or ``unit="row"`` if rows are meant.
-    epsilon : float or Fraction
-        The whole budget, for one row or one person; ``math.inf`` for a run without privacy.
-    random_state : None, int or Generator
-        None is secure; anything else marks the guarantee as seeded.
-    n_rows : float, optional
-        A public number of rows (of those that are used, where the unit is a person). It is believed: a wrong one costs
-        accuracy, never privacy.
+    X, domain, epsilon, rho, delta, random_state, n_rows, ledger
+        As in the estimators. Columns with the role identifier or person are never released. A domain that names a
+        person must state its unit. A wrong ``n_rows`` costs accuracy, never privacy.
     size_share : float or None, default 0.03
-        Share of the budget that buys the number of rows otherwise. None buys nothing: the number is NaN, and the method
-        finds it out by itself.
+        Share of the budget that estimates the number of rows; with None it is NaN, and the method estimates it.
     check : callable, optional
-        Refuses a domain, and what there is to spend on one row, by raising, before anything is spent or read.
+        Refuses a domain, or the budget of one row, by raising, before anything is spent or read.
     grid : callable, optional
-        Returns the grid whose cells will be released, if it does not depend on the number of rows. Then its counts are
-        taken at once, and their sum is that number: one pass instead of two.
+        Returns the grid whose cells will be released, if it does not depend on the number of rows. Then one pass
+        counts its cells and the rows.
     select : callable, optional
-        Returns the columns that take part, of those that may be released; a function of the declaration alone.
-    ledger : Ledger or Account, optional
-        Charged with all of ε when everything is checked and before the first row is read.
+        Returns the columns that take part; a function of the declaration only.
     job, asked : str, mapping
         What an account writes about it.
-    rho, delta : float or Fraction
-        With δ beside ε, or with ρ and δ in its place, the release may be zCDP (`prices.py`).
     gaussian : callable, optional
-        Told the columns and the pure ε and the ρ that the budget pays for, says whether Gaussian noise is better.
+        Decides whether Gaussian noise is better, given the columns and the pure ε and the ρ of the budget.
 
     Privacy
     -------
     Neighbours: add or remove one row. The number of rows with a cell changes by at most 1; it gets discrete Laplace
     noise of scale 1/(share ε), or discrete Gaussian noise for that share of ρ. Price: that share, or nothing with a
-    public number. Counts that are handed on are raw; whoever releases them pays for them. Where the unit is a person,
-    all of this is said of the bounded table at ε/rows, and holds for persons at ε (see above); or at ρ/rows², and holds
-    at ρ (Bun and Steinke 2016, proposition 1.9).
+    public number. Counts that are handed on are raw; the method that releases them pays for them. Where
+    the unit is a person, all of this is said of the bounded table at ε/rows, and holds for persons at ε (see above); or
+    at ρ/rows², and holds at ρ (Bun and Steinke 2016, proposition 1.9).
 
     Examples
     --------
@@ -247,16 +216,18 @@ def bound_scores(histogram: IntArray) -> IntArray:
 
     With L persons of n that have no more, the score is -|10 L - 9 n|. Another person changes what is between the bars
     by 1 or by -9, so all scores change by -9 to 9: `AUTO_SPAN`.
-
-    Examples
-    --------
-    >>> crowd = np.zeros(AUTO_ROWS[-1] + 1, np.int64)
-    >>> crowd[4] = 10  # ten persons with five rows each
-    >>> bound_scores(crowd)[:6].tolist()
-    [-90, -90, -90, -90, -10, -10]
     """
     within = np.cumsum(histogram)[np.array(AUTO_ROWS) - 1]
     return np.asarray(-np.abs(10 * within - 9 * int(histogram.sum())), np.int64)
+
+
+#: Options that `open_release` checks together.
+_TOGETHER = ("epsilon", "rho", "delta", "n_rows", "size_share")
+
+
+def method_options(model: Any) -> dict[str, Any]:
+    """Check the options of a method and return them in their clean form; `open_release` checks budget and rows."""
+    return {name: model.read_option(name) for name in model.declared if name not in _TOGETHER}
 
 
 def open_for(model: Any, X: Any, **checks: Any) -> OpenRelease:
@@ -317,7 +288,7 @@ def _check_prices(per_row: Epsilon, epsilon: Any, share: Fraction, size_share: A
         expected = f"at least {SMALLEST_EPSILON.shown:g} for one row: noise for less hides a thousand million rows"
         raise InvalidArgument("epsilon", epsilon, expected, "epsilon=0.1")
     if public is None and not law_for(per_row * share).drawable:
-        expected = f"large enough to buy the number of rows from epsilon={epsilon!r}"
+        expected = f"large enough to estimate the number of rows from epsilon={epsilon!r}"
         raise InvalidArgument("size_share", size_share, expected, "size_share=0.03")
 
 
@@ -333,7 +304,7 @@ def table(X: Any, width: int | None = None, names: Sequence[str] = ()) -> Any:
     """Return what `engines.open` can read: lists become arrays, and what is not a table is refused by its form.
 
     ``width`` is the number of declared columns, if it is known, and ``names`` what they are called. Without a width the
-    first row of a list that is a sequence tells it.
+    first row of a list that is a sequence shows it.
     """
     # Of the type: a frame of Spark Connect takes any name for a column.
     if hasattr(type(X), "toarray") and hasattr(type(X), "nnz"):
@@ -411,7 +382,7 @@ def note_columns(estimator: Any, X: Any) -> None:
     domain = getattr(estimator, "domain", None)
     source = engines.open(table(X, _declared_width(domain), _declared_names(domain)), dialect=dialect_of(domain))
     estimator.n_features_in_ = len(source.names)
-    # Polars has names that are texts, and of a lazy frame it warns whoever asks for them.
+    # Polars has names that are texts, and a lazy frame warns about asking for them.
     names = () if hasattr(type(X), "collect_schema") else getattr(X, "columns", ())
     if source.named and all(isinstance(name, str) for name in names):
         estimator.feature_names_in_ = np.array(source.names, dtype=object)
@@ -420,7 +391,9 @@ def note_columns(estimator: Any, X: Any) -> None:
 
 
 def _size(n_rows: Any) -> float:
-    number = checks.finite("n_rows", n_rows, fix="n_rows=1000, or None to buy it")
+    number = checks.finite("n_rows", n_rows, fix="n_rows=1000, or None to estimate it")
     if number < 0:
-        raise InvalidArgument("n_rows", n_rows, "a public number of rows, at least 0", "n_rows=1000, or None to buy it")
+        raise InvalidArgument(
+            "n_rows", n_rows, "a public number of rows, at least 0", "n_rows=1000, or None to estimate it"
+        )
     return number

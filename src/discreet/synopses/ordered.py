@@ -18,9 +18,14 @@ from sklearn.base import BaseEstimator
 from sklearn.isotonic import isotonic_regression
 
 from discreet.core import (
+    DOMAIN,
+    EPSILON,
+    LEDGER,
+    RANDOM_STATE,
     Categorical,
     Column,
     Date,
+    Declared,
     Domain,
     EstimatorHtml,
     FloatArray,
@@ -29,12 +34,13 @@ from discreet.core import (
     Time,
     checks,
     date_array,
+    option,
     time_array,
 )
 from discreet.core.budget import Epsilon
 from discreet.engines import write_table
 from discreet.engines.passes import CellCounts, GridMap
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.errors import InvalidArgument
 from discreet.mechanisms import Moves, law_for
 from discreet.synopses.opening import check_release, note_columns, open_for
 
@@ -42,31 +48,11 @@ from discreet.synopses.opening import check_release, note_columns, open_for
 _STEP_BITS, _CELL_BITS = 16, 60
 
 
-class OrderedMicroaggregation(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class OrderedMicroaggregation(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Publish a table of noisy means: records in a public order, in runs of k, each run replaced by its mean.
 
     For a few columns of numbers and a public number of rows, where the result should look like the table. For counts,
     clusters and many columns a synopsis or `MarginalSynopsis` is more accurate.
-
-    Parameters
-    ----------
-    k : int
-        Records per mean; the last has up to 2k - 1. With several columns at least the root of ``n_rows``: below, the
-        noise would be wider than on single records.
-    epsilon : float, default 1.0
-        The whole budget. ``math.inf`` adds no noise and has no privacy.
-    domain : Domain, mapping or (low, high)
-        The declared columns of numbers. Values beyond their bounds are clamped.
-    n_rows : int
-        The public number of rows. A wrong one costs accuracy, never privacy: missing rows are taken for rows at all
-        upper bounds, the last ones in the order of more rows are left out.
-    columns : list of str, optional
-        The columns to publish. The order of the records is that of the first column, among equals that of the second,
-        and so on; by default as they are declared.
-    ledger : Ledger or Account, optional
-        What the budget is charged to as well, before rows are read.
-    random_state : None, int or Generator
-        None draws secure noise. Anything else is for experiments and marks the guarantee.
 
     Attributes
     ----------
@@ -117,24 +103,36 @@ class OrderedMicroaggregation(EstimatorHtml, BaseEstimator):  # type: ignore[mis
     True
     """
 
-    def __init__(
-        self,
-        k: int,
-        epsilon: float = 1.0,
-        domain: Any = None,
-        *,
-        n_rows: int | None = None,
-        columns: Sequence[str] | None = None,
-        ledger: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.k = k
-        self.epsilon = epsilon
-        self.domain = domain
-        self.n_rows = n_rows
-        self.columns = columns
-        self.ledger = ledger
-        self.random_state = random_state
+    k: int = option(
+        default=None,
+        takes="whole",
+        low=2,
+        example=100,
+        required=True,
+        help="Records per mean; the last mean has up to 2k - 1.",
+        details="With several columns at least the root of ``n_rows``, or noise on single records would be smaller.",
+    )
+    epsilon: float = EPSILON
+    domain: Any = DOMAIN
+    n_rows: int | None = option(
+        default=None,
+        high=2**31,
+        low=2,
+        example=10_000,
+        required=True,
+        help="The public number of rows.",
+        details=(
+            "A wrong one costs accuracy, never privacy: missing rows count as rows at all upper bounds, and the last "
+            "of too many rows are left out."
+        ),
+    )
+    columns: Sequence[str] | None = option(
+        default=None,
+        example=["age", "income"],
+        help="The columns to publish; records are ordered by the first, then by the second, and so on.",
+    )
+    ledger: Any = LEDGER
+    random_state: Any = RANDOM_STATE
 
     #: The number of rows is public, and nothing is spent on it.
     size_share = None
@@ -179,14 +177,15 @@ class OrderedMicroaggregation(EstimatorHtml, BaseEstimator):  # type: ignore[mis
         check_release(self, self._read, self._select)
 
     def save(self, path: str | Path) -> None:
-        """Write the rows as CSV or Parquet, and the promise beside them."""
+        """Write the rows as CSV or Parquet, with the promise next to them."""
         write_table(path, self.table_, self.guarantee_)
 
     def _public(self) -> tuple[int, int]:
-        k = checks.whole("k", self.k, low=2)
-        if self.n_rows is None:
-            raise InvalidType("n_rows", None, "the public number of rows", "n_rows=10_000")
-        return k, checks.whole("n_rows", self.n_rows, low=k, high=2**31)
+        k, n_rows = (self.read_option(name) for name in ("k", "n_rows"))
+        for name, value in (("k", k), ("n_rows", n_rows)):
+            if value is None:
+                raise self.declared[name].wrong(None, wrong_type=True)
+        return k, checks.whole("n_rows", n_rows, low=k)
 
     def _select(self, axes: Domain) -> Domain:
         chosen = axes if self.columns is None else axes.select(list(self.columns))
@@ -223,14 +222,7 @@ def public_steps(domain: Domain) -> GridMap:
 
 
 def sensitivities(grid: GridMap, n_runs: int) -> tuple[list[int], list[Fraction]]:
-    """Return how far all sums of a column move together, and its share of the budget; see `OrderedMicroaggregation`.
-
-    Examples
-    --------
-    >>> moves, shares = sensitivities(GridMap(Domain({"x": (0, 1), "y": (0, 1)}), 11), 8)
-    >>> moves, shares
-    ([10, 80], [Fraction(1, 5), Fraction(4, 5)])
-    """
+    """Return how far all sums of a column move together, and its share of the budget; see `OrderedMicroaggregation`."""
     times = [1, *[n_runs] * (len(grid.parts) - 1)]
     weights = [Fraction(t ** (2 / 3)).limit_denominator(10**6) for t in times]
     moves = [max(t * (parts - 1), 1) for t, parts in zip(times, grid.parts, strict=True)]
@@ -238,27 +230,14 @@ def sensitivities(grid: GridMap, n_runs: int) -> tuple[list[int], list[Fraction]
 
 
 def run_sizes(k: int, n: int) -> IntArray:
-    """Return the number of records of each run: k, and of the last all that are left.
-
-    Examples
-    --------
-    >>> run_sizes(3, 11).tolist()
-    [3, 3, 5]
-    """
+    """Return the number of records of each run: k, and of the last all that are left."""
     sizes = np.full(n // k, k, np.int64)
     sizes[-1] += n - k * len(sizes)
     return sizes
 
 
 def run_sums(counts: CellCounts, grid: GridMap, k: int, n: int) -> IntArray:
-    """Return the sum of the steps of every run, one row per column: raw numbers, which must not leave the mechanism.
-
-    Examples
-    --------
-    >>> grid = GridMap(Domain({"x": (0, 4)}), 4)
-    >>> run_sums(CellCounts(4, [0, 2], [3, 1]), grid, 2, 6).tolist()  # 0, 0, 0, 2, and twice 3 for want of more
-    [[0, 2, 6]]
-    """
+    """Return the sum of the steps of every run, one row per column: raw numbers, which must not leave the mechanism."""
     filled = max(n - int(counts.counts.sum()), 0)
     cells = np.append(counts.cells, grid.n_cells - 1)
     held = np.append(counts.counts, filled)

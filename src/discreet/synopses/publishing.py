@@ -22,16 +22,10 @@ TYPICAL_OFFSET = 0.25
 
 
 class PublishedLeaves(NamedTuple):
-    """What may be shown of some leaves.
+    """The published values of some leaves.
 
-    Attributes
-    ----------
-    weights : array of int64 or float64, shape (leaves,)
-        Noisy counts, negatives included.
-    variances : array of float64, shape (leaves,)
-        Noise variance of each.
-    offsets : array of float64, shape (leaves, axes), or None
-        Representatives relative to the centres of the boxes, in half widths, from -1 to 1. None: the centres.
+    ``weights`` are noisy counts, including negative ones. ``offsets`` are representatives relative to the centres of
+    the boxes, in half widths; None means the centres.
     """
 
     weights: IntArray | FloatArray
@@ -45,18 +39,9 @@ def publish(
 ) -> PublishedLeaves:  # fmt: skip
     """Publish the counts of disjoint leaves, and their sums if given, at the price of a line.
 
-    Parameters
-    ----------
-    hold : Hold
-        The line that was charged.
-    counts : array of int, shape (leaves,)
-        Rows of each leaf, in the order in which the noise is drawn (the leaves' own, never that of the rows).
-    sums : array of int, shape (leaves, axes), or None
-        Fixed-point sums of `Source.sums`. None publishes counts only.
-    typical_offset : float, default 0.25
-        β of the shrinkage: a mean is multiplied by β²/(β² + v/ñ²), v the noise variance and ñ = max(1, noisy count).
-    apart : bool, default False
-        As in `Gate.counts`.
+    ``hold`` is the line that was charged. ``counts`` and ``sums`` (fixed-point sums of `Source.sums`) are in the
+    leaves' own order. A mean is shrunk by β²/(β² + v/ñ²) with β = ``typical_offset``, v the noise variance and ñ =
+    max(1, noisy count). ``apart`` is as in `Gate.counts`.
 
     Privacy
     -------
@@ -108,16 +93,7 @@ def means_law(price: Price, n_axes: int) -> tuple[int, Law]:
 
 
 def count_variance(price: Price, n_axes: int, *, means: bool) -> float:
-    """Return the variance of the noise on a published count; with means, of one that shares its draw with them.
-
-    Examples
-    --------
-    >>> from discreet.core.budget.prices import Epsilon, Rho
-    >>> round(count_variance(Rho(1) / 2, 4, means=True), 6)
-    5.0
-    >>> round(count_variance(Epsilon(1), 4, means=False), 2)
-    1.84
-    """
+    """Return the variance of the noise on a published count; with means, of one that shares its draw with them."""
     if not means:
         return law_for(price).variance
     return law_for(price, _moves(FIXED_POINT, n_axes), n_axes + 1).variance / FIXED_POINT**2

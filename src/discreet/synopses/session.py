@@ -1,7 +1,7 @@
 """Questions one by one, against a budget: a session that answers with noise and refuses when the account is empty.
 
-For a few questions that are known beforehand. Every answer is bought: an account is charged before rows are read, and
-the next question costs again. A synopsis answers any number of questions for one price.
+For a few questions that are known beforehand. Every question is charged to an account before rows are read. A synopsis
+answers any number of questions for one price.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from discreet.engines.passes import GridMap, WhereMap, WhereSum
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.mechanisms import LARGEST_SCALE, Gate, Law, Moves, reach
 from discreet.noise.stream import generator
-from discreet.synopses.artifact.answers import wide
 from discreet.synopses.opening import OpenRelease, open_release
+from discreet.synopses.queries.answers import wide
 
 #: Numbers are added up on a public grid, as fine as its noise can be drawn: of at most so many steps (the second) from
 #: 0, or from the middle, to the farther bound. Of fewer than the first between the bounds, it is refused. Quantiles are
@@ -324,14 +324,7 @@ def _coarsest(column: Column, origin: Fraction) -> Fraction:
 
 
 def _grid(column: Column, origin: Fraction, price: Exact) -> tuple[int, Fraction, float]:
-    """Return how many steps from the origin the farther bound is, a step, and how far rounding moves a value, in steps.
-
-    Examples
-    --------
-    >>> of = Domain({"n": Integer(-9, 4)}).columns[0]
-    >>> _grid(of, Fraction(-5, 2), Fraction(1)), _grid(of, Fraction(0), math.inf)[:2]
-    ((13, Fraction(1, 2), 0.0), (9, Fraction(1, 1)))
-    """
+    """Return the farther bound in steps from the origin, a step, and how far rounding moves a value, in steps."""
     low, high = _ends(column)
     far = max(abs(low - origin), abs(high - origin))
     finest = _FINEST if isinstance(price, float) else min(_FINEST, math.floor(LARGEST_SCALE * price))

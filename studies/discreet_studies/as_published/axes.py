@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.synopses import Boxes, Cuts, OwnPartitioner
-from discreet.synopses.tree import Offers
+from discreet.synopses.boxes.tree import Offers
 
 
 class InTurn(OwnPartitioner):

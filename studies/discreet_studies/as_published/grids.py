@@ -13,7 +13,7 @@ import math
 
 from discreet.core import Domain, FloatArray, checks
 from discreet.synopses import GridSynopsis, Synopsis
-from discreet.synopses.grid import THETA, eugkm, rugnik
+from discreet.synopses.boxes.grid import THETA, eugkm, rugnik
 
 RULES = ("rugnik", "eugkm")
 

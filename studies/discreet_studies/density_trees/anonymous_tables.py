@@ -161,7 +161,7 @@ METHODS: dict[str, Callable[[Task, int, int], Seen]] = {
     "continuous": continuous,
     **{method: _by_columns(method) for method in ("equal-width", "equal-frequency", "mdlp")},
     "reference": reference,
-    **{criterion: _tree(criterion) for criterion in ("spread", "factor", "width", "cell", "mixture")},
+    **{criterion: _tree(criterion) for criterion in ("spread", "factor", "width", "cell")},
     "supervised": _by_tree(lambda task, k: DensityTree(k, domain=task.domain, supervised=True, grid=task.grid)),
     "mondrian": _by_tree(lambda task, k: Mondrian(k, domain=task.domain, grid=task.grid)),
     "generalization": generalization,

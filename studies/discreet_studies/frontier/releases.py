@@ -15,7 +15,7 @@ from discreet.core import FloatArray, IntArray
 from discreet.local import LocalHashing
 from discreet.metric import NDLaplace
 from discreet.synopses import GridSynopsis, Synopsis, TreeSynopsis
-from discreet.synopses.grid import eugkm
+from discreet.synopses.boxes.grid import eugkm
 from discreet_studies.frontier.forms import Cells, Points, Raw, ReleasedForm
 from discreet_studies.frontier.people import People, domain
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from discreet import noise
 from discreet.anonymity.growth import enforce
-from discreet.anonymity.methods import Partitioner, check_blind, growth_rules
+from discreet.anonymity.methods import Partitioner
 from discreet.anonymity.release import Table
+from discreet.anonymity.risk import check_blind, growth_rules
 from discreet.core import IntArray, checks
 from discreet.errors import InvalidArgument, InvalidType
 

@@ -18,10 +18,9 @@ from sklearn.metrics import (
 )
 
 from discreet import noise
-from discreet.clustering import cluster_after_noise
 from discreet.core import Domain, FloatArray, IntArray
 from discreet.evaluation import membership_attack, nicv_ratio, reconstruction_attack
-from discreet.metric import NDLaplace, equal_privacy, resampled_rate
+from discreet.metric import NDLaplace, equal_privacy
 from discreet_studies.as_published.laplace import published_noise, to_nearest_record, whole_budget_on_every_column
 from discreet_studies.harness.study import Numbers, Setting
 from discreet_studies.measured.agreement import perturbation_distance
@@ -29,6 +28,8 @@ from discreet_studies.measured.forest_attack import forest_attack
 from discreet_studies.measured.membership import boundary_attack, plain_sum
 from discreet_studies.measured.points import advantage_bound, best_advantage
 from discreet_studies.nd_laplace import data
+from discreet_studies.nd_laplace.clusters import cluster_after_noise
+from discreet_studies.nd_laplace.resampling import resampled_rate
 
 #: Clusters of k-means, clusters of the hierarchical method and least neighbours of OPTICS: by set, and by columns with
 #: 4 for "four and more", as published.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from discreet.synopses.grid import rugnik_range
 from discreet_studies.as_published.grids import parts
 from discreet_studies.harness.study import CORRECTED, NOT, REPRODUCED, Estimate, Finding, Results
 from discreet_studies.optimal_grid.published import AXES, CELLS, EPSILONS, RANGES, WCSS, Cell
@@ -22,6 +21,20 @@ _WHY = {
     "google-clustering": "its version, δ and settings are not stated",
 }
 _EXACT_N = "the published grid follows from the exact N; both rules with an N that is paid for, and at least K cells"
+
+
+def rugnik_range(n: float, d: int, k: int) -> tuple[float, float]:
+    """Return ε_0 and ε_1, between which Theorem 2 bounds the optimal number of cells from below and above.
+
+    Above ε_0 the optimal grid has more than k cells.
+
+    Examples
+    --------
+    >>> [round(e, 4) for e in rugnik_range(100, d=2, k=2)]
+    [0.0256, 15.396]
+    """
+    low = 3 * d * math.sqrt(k) / (2 * math.sqrt(2) * n) / (1 + math.sqrt(3 / n))
+    return low, math.sqrt(2) * d / 3 * math.sqrt(k) * math.pow(4 * n / 3, d / 4)
 
 
 def findings(results: Results) -> list[Finding]:

@@ -19,10 +19,11 @@ from discreet.anonymity import Hierarchy
 from discreet.anonymity.masking._mdav_kernels import mdav
 from discreet.anonymity.masking._swap_kernels import swap_ranks
 from discreet.anonymity.masking.microaggregation import Microaggregation
-from discreet.anonymity.masking.noise_and_swapping import NoiseAddition, RankSwapping, _root
+from discreet.anonymity.masking.noise import NoiseAddition, _root
+from discreet.anonymity.masking.swapping import RankSwapping
 from discreet.anonymity.methods.generalization import Generalization
+from discreet.anonymity.release.disclosure import interval_disclosure, record_linkage
 from discreet.anonymity.release.printed import legend_of, read_sets, read_stretches
-from discreet.anonymity.risk.disclosure import interval_disclosure, record_linkage
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 UNIT = dc.Domain({"x": (0, 1), "y": (0, 1)})

@@ -15,7 +15,7 @@ import pytest
 import discreet as dc
 from discreet.anonymity import RankSwapping
 from discreet.anonymity.masking._swap_kernels import swap_ranks
-from discreet.anonymity.masking.noise_and_swapping import candidates, permuted
+from discreet.anonymity.masking.swapping import candidates, permuted
 from discreet.errors import SchemaError
 from discreet.evaluation import recount
 from discreet.reporting.words import for_experts, for_lawyers

@@ -115,8 +115,6 @@ class Case:
         draw = self.rng.random()
         if draw < 0.15:
             return Mondrian(**shared)
-        if draw < 0.25 and not any(name[0] == "q" for name in self.trees):
-            return Mondrian(**{**shared, "suppress": 0.0}, mode="relaxed")
         pruning = "folds" if self.rng.random() < 0.1 else None
         min_share = float(self.rng.choice([0.0, 0.02]))
         return DensityTree(
@@ -162,7 +160,6 @@ def check_release(case: Case, release: Any, rows: list[int]) -> None:
     table = release.table.to_pydict()
     quasi = [name for name in table if name[0] == "q"]
     secret = {name: v for name, v in table.items() if name[0] == "s"}
-    # The rows that look alike: here by their bounds, for relaxed Mondrian by the groups.
     keys: list[Any] = list(zip(*[table[name] for name in quasi], strict=True))
     if case.output == "center":
         keys = [tuple(str(v) for v in row.values()) for row in release.bounds.to_pylist()]

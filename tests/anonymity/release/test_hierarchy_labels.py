@@ -17,6 +17,7 @@ from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.printed import legend_of, read_sets
 from discreet.errors import InvalidArgument
 from discreet.evaluation import recount
+from past_releases import Past
 
 JOBS = {
     "office": ["clerk", "manager"],
@@ -150,11 +151,10 @@ def test_risk_and_house_take_labels_for_what_they_print(tmp_path: Path) -> None:
     tree = DensityTree(20, domain=domain, hierarchies={"job": JOBS}).fit(table)
     first = tree.transform(table.slice(0, 200))
     first.save(tmp_path / "a.csv")
-    first.save_record(tmp_path / "a.record")
     found = dc.anonymity.risk(tmp_path / "a.csv", ["age", "job"])
     assert found.k == first.guarantee.parameters["reached"]["k"]
     assert any("job office" in words for words in first.record.records["published"].to_pylist())
-    again = tree.transform(table, previous=[tmp_path / "a.record"])
+    again = tree.transform(table, history=Past(first))
     assert again.guarantee.parameters["reached_together"]["k"] >= 20
     assert not recount(pa_csv.read_csv(tmp_path / "a.csv"), first.guarantee).failures
 

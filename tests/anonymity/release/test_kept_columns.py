@@ -64,7 +64,6 @@ def counted(table: pa.Table, columns: list[str]) -> tuple[int, float]:
 METHODS = {
     "tree": dc.anonymity.DensityTree,
     "mondrian": dc.anonymity.Mondrian,
-    "relaxed": lambda k, **given: dc.anonymity.Mondrian(k, mode="relaxed", **given),
     "generalization": dc.anonymity.Generalization,
     "means": dc.anonymity.Microaggregation,
 }

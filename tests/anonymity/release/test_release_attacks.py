@@ -15,6 +15,7 @@ from discreet.anonymity import DensityTree, Mondrian, Release
 from discreet.anonymity.methods import partitioner
 from discreet.anonymity.release import together
 from discreet.errors import InvalidArgument
+from past_releases import Past
 from release_attacker import Held, hold, singled_out
 
 JOBS = ["cook", "smith", "nurse", "clerk"]
@@ -117,9 +118,9 @@ def chain(seed: int, length: int) -> tuple[list[Held], int, int]:
         town.month(releases[-1])
         try:
             if frozen:
-                made = model.transform(table(town.rows), previous=releases)
+                made = model.transform(table(town.rows), history=Past(*releases))
             else:  # a partition of its own
-                made = kind(domain=DOMAIN, **method).fit_transform(table(town.rows), previous=releases)
+                made = kind(domain=DOMAIN, **method).fit_transform(table(town.rows), history=Past(*releases))
         except InvalidArgument:
             refused += 1
             town.rows = before

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import pickle
 import threading
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.anonymity import DensityTree, Generalization, Mondrian, ReleaseHistory, ReleaseRecord
+from discreet.anonymity import DensityTree, Generalization, Mondrian, ReleaseHistory
 from discreet.errors import FormatError, InvalidArgument
 from discreet.jobs import Job
 from support.joined_tables import Person, together
@@ -37,12 +39,12 @@ def mondrian() -> Mondrian:
 
 def released(model: Any, history: ReleaseHistory, target: Path) -> dc.anonymity.Release:
     with history:
-        release = model.fit_transform(TABLE, previous=history)
-        release.save(target, history=history)
+        release = model.fit_transform(TABLE, history=history)
+        release.save(target)
     return release
 
 
-def test_tables_of_two_methods_single_no_one_out_together(tmp_path: Path) -> None:
+def test_tables_of_two_methods_identify_no_one_together(tmp_path: Path) -> None:
     apart, history = tmp_path / "apart", ReleaseHistory(tmp_path / "people.history")
     apart.mkdir()
     for number, model in enumerate((tree(), mondrian())):
@@ -58,27 +60,29 @@ def test_tables_of_two_methods_single_no_one_out_together(tmp_path: Path) -> Non
 
 def test_a_release_that_was_not_checked_with_all_others_is_refused_when_it_is_saved(tmp_path: Path) -> None:
     history = ReleaseHistory(tmp_path / "h")
-    planned = mondrian().fit_transform(TABLE, previous=history)  # nothing is there yet
+    planned = mondrian().fit_transform(TABLE, history=history)  # nothing is there yet
     released(tree(), history, tmp_path / "first.csv")
-    with pytest.raises(InvalidArgument, match="holds 1 releases about these people that this one was not checked with"):
-        planned.save(tmp_path / "second.csv", history=history)
+    with pytest.raises(InvalidArgument, match="1 release came in between"):
+        planned.save(tmp_path / "second.csv")
     assert sorted(place.name for place in tmp_path.iterdir()) == ["first.csv", "first.csv.guarantee.json", "h"]
     assert len(history.entries) == 1
-    elsewhere = mondrian().fit_transform(TABLE, previous=[tree().fit_transform(TABLE)])
-    with pytest.raises(InvalidArgument, match="1 releases that this one was checked with are not in it"):
-        elsewhere.save(tmp_path / "second.csv", history=tmp_path / "empty")
+    second = mondrian().fit_transform(TABLE, history=history)
+    for place in history.folder.glob("000001.*"):
+        place.unlink()
+    with pytest.raises(FormatError, match=r"1 release in .* disappeared"):
+        second.save(tmp_path / "second.csv")
 
 
 def test_another_release_waits_from_the_check_to_the_written_table(tmp_path: Path) -> None:
     first, second = ReleaseHistory(tmp_path / "h"), ReleaseHistory(tmp_path / "h")
     seen: list[int] = []
     with first:
-        release = tree().fit_transform(TABLE, previous=first)
+        release = tree().fit_transform(TABLE, history=first)
         waiting = threading.Thread(target=lambda: seen.append(len(second.records())))
         waiting.start()
         waiting.join(0.3)
         assert not seen, "it was read while somebody was about to release"
-        release.save(tmp_path / "first.csv", history=first)
+        release.save(tmp_path / "first.csv")
         waiting.join(0.3)
         assert not seen
     waiting.join(30)
@@ -88,7 +92,7 @@ def test_another_release_waits_from_the_check_to_the_written_table(tmp_path: Pat
 def test_one_release_in_two_forms_is_one_release(tmp_path: Path) -> None:
     history = ReleaseHistory(tmp_path / "h")
     release = released(tree(), history, tmp_path / "safe.csv")
-    release.save(tmp_path / "safe.parquet", history=history)
+    release.save(tmp_path / "safe.parquet")
     assert len(history.entries) == 1
     assert (tmp_path / "safe.parquet.guarantee.json").is_file()
 
@@ -137,29 +141,57 @@ def test_a_method_whose_cells_are_not_merged_may_only_come_first(tmp_path: Path)
     history = ReleaseHistory(tmp_path / "h")
     model = Generalization(k=K, domain=dc.Domain(COLUMNS))
     released(model, history, tmp_path / "first.csv")
-    with pytest.raises(InvalidArgument, match="previous must be left out"):
+    with pytest.raises(InvalidArgument, match="history must be left out after the first release"):
         released(model, history, tmp_path / "second.csv")
 
 
-def test_a_job_adds_the_house_files_that_it_names_to_its_history(tmp_path: Path) -> None:
+def test_a_job_is_checked_with_its_history_and_added_to_it(tmp_path: Path) -> None:
     rows = "".join(f"{name},{age},{cost}\n" for name, (age, cost) in PEOPLE.items())
     (tmp_path / "people.csv").write_text("id,age,cost\n" + rows, encoding="utf-8")
-    tree().fit_transform(TABLE).save_record(tmp_path / "january.record")
+    tree().fit_transform(TABLE, history=tmp_path / "h").save(tmp_path / "1.csv")
     given = {"k": K, "method": "mondrian", "history": "h"}
-    job = Job(
-        "anonymize", "people.csv", COLUMNS, {**given, "previous": ["january.record"]}, {"release": "2.csv"}, tmp_path
-    )
+    job = Job("anonymize", "people.csv", COLUMNS, given, {"release": "2.csv"}, tmp_path)
     assert job.run().guarantee.parameters["earlier_releases"] == 1  # type: ignore[union-attr]
-    seals = [entry.seal for entry in ReleaseHistory(tmp_path / "h").entries]
-    assert seals[0] == ReleaseRecord.load(tmp_path / "january.record").seal
-    later = Job("anonymize", "people.csv", COLUMNS, given, {"release": "3.csv"}, tmp_path).run()
-    assert later.guarantee.parameters["earlier_releases"] == 2  # type: ignore[union-attr]
+    assert [Path(entry.table).name for entry in ReleaseHistory(tmp_path / "h").entries] == ["1.csv", "2.csv"]
 
 
-def test_a_table_that_cannot_be_written_leaves_no_house_file(tmp_path: Path) -> None:
+def test_an_incomplete_history_lets_nothing_through(tmp_path: Path) -> None:
+    history = ReleaseHistory(tmp_path / "h")
+    for name in "ab":
+        released(tree(), history, tmp_path / f"{name}.csv")
+    kept = {place.name: place.read_bytes() for place in history.folder.glob("0*")}
+    (history.folder / "000001.json").unlink()
+    with pytest.raises(FormatError, match="incomplete, 1 earlier release missing"):
+        history.records()
+    (history.folder / "000001.json").write_bytes(kept["000001.json"])
+    (history.folder / "000001.record").unlink()
+    with pytest.raises(dc.errors.DataSourceError, match="cannot read"):
+        history.records()
+    (history.folder / "000001.record").write_bytes(kept["000002.record"])
+    with pytest.raises(FormatError, match="record of another release"):
+        history.records()
+
+
+def test_a_stored_copy_of_a_release_cannot_leave_its_history_out(tmp_path: Path) -> None:
+    made = tree().fit_transform(TABLE, history=tmp_path / "h")
+    copy = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(made))))
+    with pytest.raises(InvalidArgument, match="by the program that made it"):
+        copy.save(tmp_path / "safe.csv")
+    pickle.loads(pickle.dumps(tree().fit_transform(TABLE))).save(tmp_path / "safe.csv")
+
+
+def test_a_conflict_names_the_release_and_its_day(tmp_path: Path) -> None:
+    history = ReleaseHistory(tmp_path / "h")
+    released(tree(), history, tmp_path / "january.csv")
+    today = datetime.date.today()
+    said = f"1 removed record could be identified by comparing this release with january.csv of {today.day} {today:%B}"
+    with pytest.raises(InvalidArgument, match=said):
+        tree().fit_transform(TABLE.slice(1), history=history)
+
+
+def test_a_table_that_cannot_be_written_leaves_no_history(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("id,age,cost\n" + "p,1,1\n" * 9, encoding="utf-8")
-    outputs = {"release": "safe.dat", "record": "people.record"}
-    job = Job("anonymize", "people.csv", COLUMNS, {"k": K, "history": "h"}, outputs, tmp_path)
+    job = Job("anonymize", "people.csv", COLUMNS, {"k": K, "history": "h"}, {"release": "safe.dat"}, tmp_path)
     for act in (job.check, job.run):
         with pytest.raises(dc.errors.DataSourceError, match="a table is written as"):
             act()
@@ -174,8 +206,8 @@ def test_threads_that_share_a_history_release_one_after_the_other(tmp_path: Path
 
     def release(name: str) -> None:
         with history:
-            made = dc.anonymity.DensityTree(k=2, domain=domain).fit_transform(people, previous=history)
-            made.save(tmp_path / f"{name}.csv", history=history)
+            made = dc.anonymity.DensityTree(k=2, domain=domain).fit_transform(people, history=history)
+            made.save(tmp_path / f"{name}.csv")
 
     threads = [threading.Thread(target=release, args=(name,)) for name in "abcd"]
     for thread in threads:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.anonymity.masking import noise_and_swapping
+from discreet.anonymity.masking import masker
 
 QUASI = {"bounds": [0, 120], "role": "quasi-identifier"}
 
@@ -81,14 +81,14 @@ def test_partners_of_swapped_values_are_drawn_one_by_one() -> None:
 def test_linked_rows_are_a_random_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """If only some rows are tried, another run tries other rows."""
     tried: set[int] = set()
-    linkage = noise_and_swapping.linkage
+    linkage = masker.linkage
 
     def noted(before: Any, after: Any, rows: Any) -> Any:
         tried.update(rows.tolist())
         return linkage(before, after, rows)
 
-    monkeypatch.setattr(noise_and_swapping, "linkage", noted)
-    monkeypatch.setattr(noise_and_swapping, "_MEASURED", 2)
+    monkeypatch.setattr(masker, "linkage", noted)
+    monkeypatch.setattr(masker, "_MEASURED", 2)
     for seed in range(20):
         swapped([1, 2, 3, 4, 5, 6], 0.34, seed)
     assert tried == set(range(6))

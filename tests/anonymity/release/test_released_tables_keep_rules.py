@@ -15,8 +15,10 @@ import pytest
 import discreet as dc
 from anonymity_checker import check_classes, distance
 from discreet.anonymity.growth.grid import make_grid, number_text
+from discreet.anonymity.release.record import ReleaseRecord
 from discreet.core.domain import Numeric
-from discreet.errors import DiscreetError, InvalidArgument
+from discreet.errors import DiscreetError, FormatError, InvalidArgument
+from past_releases import Past
 
 METHODS = (dc.anonymity.DensityTree, dc.anonymity.Mondrian, dc.anonymity.Generalization)
 PEOPLE = {
@@ -159,15 +161,17 @@ def test_an_earlier_t_is_checked_by_the_hierarchy_it_was_promised_with(tmp_path:
 
     one = tree(far).fit_transform(table, order="input")
     assert tree(near).fit_transform(table).cells.n_cells > 1  # by itself the second table may be finer
-    one.save_record(tmp_path / "one.record")
-    two = tree(near).fit_transform(table, previous=tmp_path / "one.record", order="input")
+    two = tree(near).fit_transform(table, history=Past(one), order="input")
     both = list(zip(one.table["age"].to_pylist(), two.table["age"].to_pylist(), strict=True))
     nested = {"ill": [["u", "v"], ["w", "z"]]}
     assert not check_classes(both, {"ill": ill}, k=3, t=0.3, t_kinds={"ill": "hierarchical"}, trees=nested)
-    required = {**one.record.required, "t": {"kind": "hierarchical", "most": 0.3}}  # as older release records have it
-    old = dc.anonymity.ReleaseRecord(one.record.records, required, False, one.record.declared)
-    with pytest.raises(InvalidArgument, match="does not hold"):
-        tree(near).fit_transform(table, previous=old)
+    required = {**one.record.required, "t": {"kind": "hierarchical", "most": 0.3}}
+    lacking = ReleaseRecord(one.record.records, required, False, one.record.declared)
+    with pytest.raises(InvalidArgument, match="hierarchies"):
+        tree(near).fit_transform(table, history=Past(lacking))
+    lacking.save(tmp_path / "lacking.record")
+    with pytest.raises(FormatError, match="hierarchy"):
+        ReleaseRecord.load(tmp_path / "lacking.record")
 
 
 @pytest.mark.parametrize(("low", "high", "steps"), [(-1, 1, None), (0, 1, 3), (0.1, 0.7, 6), (-3.3, 8.1, 57)])
@@ -181,10 +185,7 @@ def test_a_grid_point_is_the_number_that_is_printed(low: float, high: float, ste
 def test_a_row_lies_in_the_interval_that_is_printed_for_it() -> None:
     x = [-0.09] * 5 + [-0.5, -0.6, -0.7, -0.8, -0.9, 0.2, 0.3, 0.4, 0.5, 0.6]
     domain = dc.Domain({"x": {"bounds": [-1, 1], "role": "quasi-identifier"}})
-    for method in (
-        dc.anonymity.DensityTree(5, domain=domain, criterion="mondrian"),
-        dc.anonymity.Mondrian(5, domain=domain),
-    ):
+    for method in (dc.anonymity.DensityTree(5, domain=domain), dc.anonymity.Mondrian(5, domain=domain)):
         shown = method.fit_transform(pa.table({"x": x}), order="input").table["x"].to_pylist()
         for value, text in zip(x, shown, strict=True):
             low, high = (float(end) for end in text[1:-1].split(", "))
@@ -192,25 +193,22 @@ def test_a_row_lies_in_the_interval_that_is_printed_for_it() -> None:
             assert value < high or (text.endswith("]") and value == high)
 
 
-@pytest.mark.parametrize("before", [None, b"an older release record"])
-def test_a_release_that_is_refused_or_fails_leaves_nothing(
-    before: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_release_that_is_refused_or_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "p.csv").write_text("id,age\n" + "".join(f"{i},{i % 50}\n" for i in range(40)))
     (tmp_path / "s.toml").write_text(
         '[columns]\nid = {role = "identifier"}\nage = {bounds = [0, 99], role = "quasi-identifier"}\n'
     )
-    if before is not None:
-        (tmp_path / "p.record").write_bytes(before)
-    there = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    wrong = {"release": "safe.dat", "record": "p.record"}
+    given, there = {"k": 5, "history": "people.history"}, sorted(path.name for path in tmp_path.iterdir())
     with pytest.raises(DiscreetError, match="written as"):
-        dc.Job("anonymize", "p.csv", "s.toml", {"k": 5}, wrong, tmp_path).run()
-    job = dc.Job("anonymize", "p.csv", "s.toml", {"k": 5}, {**wrong, "release": "safe.csv"}, tmp_path)
+        dc.Job("anonymize", "p.csv", "s.toml", given, {"release": "safe.dat"}, tmp_path).run()
+    assert sorted(path.name for path in tmp_path.iterdir()) == there
+    job = dc.Job("anonymize", "p.csv", "s.toml", given, {"release": "safe.csv"}, tmp_path)
     with monkeypatch.context() as patched:
-        patched.setattr(dc.anonymity.Release, "save", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(ReleaseRecord, "save", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             job.run()
-    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == there
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["p.csv", "people.history", "s.toml"]
+    assert [path.name for path in (tmp_path / "people.history").iterdir()] == ["lock"]
     job.run()
-    assert dc.anonymity.ReleaseRecord.load(tmp_path / "p.record").n == 40
+    (record,) = dc.anonymity.ReleaseHistory(tmp_path / "people.history").records()
+    assert record.n == 40

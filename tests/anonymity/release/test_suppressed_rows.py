@@ -12,10 +12,11 @@ import pytest
 
 import discreet as dc
 from discreet import Domain
-from discreet.anonymity import DensityTree
+from discreet.anonymity import DensityTree, Mondrian
 from discreet.anonymity.growth.frontier import EnforcedCells
 from discreet.anonymity.methods import partitioner
 from discreet.errors import InvalidArgument
+from past_releases import Past
 
 
 def test_a_sample_is_drawn_from_the_rows_that_were_kept() -> None:
@@ -61,7 +62,7 @@ def rows(people: list[tuple[int, int]]) -> pa.Table:
 def leaves(suppress: float) -> DensityTree:
     """Two halves, below and above 50, in leaves of five years and five rows each."""
     grown = rows([(10 + j, j) for j in range(20)] + [(60 + j, 20 + j) for j in range(20)])
-    tree = DensityTree(k=5, domain=DOMAIN, criterion="mondrian", keep=["town"], suppress=suppress)
+    tree = Mondrian(k=5, domain=DOMAIN, keep=["town"], suppress=suppress)
     return tree.fit(grown)
 
 
@@ -93,7 +94,7 @@ def test_a_later_release_counts_out_the_suppressed_ones(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(partitioner, "enforce_together", noted)
     tree = leaves(0.2)
-    again = tree.transform(JANUARY, previous=tree.transform(JANUARY))
+    again = tree.transform(JANUARY, history=Past(tree.transform(JANUARY)))
     facts = again.guarantee.parameters
     assert (facts["rows"], facts["suppressed"], facts["leaves_merged"], facts["reached_together"]["k"]) == (9, 1, 0, 9)
     assert found[0].suppressed == (found[0].node < 0).sum() == 1
@@ -104,17 +105,17 @@ def test_no_more_are_suppressed_than_are_allowed_round_after_round() -> None:
     stay = [(12, j) for j in range(8)] + [(62, 10 + j) for j in range(8)]
     later = rows([*stay, (17, 30), (67, 31), (67, 32)])
     first = leaves(0.0).transform(rows(stay))
-    assert leaves(0.16).transform(later, previous=first).suppressed == 3
-    with pytest.raises(InvalidArgument, match="2 records added"):
-        leaves(0.11).transform(later, previous=first)
+    assert leaves(0.16).transform(later, history=Past(first)).suppressed == 3
+    with pytest.raises(InvalidArgument, match="2 added record"):
+        leaves(0.11).transform(later, history=Past(first))
 
 
 def test_a_later_release_of_no_one_is_refused() -> None:
-    """One who was suppressed before and four newcomers: neither can stand alone, and all may be suppressed."""
+    """One who was previously suppressed and four newcomers: neither can stand alone, and all may be suppressed."""
     tree = leaves(1.0)
     first = leaves(0.2).transform(JANUARY)
-    with pytest.raises(InvalidArgument, match="5 records added"):
-        tree.transform(rows([(20, 100), *((20, 201 + j) for j in range(4))]), previous=first)
+    with pytest.raises(InvalidArgument, match="5 added record"):
+        tree.transform(rows([(20, 100), *((20, 201 + j) for j in range(4))]), history=Past(first))
 
 
 @pytest.mark.parametrize("n", [200, 24])

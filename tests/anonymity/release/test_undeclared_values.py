@@ -76,7 +76,6 @@ def released(path: Path) -> Counter[tuple[str, ...]]:
 METHODS = {
     "tree": lambda: A.DensityTree(5, domain=DOMAIN, keep=KEEP),
     "mondrian": lambda: A.Mondrian(5, domain=DOMAIN, keep=KEEP),
-    "relaxed": lambda: A.Mondrian(5, domain=DOMAIN, keep=KEEP, mode="relaxed"),
     "levels": lambda: A.Generalization(5, domain=DOMAIN, keep=KEEP, levels={"age": 5}, suppress=0.0),
     "means": lambda: A.Microaggregation(5, domain=DOMAIN, keep=KEEP),
     "noise": lambda: A.NoiseAddition(0.1, domain=DOMAIN, keep=KEEP),

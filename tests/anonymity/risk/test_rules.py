@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import linprog
 
 from anonymity_checker import distance, keeps_l
-from discreet.anonymity.growth.hierarchy import Hierarchy
-from discreet.anonymity.release.table import CodedColumn
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.distances import Limits, equal_distance, hierarchical_distance, is_ok, ordered_distance
+from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import Rules
 from discreet.errors import DiscreetError, InvalidArgument, SchemaError
 

@@ -15,7 +15,7 @@ import pytest
 
 import discreet as dc
 from discreet.anonymity import DensityTree, Generalization, Mondrian
-from discreet.anonymity.release.table import CodedColumn
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.rules import Rules
 from discreet.errors import InvalidArgument
 

@@ -18,6 +18,7 @@ from discreet.engines.readers import read_columns
 from discreet.engines.tables.same import same_key
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.metric import UserLedger
+from past_releases import Past
 
 SEVEN = ["7", " 7", "7 ", "7.0", "07", "+7", "7e0", "\ufeff7"]
 ANN = ["Ann Zoë", " Ann Zoë", "Ann  Zoe\u0308", "Ann\u00a0Zoë", "Ann Zo\u200bë"]
@@ -167,9 +168,9 @@ def test_persons_that_were_rounded_are_not_followed_into_other_releases(tmp_path
     first = method.fit_transform(table)
     rounded = table.set_column(1, "who", pa.array([float(p) for p in large]))
     with pytest.raises(SchemaError, match="whole numbers or as text"):
-        method.transform(rounded, previous=[first])
+        method.transform(rounded, history=Past(first))
     text = table.set_column(1, "who", pa.array([str(p) for p in large]))
-    assert method.transform(text, previous=[first]).table.num_rows == 12
+    assert method.transform(text, history=Past(first)).table.num_rows == 12
 
 
 def test_spellings_do_not_make_sensitive_values_diverse_where_nothing_is_declared():

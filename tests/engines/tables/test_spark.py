@@ -338,7 +338,7 @@ def test_levels_are_chosen_where_the_rows_are(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cell", "factor", "tight", "mondrian", "persons", "blind"])
+@pytest.mark.parametrize("name", ["cell", "factor", "width", "mondrian", "persons", "blind"])
 def test_every_way_of_growing_is_the_same_on_spark(name: str, shuffled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds, domain = dc.anonymity, dc.Domain(PEOPLE)
     texts = dc.Domain({**PEOPLE, "sex": {"categories": ["f", "m", "x"], "role": "quasi-identifier"}})
@@ -346,7 +346,7 @@ def test_every_way_of_growing_is_the_same_on_spark(name: str, shuffled: Any, mon
     method = {
         "cell": kinds.DensityTree(20, domain=texts, criterion="cell"),
         "factor": kinds.DensityTree(20, None, 0.5, domain=domain, criterion="factor"),
-        "tight": kinds.DensityTree(20, 2, domain=domain, criterion="tight", l_kind="entropy"),
+        "width": kinds.DensityTree(20, 2, domain=domain, criterion="width", l_kind="entropy"),
         "mondrian": kinds.Mondrian(20, domain=texts, hierarchies={"sex": "merge"}),
         "persons": kinds.DensityTree(20, domain=people),
         "blind": kinds.DensityTree(20, 2, domain=domain, blind=True),

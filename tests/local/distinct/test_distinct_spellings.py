@@ -33,7 +33,7 @@ def bits(bitmap: FlippedBitmap) -> set[int]:
 
 
 def test_an_item_has_one_bit_however_it_is_spelled() -> None:
-    """Else a person with three spellings would have paid three times, and two holders would share no one."""
+    """Otherwise a person with three spellings would pay three times, and two holders would share no one."""
     seven = bits(M.sketch(range(7, 8)))
     assert len(seven) == 1
     for given in SEVENS:
@@ -57,7 +57,7 @@ def test_a_person_is_one_person_however_spelled() -> None:
         assert len(bits(m.sketch(iter([["x", "y", "z"], ["u"]]), iter([odd, ["7"]])))) == 2
     with pytest.raises(dc.errors.InvalidType, match=r"persons must be .*try persons=\[item\]"):
         m.sketch(["x"], "ann")
-    # A name that cannot be read is no one's.
+    # A name that cannot be read has no person.
     assert not bits(m.sketch(["x"], pa.array(["\ufffdnn"])))
 
 

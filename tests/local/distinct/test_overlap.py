@@ -24,7 +24,7 @@ def test_who_sees_a_merged_bitmap_alone_learns_no_more_of_a_person_than_it_says(
     m = DistinctSketch(1, items=1, buckets=8, levels=1, key=5)
     parts = [m.sketch([], []) for _ in range(2)]
     merged = parts[0].merge(parts[1])
-    # One merged bit is turned over with chance q, independently: its reading tells at most e^m, and the person has two.
+    # One merged bit is flipped with probability q: its reading has a ratio of at most e^m, and the person has two.
     q = merged.flip
     bits = np.array([q, 1 - q])
     without, with_both = np.multiply.outer(bits[::-1], bits[::-1]), np.multiply.outer(bits, bits)
@@ -34,7 +34,7 @@ def test_who_sees_a_merged_bitmap_alone_learns_no_more_of_a_person_than_it_says(
     )
     assert said is not None
     assert loss <= float(said[1]) <= merged.guarantee.epsilon
-    # An item has one bit, anyone who holds it.
+    # An item has one bit, the same for every holder.
     item = DistinctSketch(1, buckets=8, levels=1, key=5)
     alone = item.sketch([]).merge(item.sketch([])).guarantee.assumptions
     assert any("epsilon 0.51012 allows" in text for text in alone)
@@ -148,14 +148,3 @@ def _with_merged(data: bytes, budgets: list[str]) -> bytes:
     rest = data[12 + size + 8 : -32]
     body = data[:8] + len(text).to_bytes(4, "little") + text + len(budgets).to_bytes(8, "little") + rest
     return body + hashlib.sha256(body).digest()
-
-
-def test_plain_frequencies_keep_the_places_of_candidates_and_refuse_other_sizes() -> None:
-    pytest.importorskip("datasketches")
-    counted = dc.local.PlainFrequencies(width=64).add(["cat"] * 3 + [None])
-    assert counted.estimate(["cat", None, "dog"]).tolist() == [3.0, 0.0, 0.0]
-    for other in (dc.local.PlainFrequencies(width=128), counted):
-        with pytest.raises(dc.errors.InvalidArgument, match="other must be"):
-            counted.merge(other)
-    with pytest.raises(dc.errors.InvalidType, match="candidates must be"):
-        counted.estimate("cat")

@@ -269,7 +269,7 @@ def test_doubtful_batches_are_counted_again() -> None:
     [
         (lambda: LocalHashing(-1), "epsilon must be a positive number"),
         (lambda: LocalHashing(1, width=1), "width must be a whole number from 2"),
-        (lambda: LocalHashing(1, pool=0), "pool must be a whole number from 1"),
+        (lambda: LocalHashing(1, pool=0), "pool must be a whole number of at least 1"),
         (lambda: LocalHashing(1, width=2**32, pool=2), "pool must be a whole number from 1 to 1"),
         (lambda: LocalHashing(1, pool=8, candidates=5), "candidates must be None with a pool"),
         (lambda: LocalHashing(1, candidates=["a", "a"]), "without repeats"),

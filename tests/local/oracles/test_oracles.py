@@ -15,11 +15,11 @@ import discreet as dc
 import local_laws as laws
 from discreet.local.oracles.direct import DirectResponse
 from discreet.local.oracles.hadamard_response import HadamardResponse
-from discreet.local.oracles.laws import SupportLaw
 from discreet.local.oracles.local_hashing import LocalHashing
 from discreet.local.oracles.projective import ProjectiveGeometry
 from discreet.local.oracles.subset import SubsetSelection
 from discreet.local.oracles.unary import UnaryEncoding
+from discreet.local.support import SupportLaw
 from discreet.noise.reports.bases import independent_vectors
 from discreet.noise.reports.subsets import subsets
 from discreet.noise.stream.thresholds import Chance
@@ -167,7 +167,7 @@ def test_forged_reports_move_an_item_by_what_the_spec_says() -> None:
 
 
 def exact_coverage(law: SupportLaw, n: int) -> float:
-    """The chance that the 95 % interval of an item no one holds has 0 inside."""
+    """The chance that the 95 % interval of an absent item contains 0."""
     support = np.arange(n + 1)
     low, high = law.interval(support, n, 0.95)
     return float(stats.binom.pmf(support, n, law.q)[(low <= 0) & (high >= 0)].sum())
@@ -311,7 +311,7 @@ def test_all_bits_of_the_hadamard_response_are_direct_response() -> None:
         (lambda: UnaryEncoding(0, 5), "epsilon must be a positive number"),
         (lambda: UnaryEncoding(1, 1), "domain"),
         (lambda: UnaryEncoding(1, 5, "best"), "variant must be one of 'optimised', 'symmetric'"),
-        (lambda: SubsetSelection(1, 5, size=0), "size must be a whole number from 1 to 4"),
+        (lambda: SubsetSelection(1, 5, size=0), "size must be a whole number of at least 1"),
         (lambda: SubsetSelection(1, 5, size=5), "size must be a whole number from 1 to 4"),
         (lambda: SubsetSelection(1, 5, size=1.5), "size"),  # type: ignore[arg-type]
         (lambda: HadamardResponse(1, 5, bits=4), "bits must be a whole number from 1 to 3"),

@@ -100,7 +100,6 @@ def test_both_sums_equal_the_definition(q: int, t: int) -> None:
     wanted = on @ messages
     assert np.array_equal(all_hyperplanes(g, messages), wanted)
     assert np.array_equal(all_hyperplanes(g, messages * 2**40), wanted * 2**40)
-    assert all_hyperplanes(g, messages / 7) == pytest.approx(wanted / 7)
     out = np.empty(len(on), np.int64)
     sums = np.concatenate([[0], np.cumsum(messages)])
     kernels.direct_support(sums, np.arange(len(on)), q, t, out)

@@ -9,13 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
 
 import discreet as dc
-from discreet.local import DirectResponse
-from discreet.local.oracles.unary import UnaryEncoding
+from discreet.local import DirectResponse, plan
 from discreet.local.planning import plan as module
-from discreet.local.planning.plan import detection_limit, needed_epsilon, plan
 from discreet.local.sketches.count_mean import CountMeanSketch
 from discreet.local.sketches.hadamard import HadamardSketch
 
@@ -109,7 +106,7 @@ def test_small_reports() -> None:
     assert [row.fits for row in found if not row.remembers] == sorted(
         (row.fits for row in found if not row.remembers), reverse=True
     )
-    # However small: the best is then bad, and says so.
+    # With a tiny report the best mechanism is bad, and its error shows it.
     tiny = plan(3, 10**6, 1000, max_bytes=1).best
     assert tiny.report_bytes == 1
     assert "collisions add" in tiny.notes
@@ -123,7 +120,7 @@ def test_target() -> None:
             continue
         assert math.sqrt(m.variance(row.smallest_n, 0)) / row.smallest_n <= 0.0065
         assert math.sqrt(m.variance(row.smallest_n - 1, 0)) / (row.smallest_n - 1) > 0.0065
-    # Enough is enough: of those that reach the target, the smallest report is first.
+    # Among those that reach the target, the smallest report is first.
     reach = [row for row in found if row.rare_error <= 0.0065 and not row.remembers]
     assert list(found.rows[: len(reach)]) == sorted(reach, key=lambda row: (row.report_bytes, row.rare_error))
     # Collisions set a floor that more reports do not lower.
@@ -157,41 +154,6 @@ def test_shape_of_sketches() -> None:
     huge = plan(4, 1000, 10**9)["count-mean-sketch"]
     assert huge.state_bytes <= 2**27
     assert "collisions add" in huge.notes
-
-
-def test_needed_budget() -> None:
-    assert needed_epsilon(50_000, 300, "count-mean-sketch") == pytest.approx(1.46, abs=0.005)
-    for n, error in ((50_000, 300), (10**6, 5000), (1000, 10)):
-        epsilon = needed_epsilon(n, error, "count-mean-sketch")
-        flips = CountMeanSketch(epsilon, 2**11, 2**18, key=0)
-        assert flips.variance(n, 0, second_moment=0) == pytest.approx(error**2, rel=1e-3)
-        e = math.exp(needed_epsilon(n, error))
-        assert n * 4 * e / (e - 1) ** 2 == pytest.approx(error**2)
-    epsilon = needed_epsilon(50_000, 300, "hadamard-sketch")
-    assert HadamardSketch(epsilon, 2**11, 2**18, key=0).variance(50_000, 0, second_moment=0) == pytest.approx(
-        9e4, rel=1e-3
-    )
-    with pytest.raises(dc.errors.InvalidArgument, match="square root of n"):
-        needed_epsilon(10_000, 100, "hadamard-sketch")
-
-
-def test_detection_limit() -> None:
-    """Annex B.6."""
-    for candidates, z in ((100, 3.29), (1000, 3.89), (10_000, 4.42), (10**6, 5.33)):
-        assert ndtri(1 - 0.05 / candidates) == pytest.approx(z, abs=0.005)
-        # Symmetric flips have one variance for all, so the limit is (z_α + z_β) σ.
-        m = UnaryEncoding(2, 100, "symmetric")
-        sigma = math.sqrt(m.variance(10_000, 0))
-        power = 0.97725
-        assert detection_limit(m, 10_000, candidates, power=power) == pytest.approx((z + 2) * sigma, rel=2e-3)
-    m = DirectResponse(2, 30)
-    held = round(detection_limit(m, 3000, 30))
-    values, found = np.r_[np.zeros(held), np.arange(3000 - held) % 28 + 2].astype(int), 0
-    for seed in range(300):
-        found += 0 in m.estimate(m.aggregate(m.encode(values, rng=seed))).significant().candidates
-    assert 0.94 < found / 300 <= 1
-    with pytest.raises(dc.errors.InvalidArgument, match="mechanism"):
-        detection_limit("direct", 100, 10)  # type: ignore[arg-type]
 
 
 def test_rows_for_printing_and_tables() -> None:

@@ -97,7 +97,7 @@ def test_index_sets_are_uniform_and_for_life() -> None:
 
 
 def one_set_per_user(m: BitFlip, encode: Callable[[list[int], Any], Any]) -> None:
-    """The index set of a user does not depend on the value."""
+    """A user's index set does not depend on the value."""
     users = list(range(200))
     sets = [parts(m, encode([value] * len(users), users))[0] for value in range(m.domain)]
     assert all(np.array_equal(sets[0], other) for other in sets)

@@ -100,7 +100,7 @@ def test_unlisted_values_do_not_lift_the_candidates(others: int) -> None:
     good, biased, scores = unlisted_setting(50, others)
     assert abs(good.mean()) < 4 * good.mean(axis=1).std() / math.sqrt(50)
     assert biased.mean() > 10 * biased.mean(axis=1).std() / math.sqrt(50)  # the trap: no column for them
-    # Their bits are 0 or 1 and not an average: one heavy value unlisted makes errors larger, and the errors say so.
+    # Their bits are 0 or 1 and not an average: one heavy value unlisted makes errors larger, and the stated errors too.
     assert 0.9 < scores.std() < 1.1
 
 
@@ -137,9 +137,9 @@ def test_nothing_counted_and_nothing_asked() -> None:
     m = Rappor(0.5, 0.5, 0.75, key=1)
     assert m.estimate(m.empty(), ["a", "b"]).count.tolist() == [0, 0]
     counts = m.aggregate(Crowd(m).encode(["a"] * 400, rng=1))
-    nobody = m.estimate(counts, [])
-    assert len(nobody) == 0
-    assert abs(nobody.unlisted - 400) < 5 * nobody.unlisted_error
+    empty = m.estimate(counts, [])
+    assert len(empty) == 0
+    assert abs(empty.unlisted - 400) < 5 * empty.unlisted_error
 
 
 def test_a_cohort_without_reports_is_left_out() -> None:

@@ -50,7 +50,7 @@ def crowd(
 
 
 def test_two_thousand_candidates_at_eight_by_128_are_decoded_with_honest_errors() -> None:
-    """Absent candidates have z-values of mean 0 and spread 1; intervals of all cover; anyone who is common is found."""
+    """Absent candidates have z-values of mean 0 and spread 1; intervals of all cover; common values are found."""
     found, truth = crowd("exp", 100, 10**6, 1910, 1, TYPICAL)
     assert len(found) == 2000
     z = found.count[truth == 0] / found.std_error[truth == 0]
@@ -82,7 +82,7 @@ def test_few_candidates_are_decoded_as_before_and_few_cohorts_are_refused() -> N
 
 @pytest.mark.parametrize("unlisted", [pytest.param(0.0, marks=pytest.mark.slow), 0.6])
 def test_the_mean_over_keys_is_the_truth_whatever_the_list(unlisted: float) -> None:
-    """Over 25 keys: three values are held by many, others hold what is not listed, and most candidates by no one."""
+    """Over 25 keys: three values are held by many, others hold what is not listed, and most candidates are absent."""
     held = np.array([0.5, 0.3, 0.2]) * (1 - unlisted)
     law = np.append(held, np.full(50, unlisted / 50))
     values = ["a", "b", "c", *(f"u{i}" for i in range(50))]
@@ -131,10 +131,10 @@ def test_a_share_of_false_discoveries_is_bounded_and_more_is_found_than_without_
         strict.append(sum(c < 40 for c in estimate.significant(0.05).candidates))
     assert np.mean(false) < 0.1
     assert np.mean(found) > 1.4 * np.mean(strict)
-    nobody = Estimate(list(range(9)), np.zeros(9), np.zeros(9), 0, promise)
-    assert len(nobody.significant(control="share")) == 0
+    absent = Estimate(list(range(9)), np.zeros(9), np.zeros(9), 0, promise)
+    assert len(absent.significant(control="share")) == 0
     with pytest.raises(dc.errors.InvalidArgument, match="control"):
-        nobody.significant(control="all")
+        absent.significant(control="all")
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ EPSILONS = [0.5, 1, 3, 5]
 SkippingSketch = partial(HadamardSketch, skip_zero=True)
 KINDS = [CountMeanSketch, HadamardSketch, SkippingSketch]
 VALUES = ["cat", "dog", "emu", 7]
-#: The reference population of the spec, Annex A.2: six values, 2000 reporters; two more values that no one holds.
+#: A reference population: six values, 2000 reporters, and two absent values.
 HELD = np.array([900, 500, 300, 150, 100, 50, 0, 0])
 PEOPLE = np.repeat(np.arange(8), HELD)
 

@@ -1,4 +1,4 @@
-"""Values found by a search are readable, numbers too, and those that may be noise are marked."""
+"""Values that a search finds are readable, also numbers, and those that may be noise are marked."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_numbers_of_a_file_are_found_as_numbers(
     assert [row["candidate"] for row in found["estimates"]][:3] == ["35", "-2.5", "ok"]
     for i, row in enumerate(found["estimates"]):
         assert row["lower"] < row["count"] < row["upper"]
-        assert row["may_be_noise"] is (i >= 3)  # no one holds what else was found, and it is marked
+        assert row["may_be_noise"] is (i >= 3)  # the others are absent, and marked
     assert "0.05 false hits" in found["caveats"][0]
 
 
@@ -84,7 +84,7 @@ def test_values_that_no_one_holds_are_marked(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_the_marks_hold_their_level() -> None:
-    """Of 400 collections in which no one holds 20 of the 21 values, about 5 % leave one of those unmarked."""
+    """In 400 collections with 20 of 21 values absent, about 5 % leave one of those unmarked."""
     m = dc.local.DirectResponse(epsilon=1, domain=21)
     missed = 0
     for seed in range(400):

@@ -1,4 +1,4 @@
-"""Heavy hitters among values that no one listed: the fragment puzzle and prefix extension."""
+"""Heavy hitters among unlisted values: the fragment puzzle and prefix extension."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_fragment_keys_are_injective() -> None:
 
 
 def test_vectors_for_other_languages() -> None:
-    """Numbers printed in docs/heavy-hitters.md: a client written from that page must get them."""
+    """The numbers of docs/heavy-hitters.md: a client written from that page must get these numbers."""
     m = FragmentPuzzle(2, 6, key=7, alphabet="abc", length=4)
     assert m._derived(0) == 0x885B487A53ED1513016DC5B9203CDCC9
     assert m._derived(1) == 0x1411A8432757E28ABB9455C61A274071
@@ -446,7 +446,7 @@ def test_frequency_tables_are_what_was_published() -> None:
 
 @pytest.mark.slow
 def test_english_words_at_a_hundred_thousand_reports() -> None:
-    """Spec C.14: 0.71 at ε = 4 (top 40 without a cut); ended words told by several groups find more, none made up."""
+    """Published: 0.71 at ε = 4 (top 40 without a cut); words that end early add more, none invented."""
     words = real("words-en")
     truth = words.to_dict()
     found = []

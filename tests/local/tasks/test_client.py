@@ -260,7 +260,7 @@ def test_who_does_not_hold_the_file_any_more_makes_no_report(tmp_path: Path, ser
 
 
 def test_questions_share_no_stored_response(tmp_path: Path, server: Server) -> None:
-    """Were they shared, equal responses would tell for certain whether two answers have the same number."""
+    """Shared responses would show whether two answers have the same number."""
     tasks = [make(dc.local.BitFlip(1, 9, bits=4, memoised=True), name=name) for name in "abcdefgh"]
     serve(server, *tasks)
     with opened(tmp_path, server, pins={task.name: task.digest for task in tasks}, day=99) as client:

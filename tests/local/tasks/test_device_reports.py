@@ -69,7 +69,7 @@ class Again(Exception):
 
 
 class Script:
-    """Coins that fall as they are told, and ask to be told more; ``once`` draws of a kind need no second try."""
+    """Coins with given results; ``once`` draws of a kind need no second try."""
 
     def __init__(self, told: tuple[int, ...], once: dict[str, int]) -> None:
         self._told, self._left = list(told), dict(once)

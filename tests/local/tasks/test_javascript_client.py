@@ -138,7 +138,7 @@ def verdicts(texts: list[str], folder: Path, module: str = "discreet.js") -> lis
 
 
 def taken(text: str, place: Path) -> bool:
-    """Tell whether the client in Python takes a text as a task."""
+    """Return whether the client in Python takes a text as a task."""
     pins, labels = {"q": hashlib.sha256(text.encode()).hexdigest()}, {"q": malicious_tasks.WORDS}
     limits = {"report": 200, "day": 200, "life": 200}
     client = dc.local.Client(place, "http://127.0.0.1:1", pins=pins, labels=labels, **limits)

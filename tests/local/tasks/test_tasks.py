@@ -1,4 +1,4 @@
-"""A task is public, immutable, and known by the digest of its one text; its coins never tell more than its epsilon."""
+"""A task is public, immutable, and known by the digest of its one text; its coins never exceed its epsilon."""
 
 from __future__ import annotations
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -113,29 +115,23 @@ def test_two_projects_that_start_at_once_are_checked_with_each_other(client: Bro
     assert [earlier(Run.read(run.folder)) for run in runs] == [0, 1]
 
 
-def test_a_job_file_with_earlier_releases_is_checked_with_later_ones_too(
-    client: Browser, tmp_path: Path, table: Path
-) -> None:
+def test_a_job_file_runs_elsewhere_with_a_copy_of_the_history(client: Browser, tmp_path: Path, table: Path) -> None:
     made, supervisor = project(client, table), client.studio.supervisor
     first = plan(client, made)
     supervisor.do()
     there = tmp_path / "handed"
     there.mkdir()
-    text = client.get(f"/p/{made.id}/job.toml").text
-    (there / "next.toml").write_text(text, encoding="utf-8")
-    (there / "earlier-1.record").write_bytes(history_of(made).files()[0].read_bytes())
-    assert Job.from_toml(there / "next.toml").parameters["previous"] == ["earlier-1.record"]
-    client.post("/open", data={"path": str(there / "next.toml")})
-    opened = next(p for p in client.studio.workspace.projects() if "previous" in p.parameters)
-    second = plan(client, opened)
-    supervisor.do()
-    opened.parameters = {**opened.parameters, "method": "mondrian"}
-    opened.save()
-    third = plan(client, opened)
-    supervisor.do()
-    assert alike(first, second, third) >= K
-    assert earlier(Run.read(third.folder)) == 2
-    assert len(history_of(made).entries) == 3
+    (there / "next.toml").write_text(client.get(f"/p/{made.id}/job.toml").text, encoding="utf-8")
+    shutil.copytree(history_of(made).folder, there / "people.history")
+    job = Job.from_toml(there / "next.toml")
+    assert job.parameters["history"] == "people.history"
+    job = replace(job, parameters={**job.parameters, "method": "mondrian"})
+    done = job.run()
+    assert done.guarantee is not None
+    assert done.guarantee.parameters["earlier_releases"] == 1
+    tables = [Run.read(first.folder).path("release").read_bytes(), done.files["release"].read_bytes()]
+    assert min(together([(data, PEOPLE) for data in tables]).values()) >= K
+    assert len(history_of(made).entries) == 1
 
 
 def test_a_table_that_the_studio_removes_with_its_lost_run_is_no_release(client: Browser, table: Path) -> None:

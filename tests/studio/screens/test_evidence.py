@@ -155,10 +155,10 @@ def test_a_table_of_one_group_names_the_releases_it_was_checked_with_until_they_
     other = {**columns, "size": {"bounds": [0, 101], "kind": "integer", "role": "quasi-identifier"}}
     del other["age"]
     project = Workspace(tmp_path / "studio").create(source=str(table), goal="anonymize", parameters={"k": 5})
-    out = {"release": "safe.csv", "record": "people.record"}
-    first = finished(project, Job("anonymize", str(table), columns, {"k": 5}, out))
-    given = {"k": 5, "previous": [str(first / "people.record")]}  # any cut by size would single people out by their age
-    job = Job("anonymize", str(table), other, given, out)
+    given = {"k": 5, "history": str(history_of(project).folder)}
+    first = finished(project, Job("anonymize", str(table), columns, given, {"release": "safe.csv"}))
+    # Any split by size would single people out by their age.
+    job = Job("anonymize", str(table), other, given, {"release": "safe.csv"})
     project.schema_file.write_text(job.schema.to_toml())
     finished(project, job)
     for number in ("1", "2"):
@@ -181,7 +181,7 @@ def test_a_table_of_one_group_names_the_releases_it_was_checked_with_until_they_
     assert ",199\n" in (first / "safe.csv").read_text()  # as declared,
     assert len((first / "safe.csv").read_text().splitlines()) == 202  # and without a value
     tables = [str(project.runs / n / "safe.csv") for n in ("1", "2")]
-    history = history_of(project)  # it took the release records of these runs, which lay with them
+    history = history_of(project)
     with browser(tmp_path / "studio") as client:
         client.post(f"{here}/release/1/never")  # not ticked
         assert (first / "safe.csv").exists()

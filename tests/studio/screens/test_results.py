@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.studio import pictures, words
 from discreet.studio.questions import Question, answer, examples
 from discreet.studio.released import collect, kept_facts, release_of
-from discreet.synopses import Synopsis
+from discreet.synopses import BoxSynopsis, Synopsis
 from studio_client import browser
 from studio_runs import COLUMNS, QUASI, every_kind, released
 
@@ -74,7 +74,7 @@ def test_every_example_can_be_asked_as_it_stands():
 
 def test_what_is_not_known_is_said_to_be_not_known():
     domain = dc.Domain({"age": (0, 100), "cost": (0, 9)})
-    made = Synopsis(domain, lower=[[0, 0], [50, 0]], upper=[[50, 9], [100, 9]], weights=[60, 40], uncut=["cost"],
+    made = BoxSynopsis(domain, lower=[[0, 0], [50, 0]], upper=[[50, 9], [100, 9]], weights=[60, 40], uncut=["cost"],
                     variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))  # fmt: skip
     t = words.speaker("en")
     picture, _ = pictures.pair(t, made, ("age", "cost"))
@@ -190,7 +190,7 @@ def test_two_hundred_columns_are_drawn_a_dozen_at_a_time(tmp_path: Path):
 def test_a_question_takes_dates_as_people_write_them() -> None:
     domain = dc.Domain({"born": {"kind": "date", "bounds": ["1920-01-01", "2024-12-31"]}})
     column = domain.column("born")
-    made = dc.Synopsis(domain, lower=[[column.low]], upper=[[column.high]], weights=[60], variances=[4.0],
+    made = dc.synopses.BoxSynopsis(domain, lower=[[column.low]], upper=[[column.high]], weights=[60], variances=[4.0],
                        guarantee=dc.Guarantee("central"))  # fmt: skip
     wanted = answer(made, Question(where="born < '1984-05-01'"))
     assert not wanted.errors

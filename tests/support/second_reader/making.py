@@ -40,8 +40,8 @@ def _save(draw: Draw, synopsis: Any, rows: Rows, **more: Any) -> Made:
 
 def grid(draw: Draw) -> Made:
     rows, data, settings = _central(draw)
-    rule = draw.one(2, 3, 5, "rugnik", "eugkm", "adaptive", "rugnik-adaptive")
-    means = draw.one(False, False, True) if rule not in ("adaptive", "rugnik-adaptive") else False
+    rule = draw.one(2, 3, 5, "rugnik", "eugkm", "adaptive")
+    means = draw.one(False, False, True) if rule != "adaptive" else False
     return _save(draw, dc.GridSynopsis(**settings, rule=rule, leaf_means=means).fit(data).synopsis_, rows)
 
 
@@ -181,9 +181,9 @@ def metric(draw: Draw) -> Made:
         "nd": lambda: m.NDLaplace(radius=radius, remap=draw.one("none", "clip", "resample", "grid"), **shared),
         "column": lambda: m.ColumnLaplace(radius=draw.one(None, radius), **shared),
         "piecewise": lambda: m.Piecewise(**one, **shared),
-        "duchi": lambda: m.Duchi(**one, **shared),
-        "hybrid": lambda: m.Hybrid(**one, **shared),
-        "wave": lambda: m.SquareWave(**one, buckets=64, debias=draw.chance(0.5), **shared),
+        "duchi": lambda: m.Piecewise(**one, **shared, method="duchi"),
+        "hybrid": lambda: m.Piecewise(**one, **shared, method="hybrid"),
+        "wave": lambda: m.Piecewise(**one, **shared, method="square_wave"),
         "unit": lambda: m.PrivUnit(**shared),
     }
     mechanism = kinds[draw.one(*kinds, "nd")]()

@@ -14,7 +14,7 @@ from second_reader.tables import Rows, declared, rows_of
 
 def anonymous(draw: Draw) -> Made:
     rows = rows_of(draw, people=draw.chance(0.4), most=3, sensitive=True, keep=draw.chance(0.4), sort=True)
-    method = draw.one("density", "density", "mondrian", "relaxed", "generalization", "micro", "noise", "swap")
+    method = draw.one("density", "density", "mondrian", "generalization", "micro", "noise", "swap")
     domain = declared(draw, rows, roles=True)
     shared: dict[str, Any] = {"domain": domain, "keep": rows.keep}
     rules: dict[str, Any] = {"k": draw.one(2, 3, 5)}
@@ -28,9 +28,8 @@ def anonymous(draw: Draw) -> Made:
     model: Any
     if method == "density":
         model = a.DensityTree(**rules, **shared, **suppress, blind=draw.chance(0.15))
-    elif method in ("mondrian", "relaxed"):
-        strict = method == "mondrian"
-        model = a.Mondrian(**rules, **shared, **(suppress if strict else {}), mode="strict" if strict else "relaxed")
+    elif method == "mondrian":
+        model = a.Mondrian(**rules, **shared, **suppress)
     elif method == "generalization":
         model = a.Generalization(**rules, **shared, **suppress)
     elif method == "micro":
@@ -40,7 +39,7 @@ def anonymous(draw: Draw) -> Made:
     handing: dict[str, Any] = {"random_state": draw.state, "order": draw.one("shuffled", "shuffled", "input")}
     if draw.chance(0.25):
         handing |= {"identifiers": "hash", "key": b"a secret key of many bytes"}
-    if method in ("density", "mondrian", "relaxed", "generalization"):
+    if method in ("density", "mondrian", "generalization"):
         handing["output"] = draw.one("interval", "interval", "center", "sample")
     data = draw.form(rows)
     path = draw.file(draw.one("table.csv", "table.parquet"))
@@ -77,11 +76,11 @@ def again(draw: Draw) -> Made:
     )
     rules = {"k": draw.one(2, 3, 5), "l_diversity": draw.one(None, None, 2), "suppress": draw.one(0.0, 0.3)}
     kinds = dc.anonymity.DensityTree, dc.anonymity.Mondrian
-    first = draw.one(*kinds)(**rules, domain=domain).fit_transform(table.slice(0, n))
-    record = draw.file("first.record")
-    first.save_record(record)
+    history = draw.file("people.history")
+    first = draw.one(*kinds)(**rules, domain=domain).fit_transform(table.slice(0, n), history=history)
+    first.save(draw.file("first.csv"))
     model = draw.one(*kinds)(**rules, domain=domain)
-    second = model.fit_transform(table, previous=draw.one([str(record)], [first]), random_state=draw.state)
+    second = model.fit_transform(table, history=history, random_state=draw.state)
     path = draw.file(draw.one("again.csv", "again.parquet"))
     second.save(path)
     before: list[Any] = ["suppressed"] * n + ["absent"] * more

@@ -350,16 +350,14 @@ SENTENCES: list[tuple[str, Check | str]] = [
      r"value of their own and can be found by it", _nearly_unique),
     (r"readers know that the rows were drawn .+, but are not k-anonymous themselves", _only("syntactic", output="sample")),
     (r"the table stays with whoever holds the data: its rows are in the order of the input, and .+", _in_order),
-    (r"cells overlap; which of them a record was put in was decided by the record's place in the input",
-     _only("syntactic", mode="relaxed")),
     (r"nobody relies on it for privacy: the values are changed, but neither k nor l nor t holds, and .+", _changed),
     (r"a mean can give away an extreme value .+", _only("syntactic", output="mean")),
     (r"no other release is made of the same people: the means of two releases can be subtracted",
      _only("syntactic", output="mean")),
     (r"no more is promised: neither that nobody can tell who is in the table, nor differential privacy",
      "a caveat: it promises nothing"),
-    (r"the earlier releases that were named are all there are about these people, and .+",
-     "releases that were not named are not in the bytes"),
+    (r"the release history holds all earlier releases about these people, and .+",
+     "releases that are not in the history are not in the bytes"),
     # ---- the words of reports
     (r"This release has no privacy guarantee\. Do not publish it\.", _strength(1e300, math.inf)),
     (rf"With and without one row in the table, the probabilities of any possible release differ by a factor of at most "

@@ -99,12 +99,12 @@ IMPOSSIBLE: tuple[Impossible, ...] = (
     Impossible(
         {"second": SECOND, "method": ("microaggregation", "generalization", "sampled")},
         "means can be subtracted, levels of whole columns are not merged, drawn rows have a price and no history",
-        r"previous",
+        r"history",
     ),
     Impossible(
         {"second": SECOND, "method": ("density tree", "mondrian"), "unit": ("person, ids missing",)},
         "nobody can tell in which releases a person without an id is",
-        r"nothing in 'who'",
+        r"no value in 'who'",
     ),
     Impossible(
         {"unit": PERSONS, "method": ("microaggregation",)}, "groups of means count rows, not persons", r"person"

@@ -95,12 +95,15 @@ def run(given: dict[str, str], folder: Path) -> Done:
         place = folder / f"{number}"
         place.mkdir()
         data = SOURCES[given["source"]](dirty, folder / f"in-{number}")
-        previous = [folder / "0" / "record.parquet"] if number and given["method"] in (*TABLES, "sampled") else []
+        followed = given["second"] != "none" and given["method"] in CELLS
+        history = (
+            folder / "people.history" if followed or (number and given["method"] in (*TABLES, "sampled")) else None
+        )
         try:
-            done.releases.append(_release(given, data, dirty, ledger, place, previous))
+            done.releases.append(_release(given, data, dirty, ledger, place, history))
         except dc.errors.InvalidArgument as error:
             # Where no merging of cells hides who changed, a second release is refused, and that is right.
-            if not (previous and given["method"] in ("density tree", "mondrian")):
+            if not (number and given["method"] in ("density tree", "mondrian")):
                 raise
             done.refusal = str(error)
     if ledger is not None:
@@ -123,7 +126,7 @@ def _ledger(given: dict[str, str], folder: Path) -> Any:
 
 
 def _release(
-    given: dict[str, str], data: Any, rows: list[Row], ledger: Any, place: Path, previous: list[Path]
+    given: dict[str, str], data: Any, rows: list[Row], ledger: Any, place: Path, history: Path | None
 ) -> Released:
     method, option = given["method"], given["option"]
     by_job = (
@@ -133,7 +136,7 @@ def _release(
         and given["account"] != "ledger"
         and not (method == "marginals" and option == "rho")
     )
-    made, path = (_by_job if by_job else _by_estimator)(given, data, ledger, place, previous)
+    made, path = (_by_job if by_job else _by_estimator)(given, data, ledger, place, history)
     promise = made.pop("promise")
     said: tuple[str, ...] = ()
     if made["kind"] not in ("answer", "centers", "bitmap"):
@@ -159,7 +162,7 @@ def _budget(option: str) -> dict[str, Any]:
 
 
 def _by_estimator(
-    given: dict[str, str], data: Any, ledger: Any, place: Path, previous: list[Path]
+    given: dict[str, str], data: Any, ledger: Any, place: Path, history: Path | None
 ) -> tuple[dict[str, Any], Path]:
     method, declared, suffix = given["method"], domain(given), "csv" if given["output"] == "memory" else given["output"]
     paid = {} if ledger is None else {"ledger": ledger}
@@ -193,7 +196,7 @@ def _by_estimator(
         return _perturb(given, declared, data, place / f"noisy.{suffix}", paid)
     if method in ("oracle", "distinct"):
         return _column(given, data, place, paid)
-    return _anonymous(given, declared, data, place / f"table.{suffix}", previous, paid)
+    return _anonymous(given, declared, data, place / f"table.{suffix}", history, paid)
 
 
 def _more(given: dict[str, str]) -> dict[str, Any]:
@@ -299,23 +302,21 @@ def _model(given: dict[str, str], declared: dc.Domain, paid: dict[str, Any]) -> 
 
 
 def _anonymous(
-    given: dict[str, str], declared: dc.Domain, data: Any, path: Path, previous: list[Path], paid: dict[str, Any]
+    given: dict[str, str], declared: dc.Domain, data: Any, path: Path, history: Path | None, paid: dict[str, Any]
 ) -> tuple[dict[str, Any], Path]:
     model, escaped = _model(given, declared, paid), {"escape_formulas": True} if given["option"] == "escape" else {}
     if given["method"] == "sampled":
-        if previous:
-            model.fit_transform(data, previous=previous)
+        if history:
+            model.fit_transform(data, history=history)
         if given["output"] == "memory":
             model.fit(data).release_.save(path, **escaped)
         else:
             model.release_file(data, path, **escaped)
         return {"kind": "drawn", "promise": _promise(path)}, path
     hashed: dict[str, Any] = {"identifiers": "hash", "key": KEY} if given["option"] == "hash" else {}
-    earlier = {"previous": previous} if previous else {}
+    earlier = {"history": history} if history else {}
     release = model.fit_transform(data, **hashed, **earlier)
     release.save(path, **escaped)
-    if given["second"] != "none" and given["method"] in CELLS:
-        release.save_record(path.with_name("record.parquet"))
     return {"kind": "table", "promise": _promise(path)}, path
 
 
@@ -327,7 +328,7 @@ def _promise(path: Path) -> dc.Guarantee:
 
 
 def _by_job(
-    given: dict[str, str], data: Path, ledger: Any, place: Path, previous: list[Path]
+    given: dict[str, str], data: Path, ledger: Any, place: Path, history: Path | None
 ) -> tuple[dict[str, Any], Path]:
     method, option, suffix = given["method"], given["option"], given["output"]
     kind = _JOBS[method]
@@ -354,12 +355,10 @@ def _by_job(
         if method == "sampled":
             sampled = {"method": "generalization", "sample": 0.5, "k": 20, "level": _LEVELS}
             parameters |= {**sampled, **({"delta": 1e-5} if option == "delta" else {})}
-        elif given["second"] != "none" and method in CELLS:
-            outputs["record"] = "record.parquet"
         if method == "generalization":
             parameters.setdefault("suppress", 0.0)
-        if previous:
-            parameters["previous"] = [str(path) for path in previous]
+        if history:
+            parameters["history"] = str(history)
     elif kind == "sketch":
         parameters |= {"column": "town", "mechanism": "direct-response", "domain": TOWNS}
         outputs = {"release": "reports.bin", "counts": "counts.bin", "estimates": f"estimates.{suffix}"}

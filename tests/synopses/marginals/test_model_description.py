@@ -15,8 +15,8 @@ from discreet.errors import InvalidArgument, InvalidType
 from discreet.reporting import report_facts
 from discreet.reporting.pages.report import report_page
 from discreet.synopses import Marginal
-from discreet.synopses.artifact import evenness
-from discreet.synopses.artifact.measured import of_model
+from discreet.synopses.marginals.synopsis import ModelSynopsis
+from discreet.synopses.queries import evenness
 
 NAMES = ("time", "venue", "lat", "kind", "sort", "class")
 
@@ -165,11 +165,13 @@ def test_ends_of_bins_are_distinguished_in_a_notebook():
 def test_a_question_looks_at_what_was_measured_once(monkeypatch: pytest.MonkeyPatch):
     s, looks = made(), []
 
+    look = ModelSynopsis._of_model
+
     def watched(*given):
         looks.append(given)
-        return of_model(*given)
+        return look(*given)
 
-    monkeypatch.setattr(evenness, "of_model", watched)
+    monkeypatch.setattr(ModelSynopsis, "_of_model", watched)
     s.count(time=(0, 1))
     assert len(looks) == 1
     looks.clear()

@@ -1,4 +1,4 @@
-"""How a partition is grown: grids, criteria, searches, the frozen tree."""
+"""Growing a partition: grids, criteria, searches, the frozen tree."""
 
 from discreet.core import door
 

@@ -1,8 +1,7 @@
-"""Growth by the cell criterion with no sensitive values to watch: the counts of the bins are all there is to know.
+"""Growth by the cell criterion without sensitive values: the counts of the bins suffice.
 
-It grows the tree that `growth_kernels.grow` does, several times faster. A row is moved in whole words. A node with
-many rows or few bins has a histogram; when it is cut, the rows of the smaller side are counted, and what is left are
-those of the larger side. The gain of a cut is divided out only where it may be the best so far.
+It grows the same tree as `growth_kernels.grow`, several times faster. Rows move in whole words. When a node is split,
+the rows of the smaller side are counted and subtracted. The gain is computed only where it may be the best so far.
 """
 
 from typing import Any
@@ -173,7 +172,7 @@ def rate(
 
 @jit
 def counts_pay(size: int, cells: Any, at: int) -> bool:  # pragma: no cover
-    """Tell whether a node gets a histogram: it is large, or its cell has few bins."""
+    """Return whether a node gets a histogram: it is large, or its cell has few bins."""
     if size >= SMALL:
         return True
     width = 0
@@ -204,7 +203,7 @@ def grow_by_cell(
     nodes = np.empty((2 * (n // k) + 1, 7), np.int64)
     deep = min(max_depth - depth, n // k) + 2
     stack = np.empty((deep, 5), np.int64)
-    cells = np.empty((deep, 2, d), np.int64)  # of what lies on the stack
+    cells = np.empty((deep, 2, d), np.int64)  # cells on the stack
     pending = np.empty((64, 2, d), np.int64)
     spare, spare_ids = np.empty_like(words), np.empty_like(ids)
     slots = max(2, min(deep, ALL_COUNTERS // (d * n_bins)))

@@ -1,7 +1,6 @@
-"""Which cut of a column is the best so far, of those of which both sides keep the rules.
+"""Keep the best split so far whose sides both keep the rules.
 
-Only a cut that would be taken is checked, and the sensitive values of a column are looked at when its first cut is: of
-most columns none is.
+A split is checked only if it would be taken, and sensitive values of a column are counted at its first check.
 """
 
 from typing import Any
@@ -19,7 +18,7 @@ def put_in_order(rows: Any, a: int, b: int, j: int, n_groups: int, work: Any) ->
 
     Of a column with one bin left no groups are listed, and nothing asks for its order.
     """
-    if work.best_place[2, 0] > 0 or n_groups == 0:
+    if work.best_place[1, 0] > 0 or n_groups == 0:
         return
     start = 0
     for g in range(n_groups):
@@ -39,7 +38,7 @@ def line_up(
     if len(rows) == 0:
         return j
     first, last, values = work.group_bin[0], work.group_bin[n_groups - 1], work.values
-    if work.best_place[2, 0] == 0 and values.shape[2] > 0 and (last - first + 1) * values.shape[2] <= 8 * (b - a):
+    if work.best_place[1, 0] == 0 and values.shape[2] > 0 and (last - first + 1) * values.shape[2] <= 8 * (b - a):
         values[0, first : last + 1, :] = 0
         for i in range(a, b):
             for q in range(d, d + n_sensitive):
@@ -53,7 +52,7 @@ def line_up(
 def sides_ok(
     walked: int, left: int, size: int, at: int, rows: Any, d: int, n_sensitive: int, limits: Any, work: Any
 ) -> bool:  # pragma: no cover
-    """Tell whether both sides of a cut keep the rules; the first ``walked`` rows are counted as left already.
+    """Return whether both sides of a split keep the rules; the first ``walked`` rows are counted as left already.
 
     ``at`` is what `line_up` returned.
     """
@@ -84,21 +83,17 @@ def choose(
     n_groups: int,
     n_cuts: int,
     slack: float,
-    role: int,
     limits: Any,
     labels: Any,
     work: Any,
 ) -> None:  # pragma: no cover
-    """Keep the best cut of which both sides are ok; ``role`` 1 is the second half of a mixture.
-
-    What differs from the best so far by rounding only is equal to it.
-    """
+    """Keep the best split whose sides both keep the rules; differences by rounding only count as equal."""
     d, walked, at = work.lowest.size, 0, -2
     for c in range(n_cuts):
-        gain, tie, best = work.gains[c], work.ties[c], work.best_gain[role, 0]
+        gain, tie, best = work.gains[c], work.ties[c], work.best_gain[0]
         if best > -np.inf:
             margin = slack + 1e-12 * abs(best)
-            if gain < best - margin or (gain <= best + margin and tie <= work.best_gain[role, 1]):
+            if gain < best - margin or (gain <= best + margin and tie <= work.best_gain[1]):
                 continue
         if work.sensitive.shape[1] > 0:
             if at == -2:
@@ -109,5 +104,5 @@ def choose(
             walked = left
             if not good:
                 continue
-        work.best_gain[role, 0], work.best_gain[role, 1] = gain, tie
-        work.best_place[role, 0], work.best_place[role, 1] = j, work.cut_bin[c]
+        work.best_gain[0], work.best_gain[1] = gain, tie
+        work.best_place[0, 0], work.best_place[0, 1] = j, work.cut_bin[c]

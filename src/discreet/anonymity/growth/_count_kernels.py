@@ -1,8 +1,8 @@
-"""Counting the rows of a node by bin, with all that the criteria add up beside; sorting the rows of a small one.
+"""Count the rows of a node by bin, with the sums that the criteria need; sort the rows of a small node.
 
-Where the place of a bin is its number and a row is bytes in whole words, sums of places are added in *lanes*: every
-other byte of a word in a field of 16 bits, so that two additions do for eight columns. A field has room for 256 bytes;
-then it is added to the sums proper. These are whole numbers: the sums are the same.
+If the place of a bin is its number and a row is bytes in whole words, sums are added in *lanes*: every other byte of a
+word in a field of 16 bits, so that two additions serve eight columns. A field holds the sum of 256 bytes; then it is
+added to the real sums.
 """
 
 from typing import Any
@@ -15,8 +15,6 @@ from discreet.core import jit, jit_within
 SMALL = 64
 #: The lanes of a node below this size have room for all of its rows.
 SHORT = 256
-#: Of a box of records: its lowest and highest bins.
-LOW, HIGH = 0, 1
 #: Keys of a small node: as they come, sorted, and one larger than any.
 RAW, SORTED, LARGEST = 0, 1, 2
 #: Every other byte of a word.
@@ -86,8 +84,8 @@ def count_block(
 ) -> None:  # pragma: no cover
     """Fill the histograms of columns ``j0 .. j1 - 1`` over the bins of the cell."""
     d = places.shape[0]
-    counts, sums, extremes, packed = work.counts, work.sums, work.extremes, work.packed
-    summed, boxed, laned = sums.shape[2] > 0, extremes.shape[3] > 0, packed.shape[2] > 0
+    counts, sums, packed = work.counts, work.sums, work.packed
+    summed, laned = sums.shape[2] > 0, packed.shape[2] > 0
     for j in range(j0, j1):
         low, high = first[j], last[j] + 1
         counts[j - j0, low:high] = 0
@@ -95,9 +93,6 @@ def count_block(
             sums[j - j0, low:high, :] = 0
         if laned:
             packed[j - j0, low:high, :] = 0
-        if boxed:
-            extremes[LOW, j - j0, low:high, :] = 1 << 16
-            extremes[HIGH, j - j0, low:high, :] = -1
     if laned:
         count_in_lanes(rows, a, b, j0, j1, d, counts, sums, packed)
         return
@@ -112,11 +107,6 @@ def count_block(
             if summed:
                 for m in range(d):
                     sums[j - j0, bin_, m] += place[m]
-            elif boxed:
-                for m in range(d):
-                    value = np.int64(rows[i, m])
-                    extremes[LOW, j - j0, bin_, m] = min(extremes[LOW, j - j0, bin_, m], value)
-                    extremes[HIGH, j - j0, bin_, m] = max(extremes[HIGH, j - j0, bin_, m], value)
 
 
 @jit_within
@@ -137,9 +127,6 @@ def groups_by_count(at: int, first: int, last: int, short: bool, work: Any) -> i
             for m in range(work.sums.shape[2]):
                 held = lane(work.packed[at, bin_, word_of(m)], m) if laned else 0
                 work.group_sums[m, n_groups] = work.sums[at, bin_, m] + held
-        for m in range(work.extremes.shape[3]):
-            work.boxes[LOW, n_groups, m] = work.extremes[LOW, at, bin_, m]
-            work.boxes[HIGH, n_groups, m] = work.extremes[HIGH, at, bin_, m]
         n_groups += 1
     return n_groups
 
@@ -162,7 +149,7 @@ def sum_to_cuts(n_cuts: int, short: bool, work: Any) -> None:  # pragma: no cove
 
 @jit_within
 def sorts(size: int, first: Any, last: Any) -> bool:  # pragma: no cover
-    """Tell whether a node is sorted: it is small, and its cell has many bins."""
+    """Return whether a node is sorted: it is small, and its cell has many bins."""
     if size >= SMALL:
         return False
     width = 0
@@ -212,7 +199,7 @@ def groups_of_keys(
 ) -> int:  # pragma: no cover
     """List the occupied bins of a column of a small node whose keys are sorted."""
     d = places.shape[0]
-    laned, boxed = work.packed.shape[2] > 0, work.extremes.shape[3] > 0
+    laned = work.packed.shape[2] > 0
     summed = work.sums.shape[2] > 0 and not laned
     words, held = rows.view(np.uint64), work.packed[0, 0]
     held[:] = 0
@@ -237,9 +224,4 @@ def groups_of_keys(
             for m in range(d):
                 value = places[m, rows[i, m]]
                 work.group_sums[m, n_groups] = value + (0 if fresh else work.group_sums[m, n_groups])
-        if boxed:
-            for m in range(d):
-                value = np.int64(rows[i, m])
-                work.boxes[LOW, n_groups, m] = value if fresh else min(work.boxes[LOW, n_groups, m], value)
-                work.boxes[HIGH, n_groups, m] = value if fresh else max(work.boxes[HIGH, n_groups, m], value)
     return n_groups + 1

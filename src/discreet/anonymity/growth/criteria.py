@@ -1,12 +1,11 @@
-"""What makes one cut better than another (spec density-trees, 9.2 and 9.13). Every criterion only chooses: what is
-published are the bounds of the cell, and which cuts are allowed is for the rules to say.
+"""Measures of a good split. They only choose: the rules decide which splits are allowed.
 
-`cell` is the gain in integrated squared error on the volumes of the cells, `tight` the same on the boxes of the
-records, `spread` the drop in the sum of squares over all columns, as in k-means, `factor` the same along what the
-columns have in common, `width` the drop in the mean width of the published cells, `label` the information gain on a
-target. Larger is better; of equal cuts the one on the earlier column, then the lower one is taken.
+`cell` is the gain in integrated squared error (Ram and Gray 2011), `spread` the drop in the sum of squares over all
+columns, as in k-means, `factor` the same along what the columns have in common, `width` the drop in the mean width of
+the published cells, `label` the information gain on a target. Larger is better. Of equal splits, the one on the earlier
+column is taken, then the lower one.
 
-Kernels rate the cuts of one column: ``left`` is how many records each has to its left, ``group`` the last group there.
+Kernels rate the splits of one column: ``left`` is the number of records on the left of each.
 """
 
 from typing import Any, NamedTuple
@@ -15,16 +14,8 @@ import numpy as np
 
 from discreet.core import jit, jit_within
 
-CELL, TIGHT, MONDRIAN, SPREAD, LABEL = 0, 1, 2, 3, 4
-#: Only a setting: a node is cut by spread or by cell, as `takes_cell` says.
-MIXTURE = 5
-FACTOR, WIDTH = 6, 7
-NAMES = ("cell", "tight", "mondrian", "spread", "label", "mixture", "factor", "width")
-
-#: Records that fill a box evenly: a cut through the middle takes 3/4 of the sum of squares of its column away. The
-#: mixture follows the density where the best cut by spread does little better than that. (Tried from 1.1 to 2 on twelve
-#: sets; 1.3 took the better half on rings and moons and kept the spread where there are clusters.)
-EVEN = 1.3 * 0.75
+CELL, MONDRIAN, SPREAD, LABEL, FACTOR, WIDTH = 0, 1, 2, 3, 4, 5
+NAMES = ("cell", "mondrian", "spread", "label", "factor", "width")
 
 
 @jit
@@ -137,44 +128,6 @@ def factor_gains(left: Any, size: int, sums: Any, axes: Any, total: Any, out: An
 
 
 @jit
-def box_volume(low: Any, high: Any, lowest: Any, highest: Any, places: Any, steps: Any) -> float:  # pragma: no cover
-    """Return the volume of a box of bins, relative to that of the node's own box; no side is below one step."""
-    volume = 1.0
-    for m in range(steps.size):
-        side = max(places[m, high[m]] - places[m, low[m]], steps[m])
-        volume *= side / max(places[m, highest[m]] - places[m, lowest[m]], steps[m])
-    return volume
-
-
-@jit
-def tight_gains(
-    group: Any, left: Any, size: int, n_groups: int, places: Any, steps: Any, work: Any, out: Any
-) -> None:  # pragma: no cover
-    """Write c_L²/V_L + c_R²/V_R; V is the volume of the box of the records.
-
-    The scratch room's boxes hold lowest and highest bins by group and column. They are filled here with the boxes of
-    all groups from one on, then with those of all groups up to one.
-    """
-    d = steps.size
-    low, high, low_after, high_after = work.boxes[0], work.boxes[1], work.boxes[2], work.boxes[3]
-    for g in range(n_groups - 1, 0, -1):
-        after = min(g + 1, n_groups - 1)
-        for m in range(d):
-            low_after[g, m] = min(low_after[after, m], low[g, m]) if g < after else low[g, m]
-            high_after[g, m] = max(high_after[after, m], high[g, m]) if g < after else high[g, m]
-    for g in range(1, n_groups):
-        for m in range(d):
-            low[g, m] = min(low[g - 1, m], low[g, m])
-            high[g, m] = max(high[g - 1, m], high[g, m])
-    for c in range(out.size):
-        g = group[c]
-        one, other = float(left[c]), float(size - left[c])
-        front = box_volume(low[g], high[g], work.lowest, work.highest, places, steps)
-        back = box_volume(low_after[g + 1], high_after[g + 1], work.lowest, work.highest, places, steps)
-        out[c] = one * one / front + other * other / back
-
-
-@jit
 def label_gains(
     left: Any, size: int, order: Any, ids: Any, target: Any, classes: Any, out: Any
 ) -> None:  # pragma: no cover
@@ -198,17 +151,3 @@ def label_gains(
             if other > 0:
                 total += other * np.log(other)
         out[c] = total
-
-
-@jit
-def takes_cell(best_spread_gain: float, squares: Any) -> bool:  # pragma: no cover
-    """Tell whether the mixture cuts a node by density: the spread sees no clusters, only an evenly filled box.
-
-    ``squares`` are the sums of squares by column, S_m. The best cut takes a share g/ΣS_m away; of columns that count
-    alike, of which there are (ΣS_m)²/ΣS_m², an even box gives 3/4 of one.
-    """
-    total, second = 0.0, 0.0
-    for m in range(squares.size):
-        total += squares[m]
-        second += squares[m] * squares[m]
-    return best_spread_gain * total < EVEN * second

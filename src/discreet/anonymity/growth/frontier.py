@@ -1,7 +1,7 @@
-"""Enforcement for one release: from the root downwards, a node is split only if each child is empty or ok *in this
-release* (spec density-trees, 9.7.2). Where that stops are the published cells, the finest that keep the rules.
+"""Find the published cells of one release: from the root down, a node is split only if each child is empty or keeps the
+rules *in this release*. The result is the finest set of cells that keep the rules.
 
-Because the rules are closed under union, this is the same set that merging from the leaves upwards ends with.
+The rules are closed under union, so merging from the leaves upwards would end with the same cells.
 """
 
 import math
@@ -11,31 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.tree import Tree
-from discreet.anonymity.release.cells import Cells
-from discreet.anonymity.release.table import CodedColumn
-from discreet.anonymity.release.tabled import TabledCounts
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.distances import Limits, is_ok, rows_by_class
 from discreet.anonymity.risk.people_kernels import measure_people, people_ok
 from discreet.anonymity.risk.persons import persons_by_node
 from discreet.anonymity.risk.rules import Rules, stacked
-from discreet.core import AnyArray, BoolArray, IntArray, jit
+from discreet.core import BoolArray, IntArray, jit
 from discreet.errors import InvalidArgument
 
 
 @dataclass(frozen=True)
 class EnforcedCells:
-    """Which cells a release publishes.
-
-    Attributes
-    ----------
-    node : ndarray of int64
-        The published node of every row; -1 for a row that is suppressed.
-    merged : int
-        How many leaves that hold rows are published as part of a larger cell.
-    suppressed : int
-        How many rows are left out.
-    """
+    """The published node of each row (-1 if suppressed), and the numbers of merged leaves and suppressed rows."""
 
     node: IntArray
     merged: int
@@ -61,25 +50,11 @@ def enforce(
     persons: IntArray | None = None,
     rows: IntArray | None = None,
 ) -> EnforcedCells:
-    """Find the cells of a release.
+    """Find the cells of a release; ``leaf`` is the leaf of each row in the frozen tree.
 
-    Parameters
-    ----------
-    tree : Tree
-        The frozen partition.
-    leaf : ndarray of int64
-        The leaf of every row.
-    rules : Rules
-        What every cell must keep, with the distributions of this release.
-    sensitive : sequence of CodedColumn
-        The sensitive columns.
-    suppress : float
-        The share of the rows that may be left out where that spares others a larger cell: see `_in_the_way`. The
-        distributions change with it, so all is checked anew until nothing changes (9.4.4).
-    persons : ndarray of int64, optional
-        Whose row each is: then k counts persons.
-    rows : ndarray of int64, optional
-        How many equal rows each stands for; by default itself alone.
+    ``suppress`` is the share of rows that may be left out where others get a smaller cell (`in_the_way`). That changes
+    the distributions, so everything is checked again until nothing changes. With ``persons`` k counts persons. ``rows``
+    is the number of equal rows that each entry stands for.
     """
     codes = stacked(sensitive, len(leaf))
     kept = np.ones(len(leaf), bool)
@@ -88,7 +63,7 @@ def enforce(
         limits = rules.limits(sensitive, kept, rows, persons)
         picked = [None if given is None else given[kept] for given in (persons, rows)]
         fine, counts = _fine_nodes(tree, leaf[kept], codes[:, kept], limits, *picked, weigh=rules.per_person)
-        doomed = _in_the_way(tree, fine, counts, allowed - _size(~kept, rows))
+        doomed = in_the_way(tree, fine, counts, allowed - _size(~kept, rows))
         if not len(doomed):
             break
         edge = np.zeros(tree.n_nodes + 1, np.int64)
@@ -96,48 +71,10 @@ def enforce(
         np.subtract.at(edge, tree.ends[doomed], 1)
         kept &= np.cumsum(edge)[leaf] == 0
     refuse_root(rules, sensitive, kept, bool(fine[0]) and counts[0] > 0, persons, rows)
-    shown = _frontier(tree.column, tree.right, tree.ends, fine)
+    shown = frontier(tree.column, tree.right, tree.ends, fine)
     occupied = (tree.column < 0) & (counts > 0)
     node = np.where(kept, shown[leaf], -1).astype(np.int64)
     return EnforcedCells(node, int((shown[occupied] != np.flatnonzero(occupied)).sum()), _size(~kept, rows))
-
-
-def enforce_table(
-    tree: Tree, counts: TabledCounts, rules: Rules, *, suppress: float = 0.0
-) -> tuple[AnyArray, IntArray, int]:
-    """Find the cells of a release as `enforce` does, of rows counted by leaf (in rising order) and value.
-
-    Returns
-    -------
-    tuple
-        The cell of every leaf, -1 where there is none; the nodes that are the cells; and how many leaves were merged.
-    """
-    before = tree.leaves_before
-    kept = np.ones(before[-1], bool)
-    held = counts.held(kept)
-    n = int(held.sum())
-    allowed = math.floor(suppress * n + 1e-9)
-    while True:
-        limits = counts.limits(rules, kept)
-        fine, rows = np.empty(tree.n_nodes, bool), np.empty(tree.n_nodes, np.int64)
-        _check_table(tree.column, tree.right, tree.ends, before, counts.counts, kept, counts.code, limits, fine, rows)
-        doomed = _in_the_way(tree, fine, rows, allowed - n + int(rows[0]))
-        if not len(doomed):
-            break
-        edge = np.zeros(len(kept) + 1, np.int64)
-        edge[before[doomed]] += 1
-        np.subtract.at(edge, before[tree.ends[doomed]], 1)
-        kept &= np.cumsum(edge[:-1]) == 0
-    held = counts.held(kept)
-    refuse_root(rules, counts.sensitive, np.ones(len(held), bool), bool(fine[0]) and rows[0] > 0, None, held)
-    shown = _frontier(tree.column, tree.right, tree.ends, fine)
-    leaves = np.flatnonzero(tree.column < 0)
-    cell = np.where(kept & (rows[leaves] > 0), shown[leaves], np.int32(-1))
-    merged = int(((cell >= 0) & (cell != leaves)).sum())
-    published = np.zeros(tree.n_nodes, bool)
-    published[cell[cell >= 0]] = True
-    number = np.cumsum(published, dtype=np.int32) - np.int32(1)
-    return np.where(cell >= 0, number[cell], np.int32(-1)), np.flatnonzero(published), merged
 
 
 def _size(chosen: BoolArray, rows: IntArray | None) -> int:
@@ -153,7 +90,7 @@ def refuse_root(
     persons: IntArray | None = None,
     rows: IntArray | None = None,
 ) -> None:
-    """Refuse a table that does not keep the rules as a whole: no partition of it can (9.4.6)."""
+    """Refuse a table that breaks the rules as a whole: no partition can keep them."""
     if good:
         return
     n = _size(kept, rows) if persons is None else len(np.unique(persons[kept]))
@@ -184,7 +121,7 @@ def _fine_nodes(
     *,
     weigh: bool = False,
 ) -> tuple[BoolArray, IntArray]:
-    """Tell for every node whether it is empty or ok, and count its records; with ``weigh`` l and t count persons."""
+    """Return which nodes are empty or keep the rules, and their records; with ``weigh`` l and t count persons."""
     own = np.bincount(leaf, minlength=tree.n_nodes)
     held = tree.totals(own)
     counts = held if rows is None else tree.totals(np.bincount(leaf, rows, minlength=tree.n_nodes).astype(np.int64))
@@ -203,14 +140,14 @@ def _fine_nodes(
     return fine, counts
 
 
-def _in_the_way(tree: Tree, fine: BoolArray, counts: IntArray, allowed: int) -> IntArray:
-    """Return nodes whose records stand in the way of a split: the other child is ok and holds more records.
+def in_the_way(tree: Tree, fine: BoolArray, counts: IntArray, allowed: int) -> IntArray:
+    """Return nodes whose records prevent a split: the other child keeps the rules and holds more records.
 
-    The cheapest first, by how many records each leaves out for one that gets a smaller cell, as many as are allowed.
+    The cheapest come first, by records left out per record that gets a smaller cell, as many as are allowed.
     """
     if allowed <= 0:
         return np.empty(0, np.int64)
-    shown = np.unique(_frontier(tree.column, tree.right, tree.ends, fine))
+    shown = np.unique(frontier(tree.column, tree.right, tree.ends, fine))
     shown = shown[(tree.column[shown] >= 0) & fine[shown]]
     left, right = shown + 1, tree.right[shown]
     bad, good = np.where(fine[right], left, right), np.where(fine[right], right, left)
@@ -235,32 +172,8 @@ def _check_nodes(
 
 
 @jit
-def _check_table(
-    column: Any, right: Any, ends: Any, before: Any, table: Any, kept: Any, code: Any, limits: Any, fine: Any, rows: Any
-) -> None:  # pragma: no cover
-    """Tell for every node whether it is empty or ok, and count its rows."""
-    seen = np.zeros(limits.share.size, np.int64)
-    for node in range(column.size - 1, -1, -1):
-        if column[node] >= 0:
-            rows[node] = rows[node + 1] + rows[right[node]]
-        else:
-            rows[node] = 0
-            for c in range(code.size):
-                if kept[before[node]]:
-                    rows[node] += np.int64(table[before[node], c])
-        fine[node] = rows[node] == 0 or rows[node] >= limits.k
-        if (limits.l_on or limits.t_on) and rows[node] >= limits.k:
-            seen[:] = 0
-            for leaf in range(before[node], before[ends[node]]):
-                for c in range(code.size):
-                    if kept[leaf] and code[c] >= 0:
-                        seen[code[c]] += np.int64(table[leaf, c])
-            fine[node] = is_ok(seen, rows[node], limits)
-
-
-@jit
-def _frontier(column: Any, right: Any, ends: Any, fine: Any) -> Any:  # pragma: no cover
-    """Return for every node below it the node that is published."""
+def frontier(column: Any, right: Any, ends: Any, fine: Any) -> Any:  # pragma: no cover
+    """Return the published node of each node below it."""
     shown = np.empty(column.size, np.int32)
     i = 0
     while i < column.size:

@@ -1,9 +1,8 @@
-"""The public grid of a quasi-identifier: where cuts may lie, and how a stretch of it is written for people.
+"""The public grid of a quasi-identifier: where splits may lie, and how a run of bins is printed.
 
-Cuts follow the data, so they may only lie at points that were public before (spec density-trees, 9.1). A column's axis
-is divided into *bins* ``0..levels-1``: equal steps of a numeric column, the categories of a categorical one. If missing
-values have a branch of their own, they are one more bin behind the last. A cell covers a run of bins ``first..last`` of
-each column.
+Splits depend on the data, so they are only allowed at points that were public before. A column is divided into *bins*
+``0..levels-1``: equal steps of a numeric column, or categories. If missing values have a branch of their own, it is one
+more bin behind the last. A cell covers a run of bins ``first..last`` of each column.
 """
 
 import itertools
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.anonymity.growth.hierarchy import MISSING, OR_MISSING, printed_category
+from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING, printed_category
 from discreet.core import (
     Categorical,
     Column,
@@ -36,9 +35,11 @@ from discreet.core import (
 )
 from discreet.errors import InvalidArgument
 
+#: Bins of rows: columns by rows.
+Bins = npt.NDArray[np.uint16]
 #: Steps of a numeric column unless the user says otherwise.
 DEFAULT_STEPS = 128
-#: Whole-numbered bounds get steps of a round size, and dates steps of the finest calendar unit, at most this many.
+#: Most steps of whole-numbered bounds (of a round size) and of dates (of the finest calendar unit).
 MOST_ROUND_STEPS = 256
 #: Calendar units, fine to coarse, by NumPy's names.
 _CALENDAR = {"day": "D", "month": "M", "year": "Y"}
@@ -55,24 +56,14 @@ NO_BIN = 2**16 - 1
 class Grid:
     """The bins of one column.
 
-    Attributes
-    ----------
-    column : Numeric or Categorical
-        The declaration.
-    edges : tuple of float
-        Numeric: the ``levels + 1`` grid points, from the lower bound to the upper. Categorical: empty.
-    order : tuple of int
-        Categorical: the number of the category in each bin. Numeric: empty.
-    labels : tuple of (int, int, str)
-        Categorical: runs of bins that have a name, such as the groups of a hierarchy (`Hierarchy.labels`).
+    ``edges`` are the ``levels + 1`` grid points of a numeric column. ``order`` is the category number of each bin of a
+    categorical one; ``labels`` are runs of bins with a name (first, last, name), such as the groups of a hierarchy.
 
     Examples
     --------
     >>> grid = make_grid(Numeric("age", 0, 120))
     >>> grid.levels, grid.text(34, 40), grid.text(90, 119), grid.text(0, 119)
     (120, '[34, 41)', '[90, 120]', '[0, 120]')
-    >>> make_grid(Categorical("job", ["cook", "smith", "nurse"])).text(0, 1)
-    '{cook, smith}'
     >>> marks = make_grid(Categorical("mark", ["a", "b", "*", "missing"], missing="own"))
     >>> marks.text(2, 2), marks.text(1, 2), marks.text(0, 3), marks.text(3, 3), marks.text(4, 4)
     ('"*"', '{b, "*"}', '*', '"missing"', 'missing')
@@ -93,7 +84,7 @@ class Grid:
 
     @property
     def numeric(self) -> bool:
-        """Whether the column has bounds rather than categories."""
+        """True for a column with bounds, False for categories."""
         return isinstance(self.column, Numeric)
 
     @property
@@ -103,7 +94,7 @@ class Grid:
 
     @property
     def own_missing(self) -> bool:
-        """Whether missing values have a bin of their own, number ``levels``."""
+        """True if missing values have their own bin, number ``levels``."""
         return self.column.missing == "own"
 
     @property
@@ -112,13 +103,13 @@ class Grid:
         return self.levels + self.own_missing
 
     def bins(self, coordinates: FloatArray) -> IntArray:
-        """Return the bin of every coordinate (as the engines give them); -1 for missing without a bin of their own."""
+        """Return the bin of each coordinate; -1 for a missing value without a bin."""
         found = np.empty(len(coordinates), np.uint16)
         self.write_bins(coordinates, found)
         return np.where(found == NO_BIN, -1, found.astype(np.int64))
 
     def write_bins(self, coordinates: FloatArray, out: npt.NDArray[np.uint16]) -> int:
-        """Write the bin of every coordinate, `NO_BIN` for missing without a bin; return how many have none."""
+        """Write the bin of each coordinate, `NO_BIN` for a missing value without a bin; return the number of these."""
         missing = self.levels if self.own_missing else NO_BIN
         if self._even:
             return int(_even_bins(coordinates, self._edges, missing, out))
@@ -138,7 +129,7 @@ class Grid:
 
     @cached_property
     def _even(self) -> bool:
-        """Whether division finds the bin or one next to it."""
+        """True if a division finds the bin or its neighbour."""
         width = self._edges[-1] - self._edges[0] if self.numeric else math.inf
         if not 0 < width < math.inf:
             return False
@@ -161,7 +152,7 @@ class Grid:
 
     @cached_property
     def _labels_from(self) -> dict[int, list[tuple[int, str]]]:
-        """Where a named run begins: the ends and names of all that do, the longest first."""
+        """By first bin, the ends and names of all named runs, the longest first."""
         found: dict[int, list[tuple[int, str]]] = {}
         for first, last, label in sorted(self.labels, key=lambda run: -run[1]):
             found.setdefault(first, []).append((last, label))
@@ -169,7 +160,7 @@ class Grid:
 
     @cached_property
     def _listable(self) -> bool:
-        """Whether labels can stand in a list beside categories: commas in these must not be mistaken."""
+        """True if labels can be listed with categories: no category contains a comma."""
         return not any(", " in str(c) for c in self.categories(0, self.levels - 1) or [])
 
     def parts(self, first: int, last: int) -> list[tuple[str, int, int]]:
@@ -218,7 +209,7 @@ class Grid:
 
     @property
     def coded(self) -> tuple[bool, bool]:
-        """Whether the first bin is a coded bottom, and the last a coded top (`discreet.core.columns.coding`)."""
+        """True for a coded bottom (first bin), and for a coded top (last bin); `discreet.core.columns.coding`."""
         below, above = coding.edges(self.column)
         return below is not None, above is not None
 
@@ -240,17 +231,9 @@ def make_grid(
 ) -> Grid:
     """Make the public grid of a column from its declaration alone.
 
-    Parameters
-    ----------
-    column : Numeric or Categorical
-        The declaration.
-    steps : None, int, str or list
-        Numeric: how many equal steps, or the inner grid points themselves. None: steps of a round size where the bounds
-        are whole numbers (1 if that makes 20 to 256 of them), else 128 of them. Dates: see `date_edges`.
-    order : tuple of int, optional
-        Categorical: the numbers of the categories in the order of the bins, such as that of a hierarchy.
-    labels : tuple of (int, int, str)
-        Categorical: the names of runs of bins, see `Grid`.
+    ``steps`` is a number of equal steps, or the inner grid points. By default steps have a round size if the bounds are
+    whole numbers (1 if that makes 20 to 256 of them), otherwise there are 128. For dates see `date_edges`. ``order``
+    and ``labels`` are those of `Grid`.
 
     Examples
     --------

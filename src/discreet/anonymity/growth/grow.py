@@ -1,4 +1,4 @@
-"""Growth: a table in, a partition out. Prepares the arrays, grows the top, then the subtrees on all cores."""
+"""Growth: a table in, a partition out. The top is grown first, then the subtrees on all cores."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.anonymity.growth import criteria
 from discreet.anonymity.growth._cell_kernels import MOST_COUNTERS, grow_by_cell, pack
-from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.anonymity.growth.growth_kernels import (
     BEGIN,
     COLUMN,
@@ -24,14 +24,14 @@ from discreet.anonymity.growth.growth_kernels import (
 from discreet.anonymity.growth.lookahead import Growth, grow_ahead
 from discreet.anonymity.growth.search_kernels import GridSpace, GrowthSettings, Labels
 from discreet.anonymity.growth.tree import Tree, grid_shares
-from discreet.anonymity.release.table import Bins, CodedColumn
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.distances import Limits
 from discreet.core import WORKERS, AnyArray, IntArray, in_order
 
 #: Grows on rows ``a .. b - 1``: see `grow`.
 Run = Callable[[int, int, IntArray, IntArray, int, int], tuple[IntArray, IntArray]]
 
-#: Below this many rows the threads cost more than they bring.
+#: Tables with fewer rows are grown faster by one thread.
 _THREADED = 1 << 14
 #: Places on a grid of given points, in units.
 _FINE = 1 << 24
@@ -45,7 +45,7 @@ ROWS = 4
 
 @dataclass(frozen=True)
 class GrownTree:
-    """A tree, how many rows each of its nodes has, and the leaf (a node number) of every row, if rows are at hand."""
+    """A tree, the rows of each node, and the leaf (a node number) of each row that is in memory."""
 
     tree: Tree
     counts: IntArray
@@ -53,7 +53,7 @@ class GrownTree:
 
 
 class Grower(NamedTuple):
-    """What growth goes by, apart from the rows: grids and rules, and the cell of the root."""
+    """The settings of growth apart from the rows: grids, rules, and the cell of the root."""
 
     space: GridSpace
     limits: Limits
@@ -63,12 +63,12 @@ class Grower(NamedTuple):
 
     @property
     def by_counts(self) -> bool:
-        """Whether the counts of the bins are all there is to know."""
+        """True if growth needs the counts of the bins only."""
         plain = not self.limits.l_on and not self.limits.t_on and self.space.places.size <= MOST_COUNTERS
         return self.settings.criterion == criteria.CELL and plain
 
     def on(self, bins: Bins, sensitive: IntArray, labels: Labels) -> tuple[Run, Any, Any]:
-        """Return what grows on a copy of some rows, the copy, and the numbers of the rows, which move with them."""
+        """Return a function that grows on a copy of some rows, the copy, and the row numbers, which move with it."""
         space, limits, settings = self.space, self.limits, self.settings
         ids = np.arange(bins.shape[1], dtype=np.int32 if bins.shape[1] < 2**31 else np.int64)
         # A copy, also of one column: the kernels move rows.
@@ -106,7 +106,7 @@ def make_grower(
     tiers: Mapping[int, IntArray] | None,
     moments: Callable[[IntArray], criteria.Moments],
 ) -> Grower:
-    """Prepare growth; ``moments`` is asked for those of all rows where the criterion needs them."""
+    """Prepare growth; ``moments`` returns those of all rows if the criterion needs them."""
     space = make_space(grids, tiers or {})
     if criterion in ("factor", "label"):
         space = space._replace(axes=criteria.common_axes(moments(space.places)))
@@ -130,27 +130,12 @@ def grow_tree(
     ahead: int = 0,
     threads: bool = True,
 ) -> GrownTree:
-    """Grow a partition of the rows ``bins`` (columns by rows) whose every cell is ok.
+    """Grow a partition of the rows ``bins`` (columns by rows) in which each cell keeps the rules.
 
-    Parameters
-    ----------
-    limits : Limits
-        The rules; the root must be ok.
-    criterion : str
-        One of `discreet.anonymity.growth.criteria.NAMES`.
-    sensitive : ndarray
-        Sensitive values as `discreet.anonymity.risk.rules.stacked` numbers them.
-    target : CodedColumn
-        The label for criterion "label".
-    tiers : mapping
-        From the number of a column to `Hierarchy.tiers`, for columns with a hierarchy.
-    weight : float
-        For criterion "label": what the share of information on the target that a cut gives counts; the rest is for the
-        share of the common spread that it takes away.
-    ahead : int
-        For criterion "label": how many of the upper levels are cut with a look ahead; see `lookahead.py`.
-    threads : bool
-        Whether to use more than one; the result is the same.
+    The root must keep the rules (``limits``). ``criterion`` is one of `criteria.NAMES`; ``sensitive`` holds sensitive
+    values as `rules.stacked` numbers them; ``tiers`` maps a column number to `Hierarchy.tiers`. For criterion "label",
+    ``target`` is the label, ``weight`` the weight of its information gain against the common spread, and ``ahead`` the
+    number of upper levels that are split by looking ahead. ``threads`` does not change the result.
     """
     n = bins.shape[1]
 
@@ -183,7 +168,7 @@ def finish(grids: Sequence[Grid], nodes: IntArray) -> GrownTree:
 
 
 def slim(nodes: IntArray) -> IntArray:
-    """Return of a table of nodes what is kept (see `ROWS`), in half the space: trees of large tables are large."""
+    """Return the columns of a table of nodes that are kept (see `ROWS`), in half the memory."""
     kept = nodes[:, [COLUMN, CUT, RIGHT, CRITERION, END]]
     kept[:, ROWS] -= nodes[:, BEGIN]
     return kept.astype(np.int32 if kept[:, ROWS].max() < 2**31 else np.int64)
@@ -258,7 +243,7 @@ def make_space(grids: Sequence[Grid], tiers: Mapping[int, IntArray]) -> GridSpac
 
 
 def make_labels(n_sensitive: int, target: CodedColumn | None = None, weight: float = 1.0) -> Labels:
-    """Return how many sensitive columns there are, and the target, as the kernels read them; see `grow_tree`."""
+    """Return the number of sensitive columns, and the target, in the form that kernels read; see `grow_tree`."""
     if target is None:
         return Labels(n_sensitive, np.empty(0, np.int64), 0, np.zeros(2))
     codes, classes = label_codes(target)
@@ -269,7 +254,7 @@ def make_labels(n_sensitive: int, target: CodedColumn | None = None, weight: flo
 
 
 def label_codes(target: CodedColumn) -> tuple[IntArray, int]:
-    """Return the classes of a target, and how many there are: its values, or ranges of them with as many records."""
+    """Return the classes of a target and their number: its values, or ten ranges with equal numbers of records."""
     codes, classes = target.codes.astype(np.int64), len(target.labels)
     if target.ordered and classes > _MOST_CLASSES:
         ahead = np.cumsum(np.bincount(codes, minlength=classes)) - 1

@@ -9,17 +9,12 @@ from discreet.anonymity.growth.criteria import (
     CELL,
     FACTOR,
     LABEL,
-    MIXTURE,
     MONDRIAN,
-    SPREAD,
-    TIGHT,
     WIDTH,
     cell_gain,
     factor_gains,
     label_gains,
     spread_gains,
-    takes_cell,
-    tight_gains,
     width_gain,
 )
 from discreet.anonymity.growth.search_kernels import (
@@ -27,7 +22,6 @@ from discreet.anonymity.growth.search_kernels import (
     describe_counts,
     find_cuts,
     make_scratch,
-    sum_squares,
     widest_first,
 )
 from discreet.core import jit, jit_within
@@ -78,49 +72,35 @@ def best_cut(
         j = turn[p]
         at = p % block if len(rows) > 0 else j
         n_groups, n_cuts = find_cuts(rows, a, b, j, at, first, last, space, limits.k, settings.min_share, work)
-        if criterion == MIXTURE:
-            work.squares[j] = sum_squares(n_groups, size, j, space.places, space.units[j], work)
-        left, group, share, gains = (
-            work.cut_left[:n_cuts],
-            work.cut_group[:n_cuts],
-            work.cut_share[:n_cuts],
-            work.gains[:n_cuts],
-        )
+        left, share, gains = work.cut_left[:n_cuts], work.cut_share[:n_cuts], work.gains[:n_cuts]
         slack = 1e-20 * size * size  # of gains that are all but 0
-        for role in range(2 if criterion == MIXTURE else 1):
-            if criterion == CELL or role == 1:
-                for c in range(n_cuts):
-                    gains[c] = cell_gain(size, left[c], share[c])
-            elif criterion == WIDTH:
-                width = space.edges[j, last[j] + 1] - space.edges[j, first[j]]
-                for c in range(n_cuts):
-                    gains[c] = width_gain(size, left[c], share[c], width)
-            elif criterion == TIGHT:
-                tight_gains(group, left, size, n_groups, space.places, space.steps, work, gains)
-            elif criterion == MONDRIAN:
-                for c in range(n_cuts):
-                    gains[c] = -abs(2 * left[c] - size)
-            elif criterion in (FACTOR, LABEL):
-                factor_gains(left, size, work.cut_sums, space.axes, work.total, gains)
-            else:
-                spread_gains(left, size, work.cut_sums, space.units, work.total, gains)
-            if criterion == FACTOR:
-                slack = 1e-20
-            elif criterion == LABEL:
-                slack = 1e-10 * size * labels.worth[0]
-                for c in range(n_cuts):
-                    work.ties[c] = gains[c]
-                put_in_order(rows, a, b, j, n_groups, work)
-                label_gains(left, size, work.order, ids, labels.target, work.classes, gains)
-                for c in range(n_cuts):
-                    gains[c] = labels.worth[0] * gains[c] + labels.worth[1] * work.ties[c]
-            choose(rows, a, b, j, n_groups, n_cuts, slack, role, limits, labels, work)
+        if criterion == CELL:
+            for c in range(n_cuts):
+                gains[c] = cell_gain(size, left[c], share[c])
+        elif criterion == WIDTH:
+            width = space.edges[j, last[j] + 1] - space.edges[j, first[j]]
+            for c in range(n_cuts):
+                gains[c] = width_gain(size, left[c], share[c], width)
+        elif criterion == MONDRIAN:
+            for c in range(n_cuts):
+                gains[c] = -abs(2 * left[c] - size)
+        elif criterion in (FACTOR, LABEL):
+            factor_gains(left, size, work.cut_sums, space.axes, work.total, gains)
+        else:
+            spread_gains(left, size, work.cut_sums, space.units, work.total, gains)
+        if criterion == FACTOR:
+            slack = 1e-20
+        elif criterion == LABEL:
+            slack = 1e-10 * size * labels.worth[0]
+            for c in range(n_cuts):
+                work.ties[c] = gains[c]
+            put_in_order(rows, a, b, j, n_groups, work)
+            label_gains(left, size, work.order, ids, labels.target, work.classes, gains)
+            for c in range(n_cuts):
+                gains[c] = labels.worth[0] * gains[c] + labels.worth[1] * work.ties[c]
+        choose(rows, a, b, j, n_groups, n_cuts, slack, limits, labels, work)
         if criterion == MONDRIAN and work.best_place[0, 0] >= 0:
             break  # the widest column that can be cut
-    if criterion == MIXTURE:
-        by_cell = work.best_place[1, 0] >= 0 and takes_cell(work.best_gain[0, 0], work.squares)
-        role = 1 if by_cell else 0
-        return work.best_place[role, 0], work.best_place[role, 1], CELL if by_cell else SPREAD
     return work.best_place[0, 0], work.best_place[0, 1], criterion
 
 
@@ -183,7 +163,7 @@ def push(stack: Any, at: int, begin: int, end: int, level: int, above: int) -> N
 
 @jit
 def add_node(nodes: Any, node: int, stack: Any, top: int) -> None:  # pragma: no cover
-    """Write what lies on the stack as a node that is not cut."""
+    """Write the top of the stack as a node that is not split."""
     if stack[top, ABOVE] >= 0:
         nodes[stack[top, ABOVE], RIGHT] = node
     nodes[node, COLUMN], nodes[node, CUT], nodes[node, RIGHT], nodes[node, CRITERION] = -1, -1, -1, LEAF
@@ -192,7 +172,7 @@ def add_node(nodes: Any, node: int, stack: Any, top: int) -> None:  # pragma: no
 
 @jit
 def leave_to_others(cells: Any, at: int, pending: Any, n_pending: int) -> Any:  # pragma: no cover
-    """Keep the cell of a node that another call goes on with; return the table of such cells, larger if it was full."""
+    """Keep the cell of a node that another call continues; return the table of these cells, larger if it was full."""
     if n_pending == len(pending):
         more = np.empty((2 * n_pending, 2, pending.shape[2]), np.int64)
         for p in range(n_pending):
@@ -225,7 +205,7 @@ def grow(
     nodes = np.empty((2 * (n // k) + 1, 7), np.int64)
     deep = min(settings.max_depth - depth, n // k) + 2
     stack = np.empty((deep, 5), np.int64)
-    cells = np.empty((deep, 2, d), np.int64)  # of what lies on the stack
+    cells = np.empty((deep, 2, d), np.int64)  # cells on the stack
     pending = np.empty((64, 2, d), np.int64)
     spare, spare_ids = np.empty_like(words), np.empty_like(ids)
     values = limits.share.size if limits.l_on or limits.t_on else 0

@@ -1,11 +1,8 @@
-"""Cuts chosen by what comes after them: for supervised trees of small tables.
+"""Splits by looking ahead: the best splits of a node are tried, and the tree below each decides.
 
-The cut that tells most about a label by itself is not always the one to begin with: where the label depends on columns
-together, a cut that tells little may be what lets the next ones tell much. Here a cut of the upper levels is judged by
-the tree that grows below it: for each of a few cuts both sides are grown some levels further by the plain rule, and the
-cut is taken whose cells keep most of label and common spread. The cut that the plain rule would take is always among
-them, and of cuts whose cells keep as much the one that tells most by itself is taken. Only cuts that keep the rules are
-looked at, nothing is random, and growth below the upper levels is plain.
+Information gain sees one column at a time. If a label depends on two columns together, neither helps alone. In the
+upper levels the best splits of each column are tried: the tree below each is grown, and the split whose leaves keep
+most is taken. That is many times the work, so it is only done on small tables.
 """
 
 from typing import Any, NamedTuple
@@ -29,14 +26,14 @@ from discreet.core import FloatArray, IntArray, jit
 
 #: Levels whose cuts are chosen so, and levels that are grown below a cut to judge it.
 LEVELS, _HORIZON = 3, 3
-#: Cuts of one column that are looked at, evenly among those allowed; the one that tells most by itself comes beside.
+#: Splits of one column to try, evenly among those allowed, in addition to the best one by plain growth.
 _CUTS = 8
 #: Most cuts times rows for which it is done: a table beyond that is grown plainly. About half a second per tree.
 _MOST_WORK = 1 << 16
 
 
 class Growth(NamedTuple):
-    """What growth goes by: the last arguments of `grow`, but for the rows to hand over."""
+    """The settings of growth: the last arguments of `grow`."""
 
     space: GridSpace
     limits: Limits
@@ -45,7 +42,7 @@ class Growth(NamedTuple):
 
 
 def affordable(n: int, d: int) -> bool:
-    """Tell whether a table of n rows and d columns is small enough to look ahead in.
+    """Return whether a table of n rows and d columns is small enough to look ahead in.
 
     Examples
     --------
@@ -121,9 +118,9 @@ def _most(gains: FloatArray) -> int:
 def allowed_cuts(
     rows: Any, ids: Any, first: Any, last: Any, space: Any, limits: Any, labels: Any, settings: Any
 ) -> Any:  # pragma: no cover
-    """List column and bin of every cut of which both sides keep the rules, by column and from low to high.
+    """List column and bin of each split whose sides both keep the rules, by column and from low to high.
 
-    Also returns what each tells by itself: the gain that plain growth goes by.
+    Also returns the gain of each split that plain growth uses.
     """
     n, d = len(rows), first.size
     values = limits.share.size if limits.l_on or limits.t_on else 0

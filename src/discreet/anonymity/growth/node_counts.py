@@ -1,8 +1,8 @@
-"""What the search for a cut needs to know of nodes whose rows lie elsewhere: histograms, added up piece by piece.
+"""Histograms of nodes whose rows are outside memory, added up piece by piece.
 
-Of every node and column the records of each bin are counted, and with them what the criterion looks at: sums of the
-places of all columns, or their lowest and highest bins, and how often each sensitive value occurs. These are whole
-numbers, so neither the pieces nor their order change them. They are as sensitive as the rows.
+For each node and column they count the records per bin, the sums of the places of all columns if the criterion needs
+them, and the sensitive values. These are whole numbers, so neither the pieces nor their order change them. They are as
+sensitive as the rows.
 """
 
 from __future__ import annotations
@@ -13,16 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.anonymity.growth._count_kernels import BYTES, EIGHT, HIGH, LOW, settle
-from discreet.anonymity.growth.criteria import NAMES, SPREAD, TIGHT, WIDTH
+from discreet.anonymity.growth._count_kernels import BYTES, EIGHT, settle
+from discreet.anonymity.growth.criteria import NAMES, SPREAD, WIDTH
 from discreet.core import AnyArray, IntArray, jit
-
-#: Higher than any bin.
-_NO_LOW = 1 << 16
 
 
 class TopTree(NamedTuple):
-    """The upper part of a tree while it grows, in any order; node 0 is the root. A leaf has itself for children."""
+    """The upper part of a growing tree; node 0 is the root. A leaf is its own child."""
 
     column: IntArray
     cut: IntArray
@@ -44,7 +41,7 @@ class TopTree(NamedTuple):
 
 
 class CountShape(NamedTuple):
-    """What is counted of every node: of so many columns, bins and sensitive values (0: not counted)."""
+    """The size of the counts of a node: columns, bins and sensitive values (0: not counted)."""
 
     columns: int
     bins: int
@@ -60,32 +57,17 @@ class CountShape(NamedTuple):
         return self.columns if number >= SPREAD and number != WIDTH else 0
 
     @property
-    def boxed(self) -> int:
-        """Columns whose lowest and highest bins are kept."""
-        return self.columns if self.criterion == NAMES[TIGHT] else 0
-
-    @property
     def nbytes(self) -> int:
         """Bytes of a node."""
-        return 8 * self.columns * self.bins * (1 + self.summed + 2 * self.boxed + self.values)
+        return 8 * self.columns * self.bins * (1 + self.summed + self.values)
 
 
 @dataclass(frozen=True)
 class CountJob:
-    """One pass over rows: which nodes are counted, and how. It holds no rows and can be sent to where they are.
+    """One pass over rows: the nodes to count. It holds no rows and can be sent to executors.
 
-    Attributes
-    ----------
-    top : TopTree
-        The cuts so far.
-    slot : ndarray of int64
-        For every node of it the number under which its rows are counted; -1: they are not.
-    slots : int
-        How many nodes are counted.
-    shape : CountShape
-        What is counted of each.
-    places : ndarray of int64
-        Place of every bin, by column (`GridSpace.places`).
+    ``slot`` is the place of each node of ``top`` among the ``slots`` counted nodes, or -1. ``places`` is the place of
+    each bin, by column (`GridSpace.places`).
     """
 
     top: TopTree
@@ -97,11 +79,9 @@ class CountJob:
     def start(self) -> NodeCounts:
         """Return counts that have seen no row."""
         n, (d, bins, values, *_) = self.slots, self.shape
-        extremes = np.full((2, n, d, bins, self.shape.boxed), -1, np.int64)
-        extremes[LOW] = _NO_LOW
         room = [(n, d, bins), (n, d, bins, self.shape.summed), (n, d, bins, values)]
         counts, sums, held = (np.zeros(size, np.int64) for size in room)
-        return NodeCounts(self, counts, sums, extremes, held)
+        return NodeCounts(self, counts, sums, held)
 
 
 @dataclass(frozen=True)
@@ -111,21 +91,17 @@ class NodeCounts:
     job: CountJob
     counts: IntArray
     sums: IntArray
-    extremes: IntArray
     values: IntArray
 
     def add(self, rows: AnyArray, codes: IntArray) -> None:
-        """Take in rows: bins side by side, and by sensitive column their numbers among all sensitive values.
-
-        Bytes in whole words are added up faster.
-        """
+        """Count rows: bins side by side, and the numbers of their sensitive values."""
         job = self.job
         slot = job.slot[job.top.route(rows)]
         if job.shape.even and job.shape.summed and rows.dtype == np.uint8 and rows.shape[1] % 8 == 0:
             packed = np.zeros((*self.counts.shape, rows.shape[1] // 4), np.uint64)
             _add_in_lanes(rows, slot, self.counts, self.sums, packed)
         else:
-            _add_counts(rows, slot, job.places, self.counts, self.sums, self.extremes)
+            _add_counts(rows, slot, job.places, self.counts, self.sums)
         if self.values.shape[3]:
             _add_values(rows, slot, codes, self.values)
 
@@ -133,8 +109,6 @@ class NodeCounts:
         """Take in what was counted elsewhere."""
         for mine, theirs in zip(self._added(), other._added(), strict=True):
             mine += theirs
-        np.minimum(self.extremes[LOW], other.extremes[LOW], out=self.extremes[LOW])
-        np.maximum(self.extremes[HIGH], other.extremes[HIGH], out=self.extremes[HIGH])
 
     def _added(self) -> tuple[IntArray, IntArray, IntArray]:
         return self.counts, self.sums, self.values
@@ -142,15 +116,15 @@ class NodeCounts:
     def to_bytes(self) -> bytes:
         """Write the numbers down, to be sent."""
         out = io.BytesIO()
-        np.savez_compressed(out, *self._added(), self.extremes)
+        np.savez_compressed(out, *self._added())
         return out.getvalue()
 
     @classmethod
     def from_bytes(cls, job: CountJob, written: bytes) -> NodeCounts:
         """Read what `to_bytes` wrote of a job."""
         with np.load(io.BytesIO(written), allow_pickle=False) as found:
-            counts, sums, values, extremes = (found[name] for name in found.files)
-        return cls(job, counts, sums, extremes, values)
+            counts, sums, values = (found[name] for name in found.files)
+        return cls(job, counts, sums, values)
 
 
 @jit
@@ -163,9 +137,9 @@ def _route_top(rows: Any, column: Any, cut: Any, children: Any, depth: int, node
 
 
 @jit
-def _add_counts(rows: Any, slot: Any, places: Any, counts: Any, sums: Any, extremes: Any) -> None:  # pragma: no cover
+def _add_counts(rows: Any, slot: Any, places: Any, counts: Any, sums: Any) -> None:  # pragma: no cover
     n, d = len(rows), counts.shape[1]
-    summed, boxed = sums.shape[3] > 0, extremes.shape[4] > 0
+    summed = sums.shape[3] > 0
     place = np.zeros(d, np.int64)
     for i in range(n):
         at = slot[i]
@@ -180,11 +154,6 @@ def _add_counts(rows: Any, slot: Any, places: Any, counts: Any, sums: Any, extre
             if summed:
                 for m in range(d):
                     sums[at, j, bin_, m] += place[m]
-            elif boxed:
-                for m in range(d):
-                    value = np.int64(rows[i, m])
-                    extremes[LOW, at, j, bin_, m] = min(extremes[LOW, at, j, bin_, m], value)
-                    extremes[HIGH, at, j, bin_, m] = max(extremes[HIGH, at, j, bin_, m], value)
 
 
 @jit

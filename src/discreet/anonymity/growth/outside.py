@@ -1,9 +1,8 @@
-"""Growth on rows that lie elsewhere: the same tree as `grow_tree`, from counts and from a few rows at a time.
+"""Growth on rows outside memory: the same tree as `grow_tree`, from counts and from a few rows at a time.
 
-The upper part is grown level by level. For the nodes of a level one pass over the rows counts what the search for a cut
-needs (`node_counts.py`), and the search of `growth_kernels` goes by the counts. A node of few enough rows is left to be
-grown in memory: its rows are brought, those of neighbouring nodes together, and grown as always. Which nodes those are
-changes nothing about the tree.
+The upper part is grown level by level. One pass over the rows counts what the search needs for all nodes of a level
+(`node_counts.py`), and the search of `growth_kernels` uses the counts. A node with few rows is grown in memory,
+together with its neighbours. Which nodes those are does not change the tree.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 
 from discreet.anonymity.growth._count_kernels import SMALL
 from discreet.anonymity.growth.criteria import Moments
-from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.anonymity.growth.grow import Grower, GrownTree, finish, make_grower, make_labels, slim, stitch
 from discreet.anonymity.growth.growth_kernels import (
     BEGIN,
@@ -32,7 +31,6 @@ from discreet.anonymity.growth.growth_kernels import (
 )
 from discreet.anonymity.growth.node_counts import CountJob, CountShape, NodeCounts, TopTree
 from discreet.anonymity.growth.search_kernels import make_scratch
-from discreet.anonymity.release.table import Bins
 from discreet.anonymity.risk.distances import Limits
 from discreet.core import WORKERS, IntArray
 from discreet.engines import MOST_FILES
@@ -40,7 +38,7 @@ from discreet.errors import InvalidArgument
 
 #: Bytes of a row that is grown in memory: its bins twice, its number and its place twice, its sensitive values.
 _ROW = 64
-#: Bytes that the counts of a single node may take, however little memory is asked for.
+#: Bytes that the counts of a single node may always take.
 _ONE_NODE = 1 << 28
 
 #: Grows the nodes of a bucket: its number, bins (columns by rows), sensitive values (columns by rows, stacked).
@@ -52,7 +50,7 @@ class DistantRows(Protocol):
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """Number of rows."""
 
     def count(self, job: CountJob) -> NodeCounts:
         """Count all rows by node, column and bin."""
@@ -107,7 +105,7 @@ def grow_outside(
     """
     grower = make_grower(grids, limits, criterion, min_share, max_depth, tiers, rows.moments)
     of_row = WORKERS * (_ROW + 8 * len(grids) + 8 * len(limits.t_kind))
-    hand_over = max(SMALL, memory // of_row, 2 * rows.n // MOST_FILES)  # two nodes beside each other have more
+    hand_over = max(SMALL, memory // of_row, 2 * rows.n // MOST_FILES)  # two neighbouring nodes have more
     values = len(limits.share) if limits.l_on or limits.t_on else 0
     shape = CountShape(len(grids), grower.space.places.shape[1], values, criterion, grower.space.even)
     room = WORKERS * shape.nbytes
@@ -151,7 +149,7 @@ def _grow_top(rows: DistantRows, grower: Grower, shape: CountShape, hand_over: i
 
 
 def _opens(node: _Node, grower: Grower, hand_over: int) -> bool:
-    """Tell whether a node is to be cut here; mark one that is left to be grown in memory."""
+    """Return whether a node is split here; mark one that is grown in memory."""
     if node.rows < 2 * grower.limits.k or node.level >= grower.settings.max_depth:
         return False
     if node.rows <= hand_over:
@@ -165,7 +163,6 @@ def _cut(nodes: list[_Node], i: int, counts: NodeCounts, number: int, grower: Gr
     work = make_scratch(0, bins, d, values, 0, grower.settings.criterion, 0)._replace(
         counts=counts.counts[number],
         sums=counts.sums[number],
-        extremes=np.ascontiguousarray(counts.extremes[:, number]),
         values=counts.values[number],
     )
     none, few = np.empty((0, 8), np.uint8), np.empty(0, np.int32)

@@ -1,10 +1,9 @@
-"""Pruning: merge leaves whose density differs too little to pay for a leaf more (spec density-trees, 9.6).
+"""Pruning: merge leaves whose densities differ too little to pay for another leaf.
 
-The error of a tree is R(T) = -Σ (c/N)²/V over its leaves. With a price α for every leaf the best subtree is found by
-collapsing the weakest link: the node with the smallest g(t) = (R(t) - R(T_t))/(leaves - 1). The price is chosen by
-least-squares cross-validation: the smallest J(α) = ∫ f² - (2/N) Σ f(x) with f grown without x's fold.
-
-Pruning merges leaves, so it keeps k, l and t. The price is chosen from the data: fine for a syntactic promise.
+The error of a tree is R(T) = -Σ (c/N)²/V over its leaves. With a price α per leaf, the best subtree is found by
+collapsing the weakest link, the node with the smallest g(t) = (R(t) - R(T_t))/(leaves - 1). The price is chosen by
+least-squares cross-validation: the smallest J(α) = ∫ f² - (2/N) Σ f(x) with f grown without the fold of x. Merging
+leaves keeps k, l and t.
 """
 
 from dataclasses import dataclass
@@ -13,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
+from discreet.anonymity.growth.grid import Bins
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.tree import Tree
-from discreet.anonymity.release.table import Bins, CodedColumn
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.core import FloatArray, IntArray, in_order, jit
 
 FOLDS = 10
@@ -25,18 +25,8 @@ FOLDS = 10
 class Path:
     """The subtrees of a tree that are best at some price: number i from ``alpha[i]`` on.
 
-    Attributes
-    ----------
-    alpha : ndarray
-        Prices from which a subtree is best, rising; the first is 0.
-    error : ndarray
-        R(T) of each.
-    leaves : ndarray of int64
-        Number of leaves of each.
-    score : ndarray
-        Σ of what was held out over the leaves of each; 0 if nothing was.
-    collapsed : ndarray of int64
-        For every node the first subtree in which it is a leaf; beyond all of them for leaves of the whole tree.
+    ``error`` is R(T), ``score`` the sum of the held-out densities over the leaves. ``collapsed`` is the first subtree
+    in which a node is a leaf.
     """
 
     alpha: FloatArray
@@ -53,14 +43,7 @@ class Path:
 def pruning_path(tree: Tree, counts: IntArray, held_out: IntArray | None = None) -> Path:
     """Collapse weakest links until the root is left.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    counts : ndarray of int64
-        Records by node.
-    held_out : ndarray of int64, optional
-        Held-out records by node; a leaf scores held_out · count/(N · volume).
+    ``counts`` are records by node, ``held_out`` held-out records by node; a leaf scores held_out · count/(N · volume).
     """
     n = max(int(counts[0]), 1)
     volumes = tree.volumes()
@@ -88,9 +71,9 @@ def prune(
     random_state: Any = None,
     **settings: Any,
 ) -> GrownTree:
-    """Prune a grown tree at the price that cross-validation finds best; of equal ones that with fewer leaves.
+    """Prune a grown tree at the price that cross-validation finds best; of equal ones, the one with fewer leaves.
 
-    ``settings`` are further arguments of `grow_tree`. Folds are a shuffle by ``random_state``, place modulo ``folds``.
+    ``settings`` are further arguments of `grow_tree`. ``random_state`` shuffles the records into folds.
     """
     n = bins.shape[1]
     turn = np.argsort(noise.below(2**62, size=n, rng=random_state), kind="stable")

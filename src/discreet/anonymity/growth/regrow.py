@@ -1,7 +1,6 @@
-"""Growth that goes on: leaves of a tree that hold more records than before are cut by the search that cut the tree.
+"""Growth that continues: leaves with new records are split by the search that grew the tree.
 
-Only the rows of those leaves are touched. What a leaf becomes depends on its cell, its records and the rules, not on
-the rest of the tree: it is what growth on all records would make of that cell.
+A leaf becomes what growth on all records would make of its cell, whatever the rest of the tree.
 """
 
 from collections.abc import Mapping
@@ -10,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.growth import criteria
+from discreet.anonymity.growth.grid import Bins
 from discreet.anonymity.growth.grow import make_grower, make_labels
 from discreet.anonymity.growth.growth_kernels import BEGIN, COLUMN, CRITERION, CUT, END, LEAF, RIGHT, grow
 from discreet.anonymity.growth.tree import Tree
-from discreet.anonymity.release.table import Bins
 from discreet.anonymity.risk.distances import Limits
 from discreet.core import IntArray, jit
 
@@ -31,18 +30,10 @@ def grow_on(
     max_depth: int,
     tiers: Mapping[int, IntArray],
 ) -> tuple[Tree, IntArray]:
-    """Cut leaves further where the rules allow it; return the tree and the leaf of every row.
+    """Split leaves further where the rules allow it; return the tree and the leaf of each row.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree so far.
-    bins, leaf, sensitive
-        All rows: their bins (columns by rows), leaves and stacked sensitive values.
-    waiting : ndarray of int64
-        The leaves to look at, in rising order.
-    limits, criterion, min_share, max_depth, tiers
-        As in `grow_tree`.
+    ``bins``, ``leaf`` and ``sensitive`` are those of all rows, ``waiting`` the leaves to look at, in rising order. The
+    other arguments are those of `grow_tree`.
     """
     held = np.bincount(leaf, minlength=tree.n_nodes)
     waiting = waiting[held[waiting] >= 2 * limits.k]
@@ -74,9 +65,9 @@ def grow_on(
 
 
 def _graft(tree: Tree, waiting: IntArray, nodes: IntArray, starts: IntArray) -> tuple[Tree, IntArray, IntArray]:
-    """Put what grew in each leaf in its place.
+    """Put the grown pieces in the places of their leaves.
 
-    Returns the tree, the new number of every old node, and for every grown node what is added to its number.
+    Returns the tree, the new number of each old node, and the offset of the number of each grown node.
     """
     piece = np.searchsorted(starts, nodes[:, BEGIN], side="right") - 1
     sizes = np.ones(tree.n_nodes, np.int64)

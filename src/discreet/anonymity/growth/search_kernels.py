@@ -1,10 +1,9 @@
-"""The search for the best cut of a node.
+"""The search for the best split of a node.
 
-A large node is searched by histograms over its bins, a small one by sorting its bins; either way a column becomes a
-short list of *groups*, the occupied bins from low to high, with one candidate for each gap between them: the grid point
-nearest its middle (spec density-trees, 9.1.3 and 9.5.1). The rows of a node lie one behind the other; a row is the bins
-of all columns side by side, then its sensitive values if a rule looks at them. Of a node whose rows lie elsewhere none
-are given: its histograms were counted before (`outside.py`), and the search is the same.
+A large node is searched by histograms over its bins, a small one by sorting. Either way a column becomes a short list
+of *groups*, the occupied bins from low to high, with one candidate split per gap: the grid point nearest its middle.
+The rows of a node are contiguous; a row is the bins of all columns, then its sensitive values if a rule needs them. For
+a node whose rows are outside memory no rows are given: its histograms were counted before (`outside.py`).
 """
 
 from typing import Any, NamedTuple
@@ -23,7 +22,7 @@ from discreet.anonymity.growth._count_kernels import (
     sum_to_cuts,
     total_in_lanes,
 )
-from discreet.anonymity.growth.criteria import SPREAD, TIGHT, WIDTH
+from discreet.anonymity.growth.criteria import SPREAD, WIDTH
 from discreet.core import jit, jit_within
 
 #: The most bins times sensitive values that are counted; beyond that rows are put in order.
@@ -56,7 +55,7 @@ class GridSpace(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """How many sensitive values follow the bins of a row, and the target by row number."""
+    """The number of sensitive values after the bins of a row, and the target by row number."""
 
     n_sensitive: int
     target: Any
@@ -66,7 +65,7 @@ class Labels(NamedTuple):
 
 
 class GrowthSettings(NamedTuple):
-    """How to grow."""
+    """The settings of growth."""
 
     criterion: int
     min_share: float
@@ -76,10 +75,9 @@ class GrowthSettings(NamedTuple):
 class Scratch(NamedTuple):
     """Room to work in, for one thread."""
 
-    #: Histograms by column and bin: records, sums of places, and by `LOW` and `HIGH` the bins of all columns.
+    #: Histograms by column and bin: records and sums of places.
     counts: Any
     sums: Any
-    extremes: Any
     #: Bins and places of a small node in one number each, see `RAW`; short ones for columns of few bins.
     short_keys: Any
     keys: Any
@@ -87,12 +85,11 @@ class Scratch(NamedTuple):
     packed: Any
     #: Sensitive values by bin, of one column; of a node whose rows lie elsewhere, of every column.
     values: Any
-    #: The groups: bin and size; sums by column, of a short node in lanes and with those of all groups before; boxes.
+    #: The groups: bin and size; sums by column, of a short node in lanes and with those of all groups before.
     group_bin: Any
     group_size: Any
     group_sums: Any
     up_to: Any
-    boxes: Any
     #: The cuts offered: bin, records, last group and share of the cell to the left; gain, tie-break; sums by column.
     cut_bin: Any
     cut_left: Any
@@ -104,18 +101,16 @@ class Scratch(NamedTuple):
     #: Rows by group, and where the next row of a bin goes.
     order: Any
     slot: Any
-    #: Of the node, by column: sums of places, lowest and highest bins, sums of squares.
+    #: Of the node, by column: sums of places, lowest and highest bins.
     total: Any
     lowest: Any
     highest: Any
-    squares: Any
     #: The columns in the order they are looked at.
     turn: Any
     #: Counts of sensitive values and of classes, see `NODE`.
     sensitive: Any
     classes: Any
-    #: Gain and tie-break, column and cut of the best so far; the second is for the second half of a mixture. The third
-    #: place says whether the rows of a column were sorted.
+    #: Gain and tie-break of the best split so far; its column and place. A second row says whether rows were sorted.
     best_gain: Any
     best_place: Any
 
@@ -129,16 +124,14 @@ def make_scratch(
     ``width`` is the words of a row if sums can be added in lanes, 0 if not.
     """
     summed = d if criterion >= SPREAD and criterion != WIDTH else 0
-    boxed = d if criterion == TIGHT else 0
     # As many columns at once as stay in the cache.
-    block = max(1, min(d, (1 << 20) // (n_bins * max(summed, boxed, 1))))
+    block = max(1, min(d, (1 << 20) // (n_bins * max(summed, 1))))
     room = max(n_bins, SMALL) + 1
     counted = values if values * n_bins <= MOST_VALUES else 0
     ordered = n if values + classes > 0 else SMALL
     return Scratch(
         np.zeros((block, n_bins), np.int64),
         np.zeros((block, n_bins, summed), np.int64),
-        np.zeros((2, block, n_bins, boxed), np.int64),
         make_keys(np.zeros((3, SMALL), np.uint16), 2**16 - 1),
         make_keys(np.zeros((3, SMALL), np.uint32), 2**32 - 1),
         np.zeros((block, n_bins, 2 * width if summed > 0 else 0), np.uint64),
@@ -147,7 +140,6 @@ def make_scratch(
         np.zeros(room, np.int64),
         np.zeros((summed, room), np.int64),
         np.zeros((room, 2 * width), np.uint64),
-        np.zeros((4, room, boxed), np.int64),
         np.zeros(room, np.int64),
         np.zeros(room, np.int64),
         np.zeros(room, np.int64),
@@ -160,12 +152,11 @@ def make_scratch(
         np.zeros(d, np.int64),
         np.zeros(d, np.int64),
         np.zeros(d, np.int64),
-        np.zeros(d, np.float64),
         np.zeros(d, np.int64),
         np.zeros((3, values), np.int64),
         np.zeros((2, classes), np.int64),
-        np.zeros((2, 2), np.float64),
-        np.zeros((3, 2), np.int64),
+        np.zeros(2, np.float64),
+        np.zeros((2, 2), np.int64),
     )
 
 
@@ -216,17 +207,6 @@ def describe_counts(places: Any, work: Any) -> None:  # pragma: no cover
     for s in range(values.shape[2]):
         for bin_ in range(values.shape[1]):  # a row is once in every column's
             work.sensitive[NODE, s] += values[0, bin_, s]
-
-
-@jit_within
-def sum_squares(n_groups: int, size: int, j: int, places: Any, unit: float, work: Any) -> float:  # pragma: no cover
-    """Return the squared distances from the mean, added up bin by bin: in whatever order rows come, the same."""
-    mean = work.total[j] / size
-    total = 0.0
-    for g in range(n_groups):
-        gap = (places[j, work.group_bin[g]] - mean) * unit
-        total += work.group_size[g] * (gap * gap)
-    return total
 
 
 @jit
@@ -307,7 +287,7 @@ def find_cuts(
     """
     size, here = b - a, len(rows) > 0
     in_order = here and sorts(size, first, last)
-    work.best_place[2, 0] = in_order
+    work.best_place[1, 0] = in_order
     if here and not in_order and at == 0:
         count_block(rows, a, b, j, min(first.size, j + work.counts.shape[0]), first, last, space.places, work)
     if first[j] == last[j]:

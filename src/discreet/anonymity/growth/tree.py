@@ -1,4 +1,4 @@
-"""The frozen partition: which cell a record belongs to, whoever grew it. It holds cuts on public grids, no records.
+"""The frozen partition: the cell of each record. It holds splits on public grids, no records.
 
 Nodes are numbered depth first, left first: the left child of node i is i + 1. A record goes left if its bin is below
 the cut, so every record has exactly one leaf, also one that was never seen.
@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.growth import criteria as _criteria
-from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.release.table import Bins
+from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.core import AnyArray, BoolArray, Domain, FloatArray, IntArray, jit
 from discreet.errors import DiscreetError, FormatError
 
@@ -26,23 +25,15 @@ _FORMAT, _FORMAT_VERSION = "discreet.partition", 1
 class Tree:
     """A partition of the space of quasi-identifiers by binary cuts.
 
-    Attributes
-    ----------
-    grids : tuple of Grid
-        The public grids, one per quasi-identifier.
-    column, cut : ndarray of int32
-        The column that a node is cut on, and the first bin of its right side; -1 for a leaf.
-    right : ndarray of int32
-        The right child; -1 for a leaf. The left child of node i is i + 1.
-    criterion : ndarray of int32
-        What chose the cut, a number of `discreet.anonymity.growth.criteria.NAMES`; -1 for a leaf.
+    By node: ``column`` of the split, ``cut`` (the first bin of its right side), ``right`` child (the left child of node
+    i is i + 1), and ``criterion``, a number of `criteria.NAMES`; all are -1 for a leaf.
 
     Examples
     --------
     >>> from discreet.anonymity.growth.grid import make_grid
     >>> from discreet.core.domain import Numeric
     >>> grid = make_grid(Numeric("age", 0, 120))
-    >>> column, cut, right, by = np.array([[0, -1, -1], [50, -1, -1], [2, -1, -1], [3, -1, -1]])
+    >>> column, cut, right, by = np.array([[0, -1, -1], [50, -1, -1], [2, -1, -1], [2, -1, -1]])
     >>> tree = Tree((grid,), column, cut, right, by)
     >>> tree.route(np.array([[35, 70]], np.uint16)).tolist()
     [1, 2]
@@ -86,7 +77,7 @@ class Tree:
 
     @cached_property
     def levels(self) -> AnyArray:
-        """How many cuts lead to each node."""
+        """The number of splits above each node."""
         return _levels(self.parent)
 
     @property
@@ -96,7 +87,7 @@ class Tree:
 
     @cached_property
     def ends(self) -> AnyArray:
-        """Where the subtree of each node ends: that of node i is ``i .. ends[i] - 1``."""
+        """The end of the subtree of each node: that of node i is ``i .. ends[i] - 1``."""
         return _ends(self.column, self.right)
 
     @cached_property
@@ -112,7 +103,7 @@ class Tree:
 
     @property
     def leaves_before(self) -> AnyArray:
-        """How many leaves come before each node; one entry more for all of them."""
+        """The number of leaves before each node; the last entry is their total."""
         found = np.zeros(self.n_nodes + 1, np.int32)
         np.cumsum(self.column < 0, out=found[1:])
         return found

@@ -14,9 +14,9 @@ from discreet.core import jit
 
 @jit
 def mdav(numbers: Any, codes: Any, levels: Any, k: int) -> Any:  # pragma: no cover
-    """Return the group of every row; sizes are k..2k-1. Spec density-trees, 9.11.2. Arrays are overwritten.
+    """Return the group of every row; sizes are k..2k-1. Arrays are overwritten.
 
-    Rows that are still free stand in front, in no order; `ids` says which they are. Equal distances: lower id.
+    Free rows come first, in no order; `ids` are their numbers. Equal distances: lower id.
     """
     n = ids_left = numbers.shape[0]
     ids = np.arange(n)

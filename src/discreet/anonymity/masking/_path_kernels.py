@@ -12,7 +12,7 @@ def best_path(numbers: Any, codes: Any, levels: Any, k: int) -> Any:  # pragma: 
     """Return the group of every row: runs of k to 2k - 1 rows with the least sum of squares; ties: shorter last runs.
 
     Longer runs are never needed, since cutting one in two cannot add to the sum. ``least[i]`` is the sum of the best
-    runs of the first i rows, and of these the last has ``size[i]``. A code is the corner of a simplex with edge 1: a
+    runs of the first i rows, and the last run has ``size[i]``. A code is the corner of a simplex with edge 1: a
     run of m rows with counts c has the squares (m - sum c^2 / m) / 2.
     """
     n, width = numbers.shape

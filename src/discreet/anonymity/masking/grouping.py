@@ -1,4 +1,4 @@
-"""Which rows make a group of k: MDAV, in large tables inside blocks of near rows; or the best groups along a line."""
+"""Groups of k rows: MDAV, in large tables inside blocks of near rows; or the best groups along a line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,27 +10,21 @@ from discreet.anonymity.masking._path_kernels import best_path
 from discreet.anonymity.release.table import Table
 from discreet.core import BoolArray, FloatArray, IntArray
 
-#: Up to this many rows MDAV compares all of them: 4 s at k = 10 and 13 s at k = 3 on one core.
+#: MDAV compares all rows of tables up to this size: 4 s at k = 10 and 13 s at k = 3 on one core.
 EXACT_ROWS = 100_000
-#: Blocks hold at most this many rows, and more where that would be fewer groups than `BLOCK_GROUPS`. Both and the share
+#: Most rows of a block, unless that makes fewer groups than `BLOCK_GROUPS`. Both and the share
 #: below were chosen on generated tables by benchmarks/tuning/microaggregation.py.
 BLOCK_ROWS = 32_768
 BLOCK_GROUPS = 1500
 #: No cut leaves less than this share of the rows on a side.
 CUT_SHARE = 0.1
-#: A column of numbers is cut at one of this many evenly spaced places between its least and largest value.
+#: Evenly spaced places between the least and the largest number where a column may be split.
 _PLACES = 256
 
 
 @dataclass(frozen=True)
 class Points:
-    """Rows as they are compared: numbers over their declared width, and codes that are 1 apart where they differ.
-
-    Attributes
-    ----------
-    numbers : array of shape (n, numbers)
-    codes : array of shape (n, codes)
-    """
+    """Rows as they are compared: numbers over their declared width, and codes that are 1 apart where they differ."""
 
     numbers: FloatArray
     codes: IntArray
@@ -84,7 +78,7 @@ def _mdav(points: Points, k: int) -> IntArray:
 def _again(points: Points, groups: IntArray, k: int, most: int) -> IntArray:
     """Group the rows of the groups that lost most once more, all of them together, if that loses less.
 
-    Rows that are rare everywhere lie in several blocks, and boundaries pass through others: here they meet. As many
+    Rare rows are scattered over blocks, and block boundaries separate near rows: here they meet. As many
     groups take part as hold ``most`` rows.
     """
     held, lost = np.bincount(groups), losses(points, groups)

@@ -1,4 +1,4 @@
-"""Releases of changed values (means, noise, swapped ranks) instead of cells: the small counterpart of `publish`."""
+"""Releases of changed values (means, noise, swapped ranks) instead of cells."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,8 @@ import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines, noise
+from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.printed import with_legend
 from discreet.anonymity.release.release import Release, _kept_by, _order_of, _others, in_order, unknown_columns
@@ -24,10 +24,7 @@ from discreet.errors import InvalidArgument
 class MaskedRelease(Release):
     """A release whose quasi-identifiers are values, not cells; so it has no bounds.
 
-    Attributes
-    ----------
-    disclosure : mapping
-        Measures of disclosure and of what was lost, where the method promises nothing. They compare with the original.
+    ``disclosure`` holds measures of disclosure and loss where the method promises nothing; they use the original rows.
     """
 
     disclosure: Mapping[str, Any] = field(default_factory=dict)
@@ -133,7 +130,7 @@ def read_coordinates(data: Any, table: Table) -> FloatArray:
 
 
 def whole_domain(table: Table) -> Cells:
-    """Return one cell for all rows: what is known of values of which nothing is promised."""
+    """Return one cell for all rows, for values without a promise."""
     grids = table.plan.grids
     last = np.array([[g.n_bins - 1 for g in grids]], np.int64)
     return Cells(grids, np.zeros_like(last), last, np.zeros(table.n, np.int64))
@@ -184,5 +181,5 @@ def plain_array(grid: Grid, values: FloatArray) -> pa.Array:
 
 
 def whole_points(grid: Grid) -> bool:
-    """Tell whether all grid points are whole numbers."""
+    """Return whether all grid points are whole numbers."""
     return isinstance(grid.column, Integer) or all(p == int(p) and abs(p) < 2**53 for p in grid.edges)

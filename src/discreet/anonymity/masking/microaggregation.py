@@ -6,14 +6,16 @@ first principal component.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from sklearn.base import BaseEstimator
 
 from discreet import noise
+from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.masking.grouping import Points, auto_rows, mdav_groups, path_groups
 from discreet.anonymity.masking.masked import (
@@ -23,15 +25,23 @@ from discreet.anonymity.masking.masked import (
     number_array,
     on_grid,
     read_coordinates,
+    refuse_coded,
     whole_domain,
     whole_points,
 )
-from discreet.anonymity.methods.partitioner import Partitioner
-from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery
+from discreet.anonymity.release.prepare import (
+    make_plan,
+    names_of,
+    possible_names,
+    read_hierarchies,
+    with_hierarchies,
+)
 from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.risk.classes import join, number_column
-from discreet.core import FloatArray, IntArray, checks
+from discreet.anonymity.risk.hierarchy import Hierarchy
+from discreet.anonymity.risk.rules import Rules
+from discreet.core import Declared, EstimatorHtml, FloatArray, IntArray, checks, option
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 _NOTES = (
@@ -46,54 +56,31 @@ _APART = (
 GROUPINGS = ("mdav", "univariate", "pca")
 
 
-@dataclass(eq=False, repr=False)
-class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
+class Microaggregation(EstimatorHtml, MaskedMethod, Declared, BaseEstimator):  # type: ignore[misc]
     """Anonymous tables by group means.
-
-    Parameters
-    ----------
-    k : int, default 10
-        Size of a group: k to 2k - 1.
-    domain : Domain or what makes one
-        The declared columns. The scale of every column is its declared width.
-    grouping : {"mdav", "univariate", "pca"}
-        Records that are near in all columns (MDAV); every column by itself, with the groups that leave the least sum of
-        squares; or neighbours along the first principal component, the best groups among those.
-    columns : list of lists of str or mapping, optional
-        Groups of quasi-identifiers, each grouped by itself, every column in one of them; or from column to the name of
-        its group. By default all together. **With several groups k holds for each of them only**, as with
-        "univariate": whole rows can be unique.
-    block_rows : "auto", int or None
-        MDAV compares all records of a block. "auto": all records of up to 100,000; beyond, blocks of at most 32,768
-        records, or 1,500 k if that is more. An int: blocks of at most that many, 2k or more. None: one block.
-    sensitive, grid, hierarchies, keep
-        See `DensityTree`.
-    target : str, optional
-        A column that is passed on as it is.
 
     Attributes
     ----------
     plan_ : TablePlan
-        Which column plays which part.
+        The roles of the columns.
     rules_ : Rules
-        What is kept: k.
+        The rule that is kept: k.
 
     Notes
     -----
-    MDAV (spec density-trees, 9.11.2): the record farthest from the centroid with its k - 1 nearest makes a group, the
-    record farthest from it another, and so on. Two different categories are as far apart as the two ends of a number's
-    interval. Equal distances go by the place in the input. The work grows as b n/k, with blocks of b records: 100,000
-    records and five columns in one block take about 4 s at k = 10 and 13 s at k = 3 on one core. Blocks are cut like a
-    regression tree, in two at the value of a column that takes away most of the sum of squares; then the groups that
-    lost most, a block of them, are grouped once more where that loses less.
+    MDAV: the record farthest from the centroid and its k - 1 nearest records form a group, the record farthest from it
+    another, and so on. Two different categories are as far apart as the two ends of a number's interval. Equal
+    distances go by the place in the input. The work grows as b n/k for blocks of b records: 100,000 records and five
+    columns in one block take about 4 s at k = 10 and 13 s at k = 3 on one core. Blocks are split where the sum of
+    squares falls most, like a regression tree. Then the groups with the largest loss are grouped again if that helps.
 
-    Along a line the best of all groups of neighbours is found (Hansen and Mukherjee 2003), for a single column the best
-    of all groups there are. A principal component needs numbers.
+    Along a line, the best groups of neighbours are found (Hansen and Mukherjee 2003). A principal component needs
+    numbers.
 
     A number is replaced by the mean of its group, moved to the nearest point of the public grid. If fewer than k
-    records of the group have a value, the mean would be one of fewer than k people, and "missing" is published instead.
+    records of the group have a value, "missing" is published instead of a mean over so few people.
     A category is published if the whole group shares it, otherwise the smallest group of the hierarchy that holds all
-    of them, and without a hierarchy ``*``: the most frequent category would be false for some and tell of others.
+    of them, and without a hierarchy ``*``: the most frequent category would be false for some and reveal others.
 
     Nothing of the rows is kept after `fit`. `transform` groups the records it is given, as a release of their own.
 
@@ -120,50 +107,88 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
     {'k': None, 'k_by_columns': {'least': 3, 'columns': [['age'], ['job']]}}
     """
 
-    # MDAV knows no other rule than k: these complete what `Partitioner` reads.
-    l_diversity = None
-    t_closeness = None
-    l_kind = "distinct"
-    t_kind = "auto"
-    c = 3.0
-    suppress = 0.0
-    person = None
-    _counts_persons = False
-    _codes_ends = False
-
-    k: int = 10
+    k: int = option(default=10, low=2, help="Size of a group: k to 2k - 1.")
     _: KW_ONLY
-    domain: Any = None
-    grouping: str = "mdav"
-    columns: Sequence[Sequence[str]] | Mapping[str, Any] | None = None
-    block_rows: Any = "auto"
-    sensitive: Sequence[str] | str | None = None
-    target: str | None = None
-    grid: Any = None
-    hierarchies: Mapping[str, Any] | None = None
-    keep: Sequence[str] = ()
+    domain: Any = option(
+        default=None, job="-", required=True, help="The declared columns.",
+        details="The scale of a column is its declared width.",
+    )  # fmt: skip
+    grouping: str = option(
+        default="mdav", choices=GROUPINGS, help="Groups by all columns, per column, or along the first component.",
+        details='"mdav" compares all columns, "univariate" groups each column by itself, "pca" groups neighbours along '
+        "the first principal component.",
+    )  # fmt: skip
+    columns: Sequence[Sequence[str]] | Mapping[str, Any] | None = option(
+        default=None, help="Lists of quasi-identifiers, each grouped by itself; or from column to the name of a list.",
+        details="By default all together. **With several groups k holds for each of them only**, as with "
+        '"univariate": whole rows can be unique.',
+    )  # fmt: skip
+    block_rows: int | str | None = option(
+        default="auto", choices=("auto",), low=4, example=20_000, help="Most records that MDAV compares at once.",
+        details='"auto" compares all up to 100,000 records, and beyond that blocks of 32,768 or 1,500 k. At least 2k. '
+        "None makes one block.",
+    )  # fmt: skip
+    sensitive: Sequence[str] | str | None = option(
+        default=None, example=["cost"], help="Sensitive columns; overrides the roles."
+    )
+    target: str | None = option(default=None, example="label", help="A column to pass on unchanged.")
+    grid: Any = option(default=None, help="The public grid of numeric columns; see `DensityTree`.")
+    hierarchies: Mapping[str, Any] | None = option(
+        default=None, job="hierarchy", help="From categorical column to a `Hierarchy`; see `DensityTree`."
+    )
+    keep: Sequence[str] = option(default=(), example=["year"], help="Columns without a role to pass on unchanged.")
 
     def fit(self, data: Any, y: Any = None) -> Microaggregation:
-        """Check the arguments against the records; groups are made by `transform`."""
+        """Check the options against the records; `transform` makes the groups."""
         self._read(data)
-        self._parts(self.plan_)
-        self.n_features_in_ = len(self.plan_.quasi)
         return self
+
+    def fit_transform(self, data: Any, y: Any = None, **delivery: Any) -> MaskedRelease:
+        """Group these records and publish them. Parameters as in `transform`."""
+        handed = Delivery(**delivery)
+        return self._publish(data, self._read(data), handed)
+
+    def check(self) -> None:
+        """Refuse options that no table could be released with. No table is read."""
+        mappings = (m for m in (self.grid, self.hierarchies) if isinstance(m, Mapping))
+        named = [self.sensitive, self.target, self.keep, *mappings]
+        self._settings(lambda: possible_names(self.domain, named))
 
     def _masked(self, data: Any, delivery: Delivery) -> MaskedRelease:
         table = read_table(data, self.plan_)
-        refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), table.n >= self.rules_.k)
+        self._refuse_small(table)
         return self._publish(data, table, delivery)
 
-    def fit_transform(self, data: Any, y: Any = None, **delivery: Any) -> MaskedRelease:  # type: ignore[override]
-        """Group these records and publish them. Parameters as in `transform`."""
-        handed = Delivery(**delivery)
-        table, _ = self._read(data)
-        self.n_features_in_ = len(self.plan_.quasi)
-        return self._publish(data, table, handed)
+    def _read(self, data: Any) -> Table:
+        """Check the options and read the records."""
+        plan, trees = self._settings(names_of(data, self.domain))
+        table, self.hierarchies_ = with_hierarchies(data, read_table(data, plan), trees)
+        self.plan_ = table.plan
+        self.n_features_in_ = len(table.plan.quasi)
+        self._refuse_small(table)
+        self._parts(table.plan)
+        return table
+
+    def _refuse_small(self, table: Table) -> None:
+        refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), table.n >= self.rules_.k)
+
+    def _settings(self, names: Callable[[], Sequence[str]]) -> tuple[TablePlan, dict[str, Hierarchy | str]]:
+        self.rules_ = Rules(self.k)
+        roles = {name: getattr(self, name) for name in ("sensitive", "target", "keep", "grid")}
+        plan = make_plan(self.domain, names, **roles)
+        if plan.person is not None:
+            raise InvalidArgument(
+                "person",
+                plan.person,
+                "left out: Microaggregation counts rows, not persons",
+                "DensityTree, Mondrian or Generalization, or declare the column an identifier",
+            )
+        refuse_coded(plan, "Microaggregation")
+        self._check(plan)
+        return plan, read_hierarchies(self.hierarchies, plan)
 
     def _check(self, plan: TablePlan) -> None:
-        checks.choice("grouping", self.grouping, GROUPINGS)
+        self.read_option("grouping")
         if self.block_rows not in ("auto", None):
             checks.whole("block_rows", self.block_rows, low=2 * int(self.k))
             if self.grouping != "mdav":
@@ -216,7 +241,7 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
             values |= found
             labels |= cells.legend().get("labels", {})
         numbered = {name: number_column(values[name])[:2] for name in table.plan.quasi}
-        classes = join(list(numbered.values()), table.n)  # groups with equal means are one class to whoever reads it
+        classes = join(list(numbered.values()), table.n)  # a reader sees groups with equal means as one class
         required, reached, notes = self.rules_.to_dict(), self.rules_.reached(classes, table.sensitive), list(_NOTES)
         if len(parts) > 1:
             names = [[table.plan.quasi[j] for j in part] for part in parts]
@@ -245,7 +270,7 @@ class Microaggregation(MaskedMethod, Partitioner):  # type: ignore[misc]
         grids = table.plan.grids
         shape = (int(groups.max()) + 1, len(grids))
         first, last = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        last[:] = [grid.n_bins - 1 for grid in grids]  # of a number the mean tells, the cell stays the whole domain
+        last[:] = [grid.n_bins - 1 for grid in grids]  # a number publishes its mean; its cell stays the whole domain
         values: dict[str, pa.Array] = {}
         for j in part:
             grid = grids[j]

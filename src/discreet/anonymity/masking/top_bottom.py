@@ -1,6 +1,5 @@
 """Top and bottom coding by itself: values beyond public thresholds become ``> 90`` or ``< 18``, all others stay."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,33 +8,29 @@ import pyarrow as pa
 from discreet import noise
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.masking.masked import plain_array
-from discreet.anonymity.masking.noise_and_swapping import _Masking
+from discreet.anonymity.masking.masker import Masker
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.core import FloatArray, Integer, coding
 from discreet.errors import SchemaError
 
 
-@dataclass(eq=False, repr=False)
-class TopBottomCoding(_Masking):
+class TopBottomCoding(Masker):
     """Print values beyond declared thresholds as one.
 
-    Parameters
-    ----------
-    domain, sensitive, target, keep
-        See `DensityTree`. Thresholds are declared there, as ``bottom`` and ``top`` of a column of numbers, dates or
-        times; at least one quasi-identifier must have one. Columns without any stay as they are.
+    Thresholds are declared in the domain, as ``bottom`` and ``top`` of a column of numbers, dates or times. At least
+    one quasi-identifier must have one. Columns without thresholds stay unchanged.
 
     Notes
     -----
     Whole numbers above ``top`` become ``> 90``, other numbers from it on ``>= 90``; those below ``bottom`` become
-    ``< 18`` (spec local-sketches, 3.A.4; `discreet.core.columns.coding`). Such a column is released as text. Missing
-    values stay missing. The anonymisers code the same ends of the same columns and need no step before them.
+    ``< 18`` (`discreet.core.columns.coding`). Such a column is released as text. Missing values stay missing. The other
+    methods of this package code the same thresholds and need no step before them.
 
     Privacy
     -------
-    None in any formal sense: whoever lies between the thresholds is released as they are. Nothing is learned from a
-    threshold as long as it was fixed without the rows; so none is proposed here. `MaskedRelease.disclosure` and the
-    guarantee state how many rows can be linked with their originals.
+    No formal guarantee: values between the thresholds are released unchanged. A threshold reveals nothing as long as it
+    was fixed without the rows. `MaskedRelease.disclosure` and the guarantee state how many rows can be linked with
+    their originals.
 
     Examples
     --------
@@ -45,9 +40,6 @@ class TopBottomCoding(_Masking):
     >>> TopBottomCoding(domain=domain).fit_transform(people, order="input").table["age"].to_pylist()
     ['< 18', '31', '90', '> 90', '> 90']
     """
-
-    def _check(self) -> None:
-        """There is nothing to check but the domain."""
 
     def _check_plan(self, plan: TablePlan) -> None:
         if not any(g.numeric and any(g.coded) for g in plan.grids):
@@ -63,7 +55,7 @@ class TopBottomCoding(_Masking):
         for j, grid in enumerate(table.plan.grids):
             below, above = coding.edges(grid.column)
             half = 0.5 if isinstance(grid.column, Integer) else 0.0
-            # The nearest value that is coded: what an intruder would put in its place.
+            # The nearest coded value: the best guess of an intruder.
             if below is not None:
                 after[j, before[j] < below] = below - half if half else np.nextafter(below, -np.inf)
             if above is not None:

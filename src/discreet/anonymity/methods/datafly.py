@@ -1,8 +1,7 @@
-"""Datafly's rule (Sweeney 1998): raise the column with the most values until few enough records are in the way.
+"""Datafly's rule (Sweeney 1998): raise the column with the most values until few enough records are left out.
 
-All that it needs to know at each step is how many records lie in classes that break a rule. In memory these are counted
-row by row. Of records in a file the different combinations of groups, sensitive values and persons are counted, some
-classes at a time, and go to a file that the next step begins with: groups of a level are unions of those before.
+Each step needs the number of records in classes that break a rule. For records in a file, distinct combinations of
+groups, sensitive values and persons are counted, some classes at a time, and written to a file for the next step.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.release.spilled import SpilledTable
-from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.classes import join
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.counted import ValueTally
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import BoolArray, IntArray
@@ -31,18 +30,10 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 def choose_levels(
     ladders: Sequence[Ladder], present: Sequence[IntArray], allowed: int, left_out: Callable[[list[IntArray]], int]
 ) -> list[int]:
-    """Return the level of every column at which few enough records must be left out.
+    """Return the level of each column at which few enough records are left out.
 
-    Parameters
-    ----------
-    ladders : sequence of Ladder
-        The levels of every column.
-    present : sequence of ndarray
-        The bins of every column that have records.
-    allowed : int
-        How many records may be left out.
-    left_out : callable
-        Counts, given the group of every bin of every column, the records in classes that break a rule.
+    ``present`` are the bins of each column that have records. ``left_out`` counts the records in classes that break a
+    rule, given the group of each bin of each column.
 
     Examples
     --------
@@ -74,7 +65,7 @@ class Combinations:
             self._file.__exit__(None, None, None)
 
     def left_out(self, groups: Sequence[IntArray]) -> int:
-        """Return how many records lie in classes that break a rule; groups may only become larger from call to call."""
+        """Return the records in classes that break a rule; groups may only grow from call to call."""
         table = self._table
         read, fields = self._file or table.file, table.fields
         # A group is called by its first bin, so that levels above can be looked up for it.
@@ -83,7 +74,7 @@ class Combinations:
         parts = min(max(1, math.ceil(len(read) * size / table.memory)), MOST_FILES)
         if parts > 1 and self._rules.t_on:
             raise InvalidArgument(
-                "t_closeness", self._rules.t_closeness, "left out where a large table has this many combinations",
+                "t_closeness", self._rules.t_closeness, "left out for a large table with so many combinations",
                 "levels={...}, or fit(some_of_the_rows) and transform_file(all_rows, target)",
             )  # fmt: skip
         found = RowFile(np.dtype([*read.kind.descr, *([] if self._file else [("rows", np.int64)])]))
@@ -133,8 +124,7 @@ def keep_ok(
 ) -> BoolArray:
     """Return which rows stay when the classes that break a rule are left out; see `Rules.measure` for ``rows``.
 
-    Leaving out changes the distribution that t is measured against: repeated until nothing changes (spec
-    density-trees, 9.4.4).
+    Leaving rows out changes the distribution for t, so this is repeated until nothing changes.
     """
     kept = np.ones(len(of), bool)
     while kept.any():

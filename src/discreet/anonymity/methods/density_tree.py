@@ -1,6 +1,6 @@
 """The density tree: a partition of the quasi-identifiers in which every cell keeps k, l and t.
 
-After Ram and Gray (2011), with what publishing needs (spec density-trees, 9): cuts lie on a public grid and are chosen
+After Ram and Gray (2011), with what publishing needs: splits are points of a public grid and are chosen
 there, both sides of every cut keep the rules, the cells have public outer bounds, and every release is checked again.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -17,80 +17,27 @@ from sklearn.utils.validation import check_is_fitted
 from discreet import engines
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.pruning import prune
-from discreet.anonymity.methods.blind import growth_rules
-from discreet.anonymity.methods.partitioner import BuildRecords, RulePartitioner, grow_records
+from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner, grow_records
 from discreet.anonymity.methods.renewal import SeenRecords, renew
 from discreet.anonymity.methods.supervised import choose_growth
 from discreet.anonymity.release.spilled import is_large, known_rows, machine_memory
 from discreet.anonymity.release.streamed import ToFile
 from discreet.anonymity.release.table import Table, TablePlan, read_table
+from discreet.anonymity.risk.blind import BLIND, growth_rules
 from discreet.anonymity.risk.rules import Rules, stacked
-from discreet.core import FloatArray, IntArray, checks
+from discreet.core import FloatArray, IntArray, option
 from discreet.errors import InvalidArgument
 
 #: What is assumed of a release by a tree that was cut further as records came in.
 RENEWED = (
     "the partition was changed as records came in: tables that were released by it before, about some of these people, "
-    "are among the earlier releases that were named, or there are none"
+    "are in the release history, or there are none"
 )
-CRITERIA = ("spread", "factor", "width", "cell", "tight", "mondrian", "mixture")
+CRITERIA = ("spread", "factor", "width", "cell")
 
 
-@dataclass(eq=False, repr=False)
-class DensityTree(ToFile, RulePartitioner):
+class DensityTree(ToFile, Partitioner):
     """Anonymous tables by a density estimation tree.
-
-    Parameters
-    ----------
-    k : int, default 10
-        Every record of a release shares its cell with at least k - 1 others.
-    l_diversity, t_closeness : float, optional
-        What sensitive columns keep in every cell; see `Rules`.
-    domain : Domain or mapping
-        The declared columns with bounds or categories, and their roles. Columns without a role are quasi-identifiers
-        if no column is declared one; else they must be named in ``keep``.
-    sensitive : str or list of str, optional
-        The sensitive columns; overrides the roles.
-    target : str, optional
-        A label that the cuts may keep predictable; overrides the roles.
-    grid : None, int, list, str or mapping
-        The public grid of the numeric columns: None for steps of a round size, a number of steps, the inner grid
-        points, or one of these by column. For dates also "day", "month" or "year".
-    criterion : {"spread", "factor", "width", "cell", "tight", "mondrian", "mixture"}
-        What makes a cut good: the drop in the sum of squares; the same along what the columns have in common, which
-        keeps classes of numeric tables best; the drop in the mean width of the cells, which keeps values most precise;
-        the gain in integrated squared error with the volumes of the cells, or of the boxes of the records (which are
-        never published); the median of the widest column; or a mixture of spread and cell. See ``tree_.criteria()`` for
-        which cut how many nodes.
-    l_kind, t_kind, c
-        See `Rules`.
-    min_share : float, default 0.02
-        No cut leaves less of its cell's width on a side. Off for the branch of missing values.
-    max_depth : int, default 64
-        The most cuts above a cell.
-    pruning : None or "folds"
-        Whether to prune by cost and complexity, with the price of a leaf chosen by cross-validation over ten folds.
-        For density estimates; it makes cells larger than k asks for.
-    hierarchies : mapping, optional
-        From categorical column to a `Hierarchy`, nested groups, or "merge" for one that merges rare categories. A cell
-        that is a group prints its label, and the guarantee says what labels stand for.
-    suppress : float, default 0.0
-        The share of a release's rows that may be left out instead of merging cells.
-    keep : list of str, optional
-        Further columns to pass on as they are.
-    person : str, optional
-        The column that says whose row it is; overrides the roles. Then k counts persons, in growth by merging what
-        holds fewer. It is left out like an identifier.
-    blind : bool, default False
-        Cut, merge and suppress by quasi-identifiers and persons alone, and check l and t at the end: a release that
-        fails them is refused. Then the cells tell nothing of the sensitive values but how often each occurs in each
-        cell; otherwise a cell that was not cut because of l or t tells more. See docs/risk.md for the price.
-    supervised : bool, default False
-        Choose the cuts that tell most about the target, among those that keep the rules. How much the label counts
-        beside the common spread (see "factor") is chosen by cross-validation on the build records; in small tables
-        also whether the uppermost cuts are judged by the tree that grows below them.
-    random_state : None, int or Generator
-        For the folds; growth itself has no randomness.
 
     Attributes
     ----------
@@ -99,22 +46,22 @@ class DensityTree(ToFile, RulePartitioner):
     leaf_counts_ : ndarray of int64
         Build records by leaf, in the order of ``tree_.leaves``.
     rules_ : Rules
-        What is kept.
+        The rules that every cell keeps.
     plan_ : TablePlan
-        Which column plays which part.
+        The roles of the columns.
     weight_ : float
-        If supervised: what the label counts, from 0 to 1; the common spread counts the rest.
+        If supervised: the weight of the label, from 0 to 1; the rest is the weight of the common spread.
     ahead_ : int
-        If supervised: how many of the upper levels were cut by looking ahead.
+        If supervised: the number of upper levels that were split by looking ahead.
     batches_ : int
-        How many tables of records the tree has taken: see `partial_fit`.
+        The number of tables that `partial_fit` has taken.
 
     Privacy
     -------
-    In an interval table every record has the same quasi-identifiers as k - 1 others, and with l and t every such group
-    has diverse sensitive values, close to those of the table. It is no more than that: somebody who knows more than the
-    quasi-identifiers may tell people apart, the table shows who takes part in it, and several releases about the same
-    people, of partitions grown apart, can be intersected. It is not differential privacy.
+    In an interval table each row has the same quasi-identifiers as k - 1 others. With l and t, each such group has
+    diverse sensitive values, close to those of the table. This is not differential privacy: an attacker who knows more
+    than the quasi-identifiers may identify people, the table shows who takes part in it, and several releases about
+    the same people can be intersected unless a release history checks them.
 
     Examples
     --------
@@ -127,40 +74,50 @@ class DensityTree(ToFile, RulePartitioner):
     """
 
     _: KW_ONLY
-    criterion: str = "spread"
-    min_share: float = 0.02
-    max_depth: int = 64
-    pruning: str | None = None
-    blind: bool = False
-    supervised: bool = False
-    random_state: Any = None
+    criterion: str = option(
+        default="spread", choices=CRITERIA, help="The measure of a good split.",
+        details='"spread": the drop in the sum of squares of all columns. "factor": the same along what the columns '
+        'have in common, which keeps classes of numeric tables best. "width": the drop in the mean width of the cells, '
+        'which keeps values most precise. "cell": the gain in integrated squared error, for density estimates.',
+    )  # fmt: skip
+    min_share: float = option(
+        default=0.02, low=0, high=1, help="No split leaves a smaller share of the width of its cell on a side."
+    )
+    max_depth: int = option(default=64, low=0, high=2**31, help="Most splits above a cell.")
+    pruning: str | None = option(
+        default=None, choices=("folds",), example="folds", help="Prune by cross-validation over ten folds.",
+        details="For density estimates; cells become larger than k requires.",
+    )  # fmt: skip
+    blind: bool = BLIND
+    supervised: bool = option(
+        default=False, example=True, help="Choose the splits that predict the target best.",
+        details="Cross-validation on the build records weighs the label against the common spread, and decides in "
+        "small tables whether to look ahead for the first splits.",
+    )  # fmt: skip
+    random_state: Any = option(default=None, job="-", help="For the folds; growth itself is deterministic.")
 
     def partial_fit(self, data: Any, y: Any = None, *, earlier: Any = None) -> DensityTree:
-        """Take further records: cut leaves where the rules now allow it, merge those that no longer keep them.
+        """Take further records: split leaves where the rules now allow it, merge those that no longer keep them.
 
-        Cuts are not chosen anew, so new cells lie inside old ones, or inside what old ones were merged to. Every leaf
-        keeps the rules on all records taken so far; the order of a batch does not matter. The first call is a `fit`.
-        The cost is that of the new records and of the leaves they fall into; with t every leaf is looked at.
+        Existing splits stay, so new cells lie inside old ones or inside merged old ones. Each leaf keeps the rules on
+        all records taken so far. The first call is a `fit`.
 
         Parameters
         ----------
         data : array, data frame, table or path
-            The new records, each once. People whose rows are already there may have more.
+            The new records, each once. People may have rows in several batches.
         y : ignored
         earlier : array, data frame, table or path, optional
-            All records taken before, where this object does not hold them: after `fit`, and in a stored copy. They are
-            read and routed, not grown on.
+            All records taken before, if this object does not hold them: after `fit`, and in a stored copy.
 
         Notes
         -----
-        The object keeps bins, sensitive values and persons of all records in memory: raw data, as the table itself. No
-        stored copy holds them. Records that left stay in what the tree has learned; what is released is decided on the
-        records of the release. Groups of categories that were merged for being rare stay as they are.
+        The object keeps bins, sensitive values and persons of all records in memory: raw data, like the table itself.
+        Stored copies do not hold them. Deleted records stay in the tree; a release is decided on its own records.
 
         Privacy
         -------
-        A tree is not a release. What can be told from tables before and after is kept in check by ``previous=`` of
-        `transform`, as for any two partitions: the guarantee lists, as an assumption, that all were named.
+        A tree is not a release. Use ``history=`` of `transform` to check the tables before and after with each other.
 
         Examples
         --------
@@ -227,7 +184,7 @@ class DensityTree(ToFile, RulePartitioner):
         return SeenRecords.none(self.plan_).with_new(table, leaf)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is pickled travels: nobody's record goes with it.
+        # A pickled tree may travel, so it holds no records.
         return {name: value for name, value in super().__getstate__().items() if name != "_seen"}
 
     def density(self, data: Any) -> FloatArray:
@@ -254,11 +211,11 @@ class DensityTree(ToFile, RulePartitioner):
         return found
 
     def _check(self, plan: TablePlan) -> None:
-        checks.choice("criterion", self.criterion, CRITERIA)
-        checks.probability("min_share", self.min_share, closed=True)
-        checks.whole("max_depth", self.max_depth, low=0, high=2**31)
-        if self.pruning is not None:
-            checks.choice("pruning", self.pruning, ("folds",))
+        for name in ("criterion", "min_share", "max_depth", "pruning"):
+            self.read_option(name)
+        if self.blind and self.supervised:
+            expected = "left out: supervised splits look at the target"
+            raise InvalidArgument("blind", True, expected, "supervised=False")
         if self.supervised and plan.target is None:
             raise InvalidArgument("supervised", True, "used with a target column", 'target="label"')
 

@@ -1,7 +1,7 @@
-"""Full-domain generalisation: every value of a column goes up the same number of levels; what stays rare is left out.
+"""Full-domain generalisation: all values of a column go up the same number of levels; rare classes are left out.
 
-Levels are given, or found by Datafly's rule (Sweeney 1998): raise the column with the most distinct values until so few
-records are in the way that they may be left out.
+Levels are given, or found by Datafly's rule (Sweeney 1998): raise the column with the most distinct values until the
+records in classes that break a rule are few enough to be left out.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any
 
@@ -17,45 +17,26 @@ import numpy as np
 import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
-from discreet import engines
+from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.methods.datafly import Combinations, Ladder, choose_levels, classes, keep_ok
-from discreet.anonymity.methods.partitioner import BuildRecords, RulePartitioner
-from discreet.anonymity.release.cells import Cells
+from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner
 from discreet.anonymity.release.delivery import Delivery
-from discreet.anonymity.release.framed import FramedTable, framed
-from discreet.anonymity.release.record import refuse_previous
+from discreet.anonymity.release.framed import FramedTable
+from discreet.anonymity.release.history import as_history, refuse_history
+from discreet.anonymity.release.record import following_column
 from discreet.anonymity.release.release import Release, publish
-from discreet.anonymity.release.spilled import SpilledTable, is_large, spilled
+from discreet.anonymity.release.spilled import SpilledTable
 from discreet.anonymity.release.streamed import FrozenPartition, PublishedCells, ToFile
 from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan, read_table
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import IntArray, checks
+from discreet.core import IntArray, checks, option
 from discreet.errors import InvalidArgument, InvalidType
 
 
-@dataclass(eq=False, repr=False)
-class Generalization(ToFile, RulePartitioner):
+class Generalization(ToFile, Partitioner):
     """Anonymous tables by recoding whole columns.
-
-    Parameters
-    ----------
-    k : int, default 10
-        Every record of a release shares its published values with at least k - 1 others.
-    l_diversity, t_closeness, domain, sensitive, target, grid, l_kind, t_kind, c, keep, person
-        See `DensityTree`.
-    levels : mapping, optional
-        From column to its level, 0 for columns that are not named. None lets Datafly's rule choose on the records.
-    hierarchies : mapping, optional
-        From column to `Hierarchy`. Level i publishes the groups i levels above the deepest categories, by their
-        labels; without a hierarchy, level 1 is ``*``.
-    widths : mapping, optional
-        From numeric column to the rising widths of its intervals at level 1, 2, ..., each a multiple of the one before
-        and of the grid step. By default each level joins two intervals of the one before. The last level is the whole
-        domain.
-    suppress : float, default 0.05
-        Largest share of records that may be left out.
 
     Attributes
     ----------
@@ -80,49 +61,46 @@ class Generalization(ToFile, RulePartitioner):
     """
 
     _: KW_ONLY
-    levels: Mapping[str, int] | None = None
-    widths: Mapping[str, Sequence[float]] | None = None
-    suppress: float = 0.05
-
-    def fit(self, data: Any, y: Any = None) -> Generalization:
-        """Check the levels, or choose them on these records; those of a Spark frame are counted where they are."""
-        plan, trees = self._plan(data)
-        source = engines.open(data, plan.domain)
-        if source.remote:
-            with framed(source, plan, self.rules_) as records:
-                self._choose(*self._ready(source, records, trees))
-        elif is_large(source, plan, self._memory):
-            with spilled(source, plan, self.rules_, max(1, self._memory // 2)) as rows:
-                self._choose(*self._ready(source, rows, trees))
-        else:
-            self._choose(*self._ready(source, read_table(source, plan), trees))
-        return self
+    levels: Mapping[str, int] | None = option(
+        default=None, job="level", help="From column to its level; 0 if it is not named.",
+        details="With a hierarchy, level i publishes the groups i levels above the deepest categories; without one, "
+        "level 1 is ``*``. None lets Datafly's rule choose the levels on the records.",
+    )  # fmt: skip
+    widths: Mapping[str, Sequence[float]] | None = option(
+        default=None, help="From numeric column to the widths of its intervals at level 1, 2, ...",
+        details="Each width is a multiple of the one before and of the grid step. By default each level joins two "
+        "intervals of the one before. The last level is the whole domain.",
+    )  # fmt: skip
+    suppress: float = option(
+        default=0.05, low=0, high=1, example=0.01, help="Largest share of the rows that may be left out."
+    )
 
     @property
     def _grows_outside(self) -> bool:
         return True
 
-    def transform(self, data: Any, output: str = "interval", *, previous: Any = None, **delivery: Any) -> Release:
-        """Recode and release records, all that are handed out together.
+    def transform(self, data: Any, output: str = "interval", *, history: Any = None, **delivery: Any) -> Release:
+        """Recode and release records.
 
         Classes that break a rule are left out; if that is more than ``suppress`` allows, the release is refused.
-        Parameters as in `DensityTree.transform`, without ``previous``.
+        Parameters as in `DensityTree.transform`. A release by levels can only be the first of its history.
         """
         check_is_fitted(self, "levels_")
         table = read_table(data, self.plan_)
         whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
         refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), whole.ok, table.persons)
-        return self._recode(table, previous, Delivery(output, **delivery))
+        return self._recode(table, history, Delivery(output, **delivery))
 
     def fit_transform(
-        self, data: Any, y: Any = None, output: str = "interval", *, previous: Any = None, **delivery: Any
+        self, data: Any, y: Any = None, output: str = "interval", *, history: Any = None, **delivery: Any
     ) -> Release:
         """Choose levels on these records and release them. Parameters as in `transform`."""
         table, tiers = self._read(data)
-        self._choose(table, tiers)
-        return self._recode(table, previous, Delivery(output, **delivery))
+        self._partition(table, tiers)
+        return self._recode(table, history, Delivery(output, **delivery))
 
-    def _choose(self, table: BuildRecords, tiers: Mapping[int, IntArray]) -> None:
+    def _partition(self, table: BuildRecords, tiers: Mapping[int, IntArray]) -> IntArray:
+        """Check the levels, or choose them on the build records."""
         plan = self.plan_
         self._ladders = [
             _ladder(grid, tiers.get(j), _widths(self.widths, plan).get(grid.name)) for j, grid in enumerate(plan.grids)
@@ -137,18 +115,19 @@ class Generalization(ToFile, RulePartitioner):
                 found = choose_levels(self._ladders, present, allowed, count)
             self.levels_ = dict(zip(plan.quasi, found, strict=True))
         self.n_features_in_ = len(plan.quasi)
+        return np.empty(0, np.int64)
 
     def _check(self, plan: TablePlan) -> None:
         _widths(self.widths, plan)
 
     def _left_out(self, table: BuildRecords, groups: Sequence[IntArray], allowed: int) -> int:
-        """Return how many records are in classes that break a rule; of a frame, some of these if they are too many."""
+        """Return the records in classes that break a rule; for a frame, any number above ``allowed`` may be too low."""
         if isinstance(table, Table):
             own = classes([group[bins] for group, bins in zip(groups, table.bins, strict=True)])
             counts = table.placed(None, own)
         else:
             assert isinstance(table, FramedTable)
-            # Classes of fewer rows than k break a rule in any case. When they are few, so are classes altogether.
+            # Classes with fewer than k rows always break a rule. If they are few, there are few classes in total.
             few = table.few(groups, self.rules_.k)
             if few > allowed:
                 return few
@@ -156,8 +135,11 @@ class Generalization(ToFile, RulePartitioner):
         kept = keep_ok(counts.place, self.rules_, counts.sensitive, counts.persons, counts.rows)
         return int(counts.rows[~kept].sum())
 
-    def _recode(self, table: Table, previous: Any, delivery: Delivery) -> Release:
-        refuse_previous(previous, "levels hold for a whole column, cells are not merged")
+    def _recode(self, table: Table, history: Any, delivery: Delivery) -> Release:
+        refuse_history(history, "levels hold for whole columns, so single cells cannot be merged")
+        known = None if history is None else as_history(history)
+        if known is not None:
+            following_column(self.plan_)
         groups = self._groups()
         codes = [group[bins] for group, bins in zip(groups, table.bins, strict=True)]
         of = classes(codes)
@@ -166,12 +148,13 @@ class Generalization(ToFile, RulePartitioner):
         shown, place = np.unique(of[kept], return_inverse=True)
         rows = np.flatnonzero(kept)
         one = np.empty(int(of.max()) + 1, np.int64)
-        one[of[rows]] = rows  # any row of a class tells its runs
+        one[of[rows]] = rows  # any row of a class has its runs
         first, last = _runs(groups, [c[one[shown]] for c in codes])
         cell = np.full(table.n, -1, np.int64)
         cell[rows] = place.ravel()
         cells = Cells(table.plan.grids, first, last, cell)
-        return publish(table, cells, self.rules_, delivery, method="Generalization", settings=self._facts())
+        facts = self._facts()
+        return publish(table, cells, self.rules_, delivery, method="Generalization", settings=facts, history=known)
 
     def _groups(self) -> list[IntArray]:
         return [ladder[self.levels_[g.name]] for g, ladder in zip(self.plan_.grids, self._ladders, strict=True)]
@@ -289,7 +272,7 @@ def _doublings(bins: IntArray) -> Ladder:
 
 
 def _cut(grid: Grid, width: float) -> IntArray:
-    """Return the interval of a width that every bin lies in; an interval must not end inside a bin."""
+    """Return the interval that contains each bin; an interval must not end inside a bin."""
     group, fits = _intervals_of(grid, width)
     if not fits:
         whole = grid.edges[-1] - grid.edges[0]

@@ -1,10 +1,8 @@
-"""A tree that takes new records: what is kept of those it has seen, and how its leaves are merged and cut further.
+"""A tree that takes new records: the records it has seen, and how its leaves are merged and split further.
 
-The tree stays as it is but for its leaves. New records are routed to theirs. Leaves that no longer keep the rules are
-merged upwards until they do (new values can make a leaf less diverse, and with t every leaf is measured against a
-distribution that has moved). Then those that can be cut are cut. So new cells lie inside old ones, or inside what old
-ones were merged to, and a release checked against earlier ones (`previous=`) has few cells to merge; those of a tree
-grown anew cut across the old ones, and the pieces are small.
+Only leaves change. New records go to their leaves. Leaves that no longer keep the rules are merged upwards until they
+do; then leaves that can be split are split. New cells therefore lie inside old ones or inside merged old ones, and a
+release that is checked with earlier ones has few cells to merge. The cells of a new tree would cut across the old ones.
 """
 
 from __future__ import annotations
@@ -17,10 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.anonymity.growth.frontier import refuse_root
+from discreet.anonymity.growth.grid import Bins
 from discreet.anonymity.growth.regrow import grow_on
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.record import as_text
-from discreet.anonymity.release.table import Bins, CodedColumn, Table, TablePlan, code_column
+from discreet.anonymity.release.table import Table, TablePlan
+from discreet.anonymity.risk.coded import CodedColumn, code_column
 from discreet.anonymity.risk.distances import Limits
 from discreet.anonymity.risk.rules import Rules, stacked
 from discreet.core import IntArray
@@ -29,20 +29,10 @@ from discreet.engines.tables import key_codes, same_key
 
 @dataclass(frozen=True)
 class SeenRecords:
-    """All records a tree has taken, as it needs them to go on: bins, sensitive values, persons. Raw: stays in memory.
+    """All records that a tree has taken, as it needs them to continue. Raw data: it stays in memory.
 
-    Attributes
-    ----------
-    bins : ndarray of uint16, shape (columns, rows)
-        As in `Table`.
-    leaf : ndarray of int64
-        Their leaves.
-    sensitive : tuple of CodedColumn
-        Their sensitive values; labels as text.
-    persons : ndarray of int64 or None
-        Whose they are, by place in ``names``.
-    names : pyarrow.Array
-        The keys of the persons, each once.
+    ``bins`` and ``sensitive`` are as in `Table`, ``leaf`` is the leaf of each record. ``persons`` are places in
+    ``names``, the distinct keys of the persons.
     """
 
     bins: Bins
@@ -53,14 +43,14 @@ class SeenRecords:
 
     @classmethod
     def none(cls, plan: TablePlan) -> SeenRecords:
-        """Return what a tree has before it has seen anybody."""
-        nobody, text = np.empty(0, np.int64), pa.array([], pa.large_string())
+        """Return an empty collection."""
+        none, text = np.empty(0, np.int64), pa.array([], pa.large_string())
         columns = tuple(code_column(plan.domain, name, text) for name in plan.sensitive)
         empty = np.empty((len(plan.quasi), 0), np.uint16)
-        return cls(empty, nobody, columns, None if plan.person is None else nobody, text)
+        return cls(empty, none, columns, None if plan.person is None else none, text)
 
     def with_new(self, table: Table, leaf: IntArray) -> SeenRecords:
-        """Return these records and more; values and persons that were there before are the same ones."""
+        """Return these records and new ones; known values and persons keep their meaning."""
         plan = table.plan
         coded = tuple(_appended(old, plan, table.others[old.name]) for old in self.sensitive)
         persons, names = self.persons, self.names
@@ -84,18 +74,10 @@ def _appended(old: CodedColumn, plan: TablePlan, values: Any) -> CodedColumn:
 def renew(
     tree: Tree, seen: SeenRecords, rules: Rules, n_new: int, settings: Mapping[str, Any]
 ) -> tuple[Tree, SeenRecords]:
-    """Merge the leaves that no longer keep the rules and cut those that can be cut; the last ``n_new`` rows are new.
+    """Merge leaves that no longer keep the rules and split those that can be split; the last ``n_new`` rows are new.
 
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    seen : SeenRecords
-        All records, the new ones last, with their leaves in this tree.
-    rules : Rules
-        What every leaf is to keep on all of them.
-    settings : mapping
-        Criterion, min_share, max_depth and tiers: see `grow_tree`.
+    ``seen`` holds all records with their leaves in this tree. ``settings`` are criterion, min_share, max_depth and
+    tiers of `grow_tree`.
     """
     n = len(seen.leaf)
     whole = rules.measure(np.zeros(n, np.int64), seen.sensitive, seen.persons)
@@ -120,7 +102,7 @@ def renew(
 
 
 def _growth_sizes(k: int, seen: SeenRecords) -> list[int]:
-    """Return how many rows a leaf is grown to: k, and as many as k persons have on average."""
+    """Return the sizes to grow leaves to: k rows, and the average number of rows of k persons."""
     if seen.persons is None:
         return [k]
     rows = -(-k * len(seen.leaf) // max(len(seen.names), 1))
@@ -130,10 +112,10 @@ def _growth_sizes(k: int, seen: SeenRecords) -> list[int]:
 def _merge_broken(
     tree: Tree, seen: SeenRecords, leaves: IntArray, rules: Rules, limits: Limits
 ) -> tuple[Tree, IntArray, IntArray]:
-    """Merge those of some leaves that break the rules with what lies beside them, until all keep them.
+    """Merge leaves that break the rules with their neighbours until all keep them.
 
-    The rules are closed under union, so a node above leaves that keep them is in order: only nodes above a broken leaf
-    are looked at. Returns the tree, the leaf of every row, and the numbers that the leaves asked for now have.
+    The rules are closed under union, so only nodes above a broken leaf are checked. Returns the tree, the leaf of each
+    row, and the new numbers of the given leaves.
     """
     node, check = seen.leaf, leaves
     while len(check):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -14,21 +14,32 @@ import pyarrow as pa
 from sklearn.base import BaseEstimator
 
 from discreet import engines
+from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.grid import make_grid
-from discreet.anonymity.growth.hierarchy import Hierarchy
 from discreet.anonymity.methods.datafly import Ladder
 from discreet.anonymity.methods.generalization import ClassesOf, _given, _ladder, _runs, _widths
-from discreet.anonymity.methods.partitioner import _read_hierarchies
-from discreet.anonymity.release.cells import Cells
+from discreet.anonymity.release.prepare import make_plan, names_of, read_hierarchies
 from discreet.anonymity.release.printed import with_legend
 from discreet.anonymity.release.release import Release, _bounds, _intervals
 from discreet.anonymity.release.streamed import batches
 from discreet.anonymity.release.table import TablePlan
+from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import EstimatorHtml, IntArray, Person, as_domain, checks, dialect_of, write_sealed
+from discreet.core import (
+    DOMAIN,
+    LEDGER,
+    RANDOM_STATE,
+    Declared,
+    EstimatorHtml,
+    IntArray,
+    Person,
+    checks,
+    option,
+    write_sealed,
+)
 from discreet.engines import check_target
 from discreet.engines.tables import FACT, check_escapes
-from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.errors import InvalidArgument, SchemaError
 from discreet.mechanisms import Gate, drawn_classes, sampling_epsilon, sampling_price
 from discreet.noise.stream import generator
 
@@ -42,9 +53,8 @@ _FIXED = (
 class SampledRelease(Release):
     """A table of drawn and recoded rows, with its (ε, δ).
 
-    As `Release`, but nothing in it is about rows that are not in the table: ``rows`` is empty, since a row of the table
-    is nobody's in particular, and ``suppressed`` and ``dropped`` are None, since how many were left out would tell of
-    them. Rows come class by class.
+    Nothing in it is about other rows: ``rows`` is empty, and ``suppressed`` and ``dropped`` are None, because the
+    number of rows left out would reveal something about them. Rows come class by class.
     """
 
     @cached_property
@@ -57,30 +67,11 @@ class SampledRelease(Release):
         return f"<release of {len(self)} drawn rows in {self.cells.n_cells} classes, {promised}>"
 
 
-@dataclass(eq=False, repr=False)
-class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
+class SampledGeneralization(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
     """Draw rows at random, recode whole columns, publish the classes that hold k drawn rows.
 
-    Parameters
-    ----------
-    k : int, default 20
-        A class is published if at least this many of its rows were drawn.
-    sample : float, default 0.1
-        The chance with which each row is drawn, by a coin of its own.
-    delta : float, default 1e-6
-        The δ of the guarantee. ε follows from it, `k` and `sample` (`sampling_epsilon`).
-    domain : Domain
-        The declared columns. Every column that is published must be a quasi-identifier (or all plain attributes);
-        identifiers are left out. A sensitive, kept or target column would be passed on as it is and is refused.
-    levels : mapping
-        From column to its level, 0 for columns that are not named; see `Generalization`. Must be given: levels chosen
-        on the rows would tell of them.
-    hierarchies, widths, grid
-        See `Generalization`; "merge" follows the rows and is refused.
-    ledger : Ledger or Account, optional
-        Charged with ε and δ before a row is read.
-    random_state : None, int or Generator
-        None is secure; anything else marks the guarantee as seeded.
+    Every published column must be a quasi-identifier (or all plain attributes); identifiers are left out. A sensitive,
+    kept or target column would be passed on unchanged and is refused.
 
     Attributes
     ----------
@@ -122,45 +113,40 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
     ('[8, 15]', True)
     """
 
-    k: int = 20
-    sample: float = 0.1
-    delta: float = 1e-6
+    k: int = option(default=20, low=2, help="A class is published if at least k of its rows were drawn.")
+    sample: float = option(default=0.1, above=0, below=1, help="Probability of each row to be drawn, independently.")
+    delta: float = option(
+        default=1e-6, above=0, below=1, help="The δ of the guarantee; ε follows from it, k and sample."
+    )
     _: KW_ONLY
-    domain: Any = None
-    levels: Mapping[str, int] | None = None
-    hierarchies: Mapping[str, Any] | None = None
-    widths: Mapping[str, Sequence[float]] | None = None
-    grid: Any = None
-    ledger: Any = None
-    random_state: Any = None
+    domain: Any = DOMAIN
+    levels: Mapping[str, int] | None = option(
+        default=None, job="level", required=True, help="From column to its level; 0 if it is not named.",
+        details="See `Generalization`. Levels chosen on the rows would reveal something about them.",
+    )  # fmt: skip
+    hierarchies: Mapping[str, Any] | None = option(
+        default=None, job="hierarchy", help="From categorical column to a `Hierarchy`.",
+        details='"merge" depends on the rows and is refused.',
+    )  # fmt: skip
+    widths: Mapping[str, Sequence[float]] | None = option(
+        default=None, help="From numeric column to the widths of its intervals; see `Generalization`."
+    )
+    grid: Any = option(default=None, help="The public grid of numeric columns; see `Generalization`.")
+    ledger: Any = LEDGER
+    random_state: Any = RANDOM_STATE
 
     def fit(self, data: Any, y: Any = None) -> SampledGeneralization:
-        """Draw, recode and release these rows.
-
-        Parameters
-        ----------
-        data : array, data frame, table or path
-            All records; what `discreet.engines.open` takes. Read once, in batches.
-        y : ignored
-        """
+        """Draw, recode and release these rows: anything that `discreet.engines.open` takes. ``y`` is ignored."""
         self._release(data, ".csv", "text")  # so the account knows what `save` writes as CSV
         return self
 
     def release_file(
         self, data: Any, path: str | Path, *, form: str = "text", escape_formulas: bool = False
     ) -> SampledRelease:
-        """Do the same and write the table at once, with its promise beside it; an account knows that very file.
+        """Do the same and write the table with its guarantee; an account knows that very file.
 
-        Parameters
-        ----------
-        data : array, data frame, table or path
-            As in `fit`.
-        path : str or Path
-            A CSV or Parquet file. Checked before anything is charged.
-        form : {"text", "bounds"}
-            As in `Release.save`.
-        escape_formulas : bool
-            As in `Release.save`.
+        ``path`` is a CSV or Parquet file, checked before anything is charged. The other parameters are those of `fit`
+        and `Release.save`.
         """
         target = Path(path).expanduser()
         check_target(target, promised=True)
@@ -173,7 +159,7 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
     def _release(self, data: Any, suffix: str, form: str, told: Mapping[str, str] = MappingProxyType({})) -> bytes:
         """Charge, draw, and book what was drawn; return the bytes of the file that is sealed."""
         stream = generator(self.random_state)  # refused before the table is opened
-        plan, ladders = self._settings(lambda: engines.open(data, dialect=dialect_of(self.domain)).names)
+        plan, ladders = self._settings(names_of(data, self.domain))
         price = sampling_price(self.k, self.sample, self.delta)
         source = engines.open(data, plan.domain)
         asked = {"k": int(self.k), "sample": float(self.sample), "columns": list(plan.quasi)}
@@ -223,11 +209,9 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
 
     def _settings(self, names: Any) -> tuple[TablePlan, list[Ladder]]:
         sampling_epsilon(self.k, self.sample, self.delta)
-        if self.domain is None:
-            raise InvalidType("domain", None, "a Domain", 'domain=Domain({"age": (0, 120)})')
-        plan = TablePlan.of(as_domain(self.domain, names()), grid=self.grid)
+        plan = make_plan(self.domain, names, grid=self.grid)
         if self.levels is None:
-            what = "given: levels that are chosen on the rows tell of them, and sampling then proves nothing"
+            what = "given: levels chosen on the rows reveal something about them, and sampling then proves nothing"
             raise InvalidArgument("levels", None, what, f"levels={{{plan.quasi[0]!r}: 1}}")
         if plan.person is not None or isinstance(plan.domain.unit, Person):
             raise SchemaError(
@@ -241,7 +225,7 @@ class SampledGeneralization(EstimatorHtml, BaseEstimator):  # type: ignore[misc]
                     f"column {name!r} has the role {role} and would be passed on as it is; every published column must "
                     "be a quasi-identifier, so declare it one, or leave it out"
                 )
-        trees = _read_hierarchies(self.hierarchies, plan)
+        trees = read_hierarchies(self.hierarchies, plan)
         merged = [name for name, tree in trees.items() if not isinstance(tree, Hierarchy)]
         if merged:
             what = "a Hierarchy: one that merges rare categories follows the rows, and sampling then proves nothing"

@@ -1,10 +1,9 @@
-"""How a supervised tree is grown: chosen by cross-validation on the build records.
+"""The settings of supervised growth, chosen by cross-validation on the build records.
 
-Cuts by information gain alone keep the label best where it depends on few columns in many records. In a small table
-they follow chance, and what the columns have in common tells more: there the common spread, or both together, predicts
-better. Where the label depends on columns together, looking ahead finds the cut to begin with, but follows chance
-further still. A tree for every choice is grown on each of a few training parts, and the choice whose cells foretell the
-held-out labels best is taken. Parts are made by counting through the records of each class, so nothing is random.
+Splits by information gain alone keep a label best if it depends on few columns and there are many records. In small
+tables they follow chance, and the common spread, or both together, predicts better. If the label depends on columns
+together, looking ahead helps, but follows chance even more. A tree per choice is grown on each training part, and the
+choice that predicts the held-out labels best is taken. Parts are made by counting through each class: no randomness.
 """
 
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ from discreet.core import IntArray, in_order
 
 
 class GrowthChoice(NamedTuple):
-    """The weight of the label beside the common spread, and how many levels are cut with a look ahead."""
+    """The weight of the label against the common spread, and the number of levels that are split by looking ahead."""
 
     weight: float
     ahead: int
@@ -31,22 +30,12 @@ AHEAD = tuple(GrowthChoice(weight, LEVELS) for weight in (0.75, 1.0))
 _PARTS = 5
 #: With fewer records per column, looking ahead follows chance: it is not tried.
 _FEW = 50
-#: In a table this large one held-out part tells enough.
+#: In a table of this size one held-out part suffices.
 _LARGE = 100_000
 
 
 def choose_growth(table: Table, sensitive: IntArray | None, settings: Mapping[str, Any]) -> GrowthChoice:
-    """Return the choice whose tree predicts held-out labels best.
-
-    Parameters
-    ----------
-    table : Table
-        The build records, with a target.
-    sensitive : ndarray
-        Their sensitive values, stacked.
-    settings : mapping
-        Further arguments of `grow_tree`.
-    """
+    """Return the choice whose tree predicts held-out labels best; ``settings`` are further arguments of `grow_tree`."""
     assert table.target is not None
     # The training part is smaller: with k as much smaller, its cells are as large as those of the whole table.
     limits = settings["limits"]
@@ -74,7 +63,7 @@ def _hits(
     settings: Mapping[str, Any],
     choice: GrowthChoice,
 ) -> int:
-    """Grow on all other parts and count the held-out records whose label is the commonest of their leaf."""
+    """Grow on all other parts; count the held-out records with the most common label of their leaf."""
     assert table.target is not None
     codes, classes = label_codes(table.target)
     build, test = np.flatnonzero(part != held_out), np.flatnonzero(part == held_out)

@@ -7,8 +7,5 @@ from .printed import legend_of as legend_of
 from .printed import read_sets as read_sets
 from .printed import read_stretches as read_stretches
 from .record import META as META
-from .table import CodedColumn as CodedColumn
 from .table import Table as Table
-from .table import code_column as code_column
 from .table import read_table as read_table
-from .table import reader_of as reader_of

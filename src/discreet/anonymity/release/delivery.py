@@ -1,6 +1,6 @@
-"""How a release is handed out: in which form and order, and what becomes of identifiers.
+"""The form of a release: output, order, and the treatment of identifiers.
 
-By a keyed hash rows of one person still belong together; whose they are only the key tells.
+A keyed hash of an identifier shows which rows belong together; only the key shows whose they are.
 """
 
 import hashlib
@@ -20,25 +20,22 @@ ORDERS = ("shuffled", "input")
 
 @dataclass(frozen=True)
 class Delivery:
-    """How a release is handed out.
+    """The form of a release.
 
     Attributes
     ----------
     output : {"interval", "center", "sample"}
-        Bounds of the cell; its centre; or rows drawn from the cells (spec density-trees, 9.8).
+        Bounds of the cell; its centre; or rows drawn from the cells.
     random_state : None, int or Generator
         For drawing and shuffling; None is secure.
     order : {"shuffled", "input"}
-        A random order; or that of the input, for a table that stays inside the organisation. An order tells people apart: of rows
-        sorted by age, the last of a class is the oldest. Rows that are drawn ("sample") come cell by cell.
+        A random order; or that of the input, for a table that stays inside the organisation. The order of the input can
+        identify people: in rows sorted by age, the last of a class is the oldest. Drawn rows come cell by cell.
     identifiers : {"drop", "hash"}
-        Columns declared identifiers are left out, or replaced by a keyed hash (HMAC-SHA256, 16 hexadecimal digits).
-    key : bytes, optional
-        At least 16 secret bytes, for "hash".
-    form : {"text", "bounds"}
-        For a file: quasi-identifiers as texts for people, or as bounds for programs.
-    escape_formulas : bool
-        For a file: an apostrophe before texts that a spreadsheet would run.
+        Identifiers are left out, or replaced by a keyed hash (HMAC-SHA256, 16 hexadecimal digits; ``key`` has 16 or
+        more secret bytes).
+    form, escape_formulas
+        For a file, as in `Release.save`.
     """
 
     output: str = "interval"

@@ -20,15 +20,14 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines
-from discreet.anonymity.growth._count_kernels import HIGH, LOW
 from discreet.anonymity.growth.criteria import Moments, moments
-from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
 from discreet.anonymity.growth.outside import BucketGrower
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.on_executors import ExecutorRows, RowsHere, bin_label
 from discreet.anonymity.release.streamed import FrozenPartition, LeavesOf
-from discreet.anonymity.release.table import Bins, PlaceCounts, TablePlan
+from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter
 from discreet.anonymity.risk.counted import Values
 from discreet.anonymity.risk.rules import Rules
@@ -44,7 +43,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class FramedTable:
-    """Build records of a frame; see `discreet.anonymity.release.spilled.SpilledTable`."""
+    """Build records on Spark: counted by executors, never brought to the driver."""
 
     plan: TablePlan
     entries: PlaceCounts
@@ -83,9 +82,9 @@ class FramedTable:
         return counter.result()
 
     def few(self, groups: Sequence[IntArray], k: int) -> int:
-        """Return how many rows are in classes of fewer than k, given by column the group of every bin.
+        """Return the rows in classes with fewer than k rows, given the group of each bin by column.
 
-        Classes are told apart by a hash, so it may be too few rows, never too many.
+        Classes are distinguished by a hash, so the result may be too small, never too large.
         """
         read = self._read
         made = self._blocks().mapInArrow(lambda pieces: _hashed(pieces, read, groups), "h bigint, n bigint")
@@ -96,13 +95,11 @@ class FramedTable:
         """Count all rows by node, column and bin."""
         read, total = self._read, job.start()
         made = self._blocks().mapInArrow(lambda pieces: _counted(pieces, read, job), "key bigint, v bigint")
-        by_key = made.selectExpr("key", "v AS a", "v AS b", "v AS c").groupBy("key")
-        sums = by_key.agg({"a": "sum", "b": "min", "c": "max"})
-        found = collected(sums.selectExpr("key", "`sum(a)`", "`min(b)`", "`max(c)`"))
-        key, added, least, most = (np.asarray(column, np.int64) for column in found.columns)
-        for (array, start), numbers in zip(_arrays(total), (added, added, added, least, most), strict=True):
+        found = collected(made.groupBy("key").agg({"v": "sum"}).selectExpr("key", "`sum(v)`"))
+        key, added = (np.asarray(column, np.int64) for column in found.columns)
+        for array, start in _arrays(total):
             own = (key >= start) & (key < start + array.size)
-            array.reshape(-1)[key[own] - start] = numbers[own]
+            array.reshape(-1)[key[own] - start] = added[own]
         return total
 
     def moments(self, places: IntArray) -> Moments:
@@ -253,19 +250,19 @@ def _packed(
 
 def _arrays(counts: NodeCounts) -> list[tuple[IntArray, int]]:
     """Return what is counted, and from which key on: three kinds of sums, the lowest bins and the highest."""
-    arrays = [counts.counts, counts.sums, counts.values, counts.extremes[LOW], counts.extremes[HIGH]]
+    arrays = [counts.counts, counts.sums, counts.values]
     starts = np.cumsum([0, *(array.size for array in arrays)])
     return list(zip(arrays, starts[:-1].tolist(), strict=True))
 
 
 def _counted(pieces: Iterator[pa.RecordBatch], read: _Blocks, job: CountJob) -> Iterator[pa.RecordBatch]:
-    """Count the blocks of a partition; only what differs from counts that have seen no row is handed on."""
-    counts, none = job.start(), job.start()
+    """Count the blocks of a partition; only counts above 0 are passed on."""
+    counts = job.start()
     for rows, codes in read(pieces):
         counts.add(rows, codes)
-    for (array, start), (empty, _) in zip(_arrays(counts), _arrays(none), strict=True):
+    for array, start in _arrays(counts):
         flat = array.reshape(-1)
-        keys = np.flatnonzero(flat != empty.reshape(-1))
+        keys = np.flatnonzero(flat)
         yield pa.RecordBatch.from_arrays([pa.array(start + keys), pa.array(flat[keys])], ["key", "v"])
 
 

@@ -1,18 +1,17 @@
-"""The release history: a folder that knows every release about some people, and lets one release through at a time.
+"""The release history: a folder that knows every release about some people and lets one through at a time.
 
-A release about the same people is checked with every earlier one when it is written. So reading the history, checking,
-and writing the table, its promise and its entry in the history happen under one lock. The lock is held by the process
-and dies with it.
+Reading the history, checking the new release with the earlier ones, and writing the table, its guarantee and its entry
+happen under one lock. The lock belongs to the process and ends with it.
 
 <folder>/            0700
-  lock               held from the check to the written release
-  000001.json        where the table went, the seal of its release record, and those that it was checked with
-  000001.record       who was published in which cell (`discreet.anonymity.ReleaseRecord`)
-  000001.withdrawn   empty: the table was deleted before anybody had it
+  lock               held from the check until the release is written
+  000001.json        where the table is, its date, the seal of its record, and the records it was checked with
+  000001.record      who was published in which cell (`discreet.anonymity.release.record`)
+  000001.withdrawn   empty: the table was deleted before anyone received it
 
-An entry is written before its table gets its name, and notes under which name the table waits. A process that is killed
-in between is recognised by that: if the table still waits, nobody has seen it, and whoever takes the lock next removes
-table and entry. Otherwise the release is whole.
+The entry is written before the table gets its name, and notes the temporary name of the table. If a process is killed
+in between, the next holder of the lock finds the temporary file and removes it with the entry: no one has seen the
+table. Without a temporary file the release is complete.
 """
 
 from __future__ import annotations
@@ -23,13 +22,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.anonymity.release.record import ReleaseRecord
-from discreet.core import NewFile, cannot_write, promise_place, sync_folder, write_sealed, write_whole
+from discreet.core import NewFile, cannot_write, counted, promise_place, sync_folder, write_sealed, write_whole
 from discreet.engines import check_target
-from discreet.errors import DataSourceError, FormatError, InvalidArgument
+from discreet.errors import DataSourceError, FormatError, InvalidArgument, InvalidType
 
 try:
     import fcntl
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from discreet.anonymity.release.release import Release
 
 _FORMAT, _FORMAT_VERSION = "discreet.history", 1
+_RESTORE = "restore the folder from a backup"
 
 
 @dataclass(frozen=True)
@@ -51,32 +52,37 @@ class Entry:
     number : int
         Its place in the order of releases.
     table : str
-        Where the table was written; "" for one that was made without this history.
+        The path of the table.
+    date : str
+        The day of the release, as 2026-05-03.
     seal : str
-        Of its release record.
+        The seal of its record.
     earlier : tuple of str
-        Seals of the release records that it was checked with.
+        Seals of the records that it was checked with.
     waits : str
-        Where the table lies until it gets its name; "" once it has.
+        The temporary path of the table until it gets its name; then "".
     """
 
     number: int
     table: str
+    date: str
     seal: str
     earlier: tuple[str, ...]
     waits: str = ""
 
 
 class ReleaseHistory:
-    """All releases about some people, in a folder for their keeper alone.
+    """All releases about the same people, in a private folder.
 
-    Inside a ``with`` block the history is locked from the moment it is first read, as ``previous=``, to the end of the
-    block: another program that releases something about the same people waits.
+    Give it as ``history=`` when you release a table. The release is then checked with all earlier ones, and saving it
+    adds it to the history. Inside a ``with`` block the history is locked from the first read to the end of the block.
+    Another program that wants to release data about these people waits. Without the block, saving is refused if
+    something was released in between.
 
     Parameters
     ----------
     folder : str or Path
-        Made when the first release is added. Only its owner may read it: it undoes the releases.
+        Created by the first release. Only its owner can read it, because it undoes the releases.
 
     Examples
     --------
@@ -89,8 +95,8 @@ class ReleaseHistory:
     >>> with tempfile.TemporaryDirectory() as place:
     ...     for month in ("january", "february"):
     ...         with dc.anonymity.ReleaseHistory(f"{place}/people.history") as history:
-    ...             release = dc.anonymity.DensityTree(k=2, domain=domain).fit_transform(people, previous=history)
-    ...             release.save(f"{place}/{month}.csv", history=history)
+    ...             release = dc.anonymity.DensityTree(k=2, domain=domain).fit_transform(people, history=history)
+    ...             release.save(f"{place}/{month}.csv")
     ...     len(history.entries), release.guarantee.parameters["earlier_releases"]
     (2, 1)
     """
@@ -116,8 +122,7 @@ class ReleaseHistory:
     def entries(self) -> list[Entry]:
         """The releases that a new one is checked with, the earliest first.
 
-        A withdrawn one shows nobody anything, so it is left out; but one that was checked with it can only be followed
-        together with it.
+        Withdrawn releases are left out, unless a release that was not withdrawn was checked with them.
         """
         found = [entry for entry in self._all() if not entry.waits]
         chosen = {entry.seal: entry for entry in found if not self._mark(entry).exists()}
@@ -127,47 +132,26 @@ class ReleaseHistory:
         return sorted(chosen.values(), key=lambda entry: entry.number)
 
     def records(self) -> list[ReleaseRecord]:
-        """Read who was published where in all releases so far."""
+        """Read the records of all earlier releases; refuse a history in which one is missing or was changed."""
         if not self.folder.exists() and not self._inside:
             return []
         with self._locked():
-            return [self._record(entry) for entry in self.entries]
-
-    def files(self) -> list[Path]:
-        """Return the release records of `entries`."""
-        return [self._place(entry, "record") for entry in self.entries]
-
-    def adopt(self, record: ReleaseRecord | str | Path, table: str | Path = "") -> None:
-        """Add a release that was made without this history; nothing happens if it is here already.
-
-        Parameters
-        ----------
-        record : ReleaseRecord or path
-            Its release record.
-        table : str or Path
-            Where its table lies.
-        """
-        record = record if isinstance(record, ReleaseRecord) else ReleaseRecord.load(record)
-        with self._locked():
-            if record.seal not in {entry.seal for entry in self.entries}:
-                entry = Entry(self._next(), str(table), record.seal, record.earlier)
-                record.save(self._place(entry, "record"))
-                self._write(entry)
+            return complete([self._record(entry) for entry in self.entries])
 
     def add(self, release: Release, path: str | Path, form: str = "text") -> None:
-        """Write the table of a release, its promise and its entry: all of them or, if the process is killed, none.
+        """Write the table of a release, its guarantee and its entry: all of them or, if the process is killed, none.
 
         Parameters
         ----------
         release : Release
-            Checked with all releases of this history: made with ``previous=history``.
+            Made with this history.
         path, form
             As in `Release.save`.
 
         Raises
         ------
         InvalidArgument
-            If something was released since, which it was not checked with.
+            If something was released in between.
         """
         target = Path(path).expanduser().absolute()
         check_target(target, promised=True)
@@ -180,7 +164,8 @@ class ReleaseHistory:
             self._check(record)
             try:
                 with NewFile(target) as out:
-                    entry = Entry(self._next(), str(target), record.seal, record.earlier, str(out.temporary))
+                    today, waits = date.today().isoformat(), str(out.temporary)
+                    entry = Entry(self._next(), str(target), today, record.seal, record.earlier, waits)
                     try:
                         self._write(entry)
                         out.file.write(payload)
@@ -193,30 +178,24 @@ class ReleaseHistory:
                 raise cannot_write(path, error) from None
 
     def withdraw(self, folder: str | Path) -> None:
-        """Note that the tables in a folder were deleted before anybody had them: later releases need not mind them."""
+        """Note that the tables in a folder were deleted before anyone received them, so later releases ignore them."""
         inside = str(Path(folder).absolute()) + os.sep
         for entry in self._all():
             if entry.table.startswith(inside):
                 self._mark(entry).touch(mode=0o600)
 
     def _check(self, record: ReleaseRecord) -> None:
-        """Refuse a release that was not checked with all others, or with one that is not here."""
-        here = {entry.seal for entry in self.entries}
-        if missing := here - set(record.earlier):
+        """Refuse a release that was not checked with exactly the releases of this history."""
+        missing = len({entry.seal for entry in self.entries} - set(record.earlier))
+        if missing:
             raise InvalidArgument(
                 "history",
                 str(self.folder),
-                f"checked with: it holds {len(missing)} releases about these people that this one was not checked with",
-                "previous=history, inside 'with ReleaseHistory(...) as history:'",
+                f"the same as when this table was made: {counted(missing, 'release')} came in between",
+                "making and saving the table inside 'with ReleaseHistory(...) as history:'",
             )
-        known = {entry.seal for entry in self._all()}
-        if absent := set(record.earlier) - known:
-            raise InvalidArgument(
-                "history",
-                str(self.folder),
-                f"complete: {len(absent)} releases that this one was checked with are not in it",
-                'history.adopt("january.record") for each of them',
-            )
+        if lost := len(set(record.earlier) - {entry.seal for entry in self._all()}):
+            raise FormatError(f"history: {counted(lost, 'release')} in {str(self.folder)!r} disappeared; {_RESTORE}")
 
     def _settle(self) -> None:
         """Finish or remove what a killed process left."""
@@ -229,13 +208,13 @@ class ReleaseHistory:
                 continue
             if not Path(entry.table).exists():
                 promise_place(entry.table).unlink(missing_ok=True)
-            # The release record first and the entry last: killed in between, this is seen to be unfinished, and done again.
+            # The entry goes last: a process that is killed in between leaves it, and this is done again.
             for place in (record, waits, mark, self._place(entry, "json")):
                 place.unlink(missing_ok=True)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold the lock; inside a ``with`` block of the user until its end."""
+        """Hold the lock; inside a ``with`` block of the user, until the end of the block."""
         with self._guard:
             if self._handle is not None and self._owner == os.getpid():
                 yield
@@ -252,19 +231,19 @@ class ReleaseHistory:
 
     def _lock(self) -> int:
         if fcntl is None:  # pragma: no cover - Windows
-            raise DataSourceError("history: this system has no lock that dies with its process; use Linux or macOS")
+            raise DataSourceError("history: needs a file lock that this system does not have; use Linux or macOS")
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
-            said = f"history: cannot use {str(self.folder)!r} ({error.strerror}); name a folder that is yours"
+            said = f"history: cannot use {str(self.folder)!r} ({error.strerror}); name a folder that you own"
             raise DataSourceError(said) from None
         held = False
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             held = True
         finally:
-            if not held:  # the user did not want to wait
+            if not held:  # interrupted while waiting
                 os.close(handle)
         return handle
 
@@ -283,12 +262,12 @@ class ReleaseHistory:
         return 1 + max((entry.number for entry in self._all()), default=0)
 
     def _record(self, entry: Entry) -> ReleaseRecord:
-        record = ReleaseRecord.load(self._place(entry, "record"))
+        place = self._place(entry, "record")
+        record = ReleaseRecord.load(place)
         if record.seal != entry.seal:
-            raise FormatError(
-                f"history: {str(self._place(entry, 'record'))!r} is the release record of another release"
-            )
-        return record
+            raise FormatError(f"history: {str(place)!r} is the record of another release; {_RESTORE}")
+        day = date.fromisoformat(entry.date)
+        return replace(record, label=f"{Path(entry.table).name} of {day.day} {day:%B %Y}")
 
     def _write(self, entry: Entry) -> None:
         told = {"format": _FORMAT, "format_version": _FORMAT_VERSION, **asdict(entry)}
@@ -301,25 +280,46 @@ class ReleaseHistory:
         return self._place(entry, "withdrawn")
 
     def __repr__(self) -> str:
-        return f"<history of {len(self.entries)} releases in {str(self.folder)!r}; not to be handed out>"
+        return f"<history of {counted(len(self.entries), 'release')} in {str(self.folder)!r}; never publish it>"
 
 
 def as_history(given: Any) -> ReleaseHistory:
-    """Return a history, also if its folder is named."""
-    return given if isinstance(given, ReleaseHistory) else ReleaseHistory(given)
+    """Return a history, given itself or its folder."""
+    if isinstance(given, ReleaseHistory):
+        return given
+    if isinstance(given, (str, os.PathLike)):
+        return ReleaseHistory(Path(given))
+    raise InvalidType("history", type(given), "a ReleaseHistory or its folder", 'history="people.history"')
+
+
+def complete(records: list[ReleaseRecord]) -> list[ReleaseRecord]:
+    """Return records, each once; refuse them if one of them was checked with a release that is not among them."""
+    found = {record.seal: record for record in records}
+    if absent := len({seal for record in records for seal in record.earlier} - set(found)):
+        raise FormatError(f"history: it is incomplete, {counted(absent, 'earlier release')} missing; {_RESTORE}")
+    return list(found.values())
+
+
+def refuse_history(given: Any, why: str) -> None:
+    """Refuse a history with earlier releases for a method that cannot merge cells for their sake."""
+    if given is not None and as_history(given).records():
+        fix = "DensityTree or strict Mondrian"
+        raise InvalidArgument("history", type(given).__name__, f"left out after the first release: {why}", fix)
 
 
 def _read(place: Path) -> Entry | None:
-    """Read an entry; None if it was removed since it was listed."""
+    """Read an entry; None if it was removed after it was listed."""
     try:
         told = json.loads(place.read_text(encoding="utf-8"))
         if (told["format"], told["format_version"]) != (_FORMAT, _FORMAT_VERSION):
             raise ValueError("another format")
-        entry = Entry(int(place.stem), told["table"], told["seal"], tuple(told["earlier"]), told["waits"])
-        if not all(isinstance(text, str) for text in (entry.table, entry.seal, *entry.earlier, entry.waits)):
+        table, day, seal, waits = (told[name] for name in ("table", "date", "seal", "waits"))
+        entry = Entry(int(place.stem), table, day, seal, tuple(told["earlier"]), waits)
+        if not all(isinstance(text, str) for text in (table, day, seal, waits, *entry.earlier)):
             raise TypeError
+        date.fromisoformat(entry.date)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError):
-        raise FormatError(f"history: {str(place)!r} is damaged; put a copy of the folder back") from None
+        raise FormatError(f"history: {str(place)!r} is damaged; {_RESTORE}") from None
     return entry

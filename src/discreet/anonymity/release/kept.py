@@ -1,8 +1,8 @@
-"""Columns that are passed on as they are: what a release costs if somebody knows them too.
+"""Columns that are passed on unchanged: the cost if an attacker knows them too.
 
-k is promised in the quasi-identifiers. A kept column (`keep`, and a target) is not generalised, so whoever knows it of
-a person sees smaller groups, down to single rows. The release measures these groups and its guarantee says so. Of every
-column that is passed on, sensitive ones too, it names those in which most rows have a value of their own.
+k holds for the quasi-identifiers. An attacker who also knows a kept column or the target sees smaller groups, down to
+single rows. The release measures these groups, and its guarantee states them. It also names the columns in which most
+rows have a unique value.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.anonymity.release.table import CodedColumn, TablePlan
+from discreet.anonymity.release.table import TablePlan
 from discreet.anonymity.risk.classes import join
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.counted import Values, ValueTally, total
 from discreet.anonymity.risk.persons import persons_by_class
 from discreet.core import AnyArray, IntArray
@@ -36,7 +37,7 @@ def own_values(codes: AnyArray, rows: IntArray) -> float:
 
 
 def own_sensitive(columns: Sequence[CodedColumn], shown: AnyArray, rows: IntArray) -> dict[str, float]:
-    """Return that share of sensitive columns, among the entries that are shown."""
+    """Return the share of rows with a unique value in each sensitive column, among the entries that are shown."""
     found = {}
     for column in columns:
         gone = column.labels.index(None) if None in column.labels else -1
@@ -46,7 +47,7 @@ def own_sensitive(columns: Sequence[CodedColumn], shown: AnyArray, rows: IntArra
 
 
 def nearly_unique(shares: Mapping[str, float], plan: TablePlan) -> dict[str, Any]:
-    """Return what a guarantee says of columns in which most rows have a value of their own; nothing without any."""
+    """Return the fact of a guarantee about columns in which most values are unique; empty without such columns."""
     named = {name: shares[name] for name in plan.passed if shares.get(name, 0.0) > NEARLY_UNIQUE}
     return {"nearly_unique": named} if named else {}
 
@@ -58,17 +59,10 @@ def kept_columns(plan: TablePlan) -> list[str]:
 
 
 class KeptCounter:
-    """Counts rows by where they are put and what their kept columns hold, as they come.
+    """Count rows by place and by the values of their kept columns.
 
-    Values are compared as they are spelled: a reader of the bytes can tell them apart. It grows with the combinations
-    that occur, up to one per row.
-
-    Parameters
-    ----------
-    plan : TablePlan
-        Which columns are kept, and whose rows they are.
-    persons : bool
-        Whether rows come with their person, if the plan names one.
+    Values are compared as they are spelled, because a reader sees the spelling. Memory grows with the number of
+    combinations, up to one per row.
     """
 
     def __init__(self, plan: TablePlan, persons: bool = True) -> None:
@@ -81,7 +75,7 @@ class KeptCounter:
         self._tally = ValueTally()
 
     def add(self, place: IntArray, raw: Mapping[str, Any], rows: IntArray | None = None) -> None:
-        """Count some rows, or entries that stand for that many each; those at a negative place are not released."""
+        """Count rows, or entries of several rows each; those at a negative place are not released."""
         if self.columns:
             self._tally.add([place, *(self._values[name].codes(raw[name]) for name in self.names)], rows)
 
@@ -94,10 +88,10 @@ class KeptCounter:
         return {name: own_values(codes[1 + i][shown], rows[shown]) for i, name in enumerate(self.columns)}
 
     def result(self, of_place: IntArray | None = None) -> dict[str, Any]:
-        """Return what a guarantee says of the kept columns, given the cell of every place; nothing if there are none.
+        """Return the fact of a guarantee about the kept columns, given the cell of each place; empty without any.
 
-        ``k`` is the rows (or persons) of the smallest group of equal cell and kept columns, ``unique`` the share of the
-        rows that are alone (or of a single person) in theirs.
+        ``k`` is the size of the smallest group with equal cell and kept columns, ``unique`` the share of rows that are
+        alone (or of a single person) in their group.
         """
         if not self.columns:
             return {}

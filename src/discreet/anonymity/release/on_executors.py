@@ -33,7 +33,7 @@ __all__ = ["ExecutorRows", "RowsHere", "bin_label", "check_new"]
 
 #: Rows that are looked at in one go on an executor, and entries that are held there before they are handed on.
 _ROWS, _ENTRIES = 1 << 17, 1 << 18
-#: Stands in place of a cell for rows that lack a quasi-identifier; -1 for rows that are suppressed.
+#: The cell of rows that lack a quasi-identifier; suppressed rows have -1.
 _LOST = -2
 #: Bins of a column have numbers below this.
 _BINS = 1 << 16
@@ -82,7 +82,7 @@ class ExecutorRows:
         rows, person = self.worker(shown.names), self._plan.person
         columns = {"c": "bigint", **{f"c{i}": self._type(name) for i, name in enumerate(shown.passed)}}
         columns |= {} if person is None else {PERSON: "string"}
-        secret = noise.generator(None).bytes(32).view(np.uint64)  # persons are told apart by it, here and now
+        secret = noise.generator(None).bytes(32).view(np.uint64)  # for hashes of persons, in this call only
         work = _Releasing(rows, self._partition, shown, cell_of, person, secret, columns)
         carried = {name: spark_parts.carried_type(kind) for name, kind in columns.items()}
         counted = [name for name in self._names if name != person]
@@ -268,7 +268,7 @@ class _Releasing:
             yield pa.RecordBatch.from_arrays([pa.array([_LOST]), *nulls, pa.array([lost])], [*types, ROWS])
 
     def _whose(self, column: pa.Array) -> pa.Array:
-        """Tell persons apart by hashes of 128 bits: who they are does not travel, nor lie beside the target."""
+        """Distinguish persons by hashes of 128 bits, so that no identifier is sent or written next to the target."""
         assert self.person is not None
         keys = same_key(column, self.rows.plan.domain.column(self.person)).cast(pa.large_string())
         texts = keys.fill_null("")
@@ -299,7 +299,7 @@ class _Written:
 
 
 def _released(batch: pa.RecordBatch, shown: ReleasedColumns, columns: dict[str, str]) -> pa.Table:
-    """Return the rows to write of those that Spark has put into their order."""
+    """Return the rows to write, in the order that Spark made."""
     cell = np.asarray(batch.column("c"), np.int64)
     there = cell >= 0
     carried = {

@@ -1,9 +1,7 @@
-"""Reading what was printed: released cells such as ``[34, 41)``, ``{cook, smith}``, ``office`` or ``*`` as conditions.
+"""Read printed cells such as ``[34, 41)``, ``{cook, smith}``, ``office`` or ``*`` as conditions.
 
-Dates are read as days, `discreet.core.columns.dates`.
-
-The counterpart of `Grid.text`. It uses nothing but the released table and its promise, which says what labels stand
-for; so it is also what an adversary would do.
+This is the counterpart of `Grid.text`. It uses only the released table and its guarantee, as an attacker would. Dates
+are read as days, `discreet.core.columns.dates`.
 """
 
 import json
@@ -19,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from discreet.anonymity.growth.hierarchy import MISSING, OR_MISSING, printed_category
+from discreet.anonymity.risk.hierarchy import MISSING, OR_MISSING, printed_category
 from discreet.core import BoolArray, FloatArray, Guarantee, IntArray, dates, promise_place
 from discreet.engines.tables import numbers_of_decimals
 
@@ -33,18 +31,10 @@ Legend = Mapping[str, Mapping[str, Sequence[str]]]
 
 @dataclass(frozen=True)
 class Stretches:
-    """The conditions of a numeric column: row i says that the value lies in ``low..high`` of condition ``code[i]``.
+    """The conditions of a numeric column: the value of row i is within ``low..high`` of condition ``code[i]``.
 
-    Attributes
-    ----------
-    code : ndarray of int64
-        The condition of every row.
-    low, high : ndarray of float
-        Ends of each condition; equal for a single value, NaN for "missing".
-    closed : ndarray of bool
-        Whether the upper end belongs to it.
-    missing : ndarray of bool
-        Whether the value may be missing.
+    The ends are equal for a single value and NaN for "missing". ``closed``: the upper end belongs to it. ``missing``:
+    the value may be missing.
     """
 
     code: IntArray
@@ -64,14 +54,9 @@ class Stretches:
 
 @dataclass(frozen=True)
 class Sets:
-    """The conditions of a column of categories.
+    """The conditions of a categorical column: row i admits the categories of row ``code[i]`` of ``members``.
 
-    Attributes
-    ----------
-    code : ndarray of int64
-        The condition of every row.
-    members : ndarray of bool, shape (conditions, labels + 1)
-        Which categories it admits; the last column is "missing".
+    ``members`` has one column per label and a last one for "missing".
     """
 
     code: IntArray
@@ -85,13 +70,7 @@ def with_legend(table: pa.Table, guarantee: Guarantee) -> pa.Table:
 
 
 def legend_of(released: Any) -> Legend:
-    """Return what the labels of a released table stand for: what its promise says; nothing without one.
-
-    Examples
-    --------
-    >>> legend_of(pa.table({"job": ["office"]}))
-    {}
-    """
+    """Return the meaning of the labels of a released table, from its guarantee; empty without one."""
     text: Any = None
     if hasattr(released, "guarantee"):
         text = released.guarantee.to_json()
@@ -119,7 +98,7 @@ def _promise_of_file(path: Path) -> bytes | None:
 
 
 def as_numbers(column: Any) -> FloatArray | None:
-    """Return a column of values as numbers, NaN where missing; None if some value is no number, date or time of day.
+    """Return a column of values as numbers, NaN where missing; None if a value is not a number, date or time.
 
     Examples
     --------

@@ -1,29 +1,25 @@
-"""The release record: what a release leaves to its keeper, and to nobody else, so that later releases can be checked.
+"""The release record: one file of a release history. It lists who was published in which cell.
 
-For every record that was handed in: who it is, its sensitive values, and in which cell it was published or that it was
-suppressed. Whoever has this file undoes the release; it stays inside the organisation, beside the raw table.
+For each row of the input it holds the identifier, the sensitive values, and the published cell, or that the row was
+suppressed. The file undoes the release, so it stays with the raw table and only its owner can read it (mode 600).
 
-The file is Parquet, readable by its owner alone (mode 600). Its columns are ``identifier:NAME`` and ``sensitive:NAME``
-(text, null where missing), ``cell`` (a number, null for a suppressed record), ``published`` (the cell in words) and
-``suppressed``. The metadata key ``discreet.record`` holds JSON: format, format_version, the columns, what the release
-was required to keep, how the column by which records are followed was declared, the seals of the release records it was
-made with, and its own seal, a SHA-256 digest over all of it.
+It is a Parquet file with the columns ``identifier:NAME`` and ``sensitive:NAME`` (text, null where missing), ``cell`` (a
+number, null for a suppressed row), ``published`` (the cell in words) and ``suppressed``. The metadata key
+``discreet.record`` holds JSON: format, columns, the required rules, the declaration of the identifier, the seals of the
+earlier records that the release was checked with, and its own seal, a SHA-256 digest of everything.
 
-Records are followed by *one* column: the person, or else the only identifier. By several at once somebody whose case
-number or address is new, or not filled in, would be somebody else, and the condition that later releases keep would be
-about people who do not exist. For the same reason the column must be declared alike each time: declared categories can
-keep ``07`` and ``7`` apart (`discreet.engines.tables.same`), so a key is only equal to one of the same declaration.
+People are followed by *one* column: the person, or the only identifier. With several columns, a person with a new case
+number would look like another person. The column must be declared in the same way each time, because declared
+categories can keep ``07`` and ``7`` apart (`discreet.engines.tables.same`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +28,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from discreet.anonymity.growth.hierarchy import Hierarchy
-from discreet.anonymity.release.cells import Cells
+from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.release.table import Table, TablePlan
+from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import Categorical, IntArray, category_text, check_place, write_whole
 from discreet.engines.tables import same_key
-from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType, SchemaError
+from discreet.errors import DataSourceError, DiscreetError, FormatError, SchemaError
 
 _FORMAT, _FORMAT_VERSION = "discreet.record", 2
 META = b"discreet.record"
@@ -49,30 +45,22 @@ _WHERE = "where"
 
 @dataclass(frozen=True, eq=False)
 class ReleaseRecord:
-    """What the keeper of a release knows of its records. Not to be handed out.
+    """The published cell of each person in one release. Never publish it.
 
     Attributes
     ----------
     records : pyarrow.Table
-        The columns of the file, a row per record.
+        The columns of the file, one row per input row.
     required : dict
-        What the release promised to keep, as `Rules.to_history` writes it.
+        The rules of the release, as `Rules.to_history` writes them.
     counts_persons : bool
-        Whether k counted persons: then the identifier is the person.
+        True if k counted persons; the identifier is then the person.
     declared : dict
-        How the column by which records are followed was declared: its name, kind, and bounds or categories.
+        The declaration of the identifier: its name, kind, and bounds or categories.
     earlier : tuple of str
-        Seals of the release records of the earlier releases that it was checked against.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> domain = dc.Domain({"age": {"bounds": [0, 120], "role": "quasi-identifier"},
-    ...                     "name": {"categories": ["a"], "role": "identifier"}})
-    >>> people = pa.table({"age": [31, 33, 61, 64], "name": ["ann", "bob", "cid", "dee"]})
-    >>> record = dc.anonymity.DensityTree(k=2, domain=domain).fit_transform(people).record
-    >>> record.records["identifier:name"].to_pylist(), record.records["published"][0].as_py()
-    (['ann', 'bob', 'cid', 'dee'], 'age [0, 47)')
+        Seals of the records of the earlier releases that it was checked with.
+    label : str
+        The release in words, for errors; not part of the file.
     """
 
     records: pa.Table
@@ -80,22 +68,11 @@ class ReleaseRecord:
     counts_persons: bool
     declared: Mapping[str, Any]
     earlier: tuple[str, ...] = ()
+    label: str = "an earlier release"
 
     @classmethod
     def of(cls, table: Table, cells: Cells, required: Mapping[str, Any], earlier: Sequence[str] = ()) -> ReleaseRecord:
-        """Write down a release.
-
-        Parameters
-        ----------
-        table : Table
-            The records that were handed in.
-        cells : Cells
-            Where they were published.
-        required : mapping
-            What is promised.
-        earlier : sequence of str
-            Seals of the release records that it was checked against.
-        """
+        """Make the record of a release from the input rows and the cells they were published in."""
         followed = following_column(table.plan)
         who = identities(table)
         columns = {_IDENTIFIER + followed: who}
@@ -111,7 +88,7 @@ class ReleaseRecord:
 
     @property
     def identifiers(self) -> tuple[str, ...]:
-        """The column by which records are followed: one."""
+        """The column by which people are followed."""
         return self._named(_IDENTIFIER)
 
     @property
@@ -130,7 +107,7 @@ class ReleaseRecord:
         return np.asarray(self.records["cell"].fill_null(-1).combine_chunks().to_numpy(zero_copy_only=False), np.int64)
 
     def identifier(self, name: str) -> pa.Array:
-        """Return the column by which records are followed, as text in one spelling."""
+        """Return the column by which people are followed, as text in one spelling."""
         return self.records[_IDENTIFIER + name].combine_chunks()
 
     def values(self, name: str) -> pa.Array:
@@ -139,14 +116,14 @@ class ReleaseRecord:
 
     @property
     def where(self) -> pa.Array:
-        """What `where` says of the records; empty text in files that do not hold it."""
+        """The quasi-identifiers of each row (see `where`); empty text if everyone has one row."""
         if _WHERE in self.records.column_names:
             return self.records[_WHERE].combine_chunks()
         return pa.array([""] * self.n, pa.large_string())
 
     @cached_property
     def rules(self) -> Rules:
-        """What the release promised to keep, by its own hierarchies."""
+        """The rules of the release, with its own hierarchies."""
         diverse, close = self.required.get("l", {}), self.required.get("t", {})
         return Rules(
             self.required["k"],
@@ -161,14 +138,14 @@ class ReleaseRecord:
 
     @cached_property
     def seal(self) -> str:
-        """A digest over everything in the file, by which later release records name this one."""
+        """A digest of everything in the file, by which later records name this one."""
         digest = hashlib.sha256(json.dumps(self._facts(), sort_keys=True).encode())
         for name in self.records.column_names:
             digest.update(_digest(self.records[name].combine_chunks()))
         return "sha256:" + digest.hexdigest()
 
     def save(self, path: str | Path) -> None:
-        """Write the file, for the keeper alone: nobody else may read it (mode 600)."""
+        """Write the file. Only its owner can read it (mode 600)."""
         target = Path(path).expanduser()
         check_place(target)
         facts = json.dumps({**self._facts(), "seal": self.seal})
@@ -178,20 +155,17 @@ class ReleaseRecord:
 
     @classmethod
     def load(cls, path: str | Path) -> ReleaseRecord:
-        """Read what `save` wrote; a file that was changed is refused."""
+        """Read a record; a changed file is refused."""
         try:
             table = pq.read_table(Path(path).expanduser())
         except OSError as error:
             reason = f" ({error.strerror})" if error.strerror else ""
-            raise DataSourceError(f"previous: cannot read {str(path)!r}{reason}; check the path") from None
+            raise DataSourceError(f"history: cannot read {str(path)!r}{reason}") from None
         except pa.ArrowException:
-            raise FormatError(f"previous: {str(path)!r} is not a release record") from None
+            raise FormatError(f"history: {str(path)!r} is not a release record") from None
         found = (table.schema.metadata or {}).get(META)
         if found is None:
-            raise FormatError(
-                f"previous: {str(path)!r} is not a release record; a release writes one with release.save_record(path), "
-                "a job as its output 'record'"
-            )
+            raise FormatError(f"history: {str(path)!r} is not a release record")
         try:
             facts = json.loads(found)
             version = facts["format_version"]
@@ -202,15 +176,17 @@ class ReleaseRecord:
                 tuple(facts["earlier"]),
             )  # fmt: skip
             if record.identifier(record.declared["name"]).null_count:
-                raise FormatError("it holds records of nobody")
+                raise FormatError("some rows have no identifier")
             good = record.seal == facts["seal"] and record._facts() == {k: v for k, v in facts.items() if k != "seal"}
-            record.rules  # noqa: B018 - what cannot be checked later is refused now
+            rules = record.rules  # rules that cannot be checked later are refused now
+            if rules.t_on and rules.t_kind == "hierarchical" and set(record.sensitive) - set(rules.hierarchies):
+                raise FormatError("it lacks the hierarchy of a sensitive column")
         except (KeyError, TypeError, ValueError, AttributeError, pa.ArrowException, DiscreetError) as error:
             # What is not ours may quote a record: text where a number should be, say.
             said = str(error) if isinstance(error, DiscreetError) else type(error).__name__
-            raise FormatError(f"previous: the release record {str(path)!r} is damaged: {said}") from None
+            raise FormatError(f"history: the release record {str(path)!r} is damaged: {said}") from None
         if not good:
-            raise FormatError(f"previous: the release record {str(path)!r} was changed: its seal does not fit")
+            raise FormatError(f"history: the release record {str(path)!r} was changed: its seal does not fit")
         return record
 
     def _facts(self) -> dict[str, Any]:
@@ -232,31 +208,12 @@ class ReleaseRecord:
         return f"<release record of {self.n} records, {int((self.cell < 0).sum())} suppressed; not to be handed out>"
 
 
-@dataclass(frozen=True)
-class Origin:
-    """What the release record of a release is made of: its records, what it promised, and the seals of those before it."""
-
-    table: Table
-    required: dict[str, Any]
-    earlier: tuple[str, ...]
-
-
 def following_column(plan: TablePlan) -> str:
-    """Return the column by which records are followed: the person, or else the only identifier; refuse any other case.
-
-    Examples
-    --------
-    >>> from discreet.core.domain import Domain
-    >>> following_column(TablePlan.of(Domain({"age": (0, 120)})))
-    Traceback (most recent call last):
-    ...
-    discreet.errors.SchemaError: nobody can be followed from release to release: the schema names no identifier and no \
-person; declare role = "identifier" or "person" for the column that says whose row it is
-    """
+    """Return the column by which people are followed: the person, or the only identifier."""
     names = (plan.person,) if plan.person is not None else plan.identifiers
     if not names:
         raise SchemaError(
-            "nobody can be followed from release to release: the schema names no identifier and no person; declare "
+            "people cannot be followed from release to release: the schema names no identifier and no person; declare "
             'role = "identifier" or "person" for the column that says whose row it is'
         )
     if len(names) > 1:
@@ -270,7 +227,7 @@ person; declare role = "identifier" or "person" for the column that says whose r
 
 
 def following_declaration(plan: TablePlan) -> dict[str, Any]:
-    """Return how the column by which records are followed is declared: what its keys depend on, and its bounds."""
+    """Return the declaration of the column by which people are followed."""
     column = plan.domain.column(following_column(plan))
     if isinstance(column, Categorical):
         return {"name": column.name, "kind": column.kind, "categories": [category_text(c) for c in column.categories]}
@@ -278,7 +235,7 @@ def following_declaration(plan: TablePlan) -> dict[str, Any]:
 
 
 def where(table: Table) -> pa.Array:
-    """Return the quasi-identifiers of every record on the public grids, as text: the same on the same grids."""
+    """Return the quasi-identifiers of each row on the public grids, as text."""
     texts = (pa.array([grid.text(b, b) for b in range(grid.n_bins)], pa.large_string()) for grid in table.plan.grids)
     columns = [text.take(pa.array(bins)) for text, bins in zip(texts, table.bins, strict=True)]
     return pc.binary_join_element_wise(*columns, pa.scalar("; ", pa.large_string()))
@@ -289,19 +246,19 @@ _ROUNDED_FROM = 2.0**53
 
 
 def identities(table: Table) -> pa.Array:
-    """Return who each record is, as text in one spelling; refuse records of nobody, and numbers that were rounded."""
+    """Return the key of each row, as text in one spelling; refuse missing keys and rounded numbers."""
     name = following_column(table.plan)
     who = table.identifiers[name]
     if pa.types.is_floating(who.type) and pc.any(pc.greater_equal(pc.abs(who), _ROUNDED_FROM)).as_py():
         raise SchemaError(
-            f"{name!r} holds floating-point numbers of 2**53 and more, each of which stands for several whole numbers: "
-            "nobody can tell whose they are in other releases; write the column as whole numbers or as text"
+            f"{name!r} holds floating-point numbers of 2**53 and more, which may be rounded, so people cannot be "
+            "followed; write the column as whole numbers or as text"
         )
     key = same_key(who, table.plan.domain.column(name)).cast(pa.large_string())
     if key.null_count:
         raise SchemaError(
-            f"{key.null_count} rows have nothing in {name!r}: nobody can tell whether their people are in other "
-            "releases; fill the column in, or leave these rows out"
+            f"{key.null_count} rows have no value in {name!r}, so their people cannot be followed from release to "
+            "release; fill the column in, or leave these rows out"
         )
     return key
 
@@ -314,45 +271,8 @@ def as_text(column: Any) -> pa.Array:
     return joined.cast(pa.large_string())
 
 
-def read_previous(given: Any) -> list[ReleaseRecord]:
-    """Return the release records of earlier releases: of releases, of files, of histories, or one of these; each once.
-
-    A release that was itself checked against others is only taken together with them.
-    """
-    listed = list(given) if isinstance(given, (list, tuple)) else [given]
-    records: dict[str, ReleaseRecord] = {}
-    for item in chain.from_iterable(item.records() if hasattr(item, "adopt") else [item] for item in listed):
-        record: Any
-        if isinstance(item, (str, os.PathLike)):
-            record = ReleaseRecord.load(Path(item))
-        else:
-            record = item if isinstance(item, ReleaseRecord) else getattr(item, "record", None)
-        if not isinstance(record, ReleaseRecord):
-            raise InvalidType(
-                "previous", type(item), "earlier releases, or the release records that they wrote", "previous=[release]"
-            )
-        records[record.seal] = record
-    absent = {seal for record in records.values() for seal in record.earlier} - set(records)
-    if absent:
-        raise InvalidArgument(
-            "previous",
-            f"{len(records)} release records",
-            f"all earlier releases: {len(absent)} of those that the ones given were made with are not among them",
-            "adding the release records of all releases about these people",
-        )
-    return list(records.values())
-
-
-def refuse_previous(given: Any, why: str) -> None:
-    """Refuse earlier releases where cells cannot be merged for their sake."""
-    if given is not None and read_previous(given):
-        raise InvalidArgument(
-            "previous", type(given).__name__, f"left out: {why}", "DensityTree or strict Mondrian, and transform"
-        )
-
-
 def _digest(column: pa.Array) -> bytes:
-    """Return a digest of a column's values that does not depend on how they lie in memory or in the file."""
+    """Return a digest of the values of a column, independent of its memory layout."""
     missing = column.is_null().to_numpy(zero_copy_only=False)
     digest = hashlib.sha256(np.packbits(missing).tobytes())
     if pa.types.is_large_string(column.type):

@@ -1,4 +1,4 @@
-"""A release: the anonymous table, what it promises and what it does not, in forms that people and programs can read."""
+"""A release: the anonymous table and its guarantee."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,13 +12,13 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet import noise
+from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
-from discreet.anonymity.release.history import as_history
+from discreet.anonymity.release.history import ReleaseHistory
 from discreet.anonymity.release.kept import KeptCounter, nearly_unique, own_sensitive
 from discreet.anonymity.release.printed import PROMISE_KEY, with_legend
-from discreet.anonymity.release.record import Origin, ReleaseRecord
+from discreet.anonymity.release.record import ReleaseRecord
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import Date, Guarantee, IntArray, Integer, Time, checks, date_array, time_array, write_with_promise
@@ -48,27 +48,34 @@ _SAMPLE = (
 )
 
 
+@dataclass(frozen=True)
+class Origin:
+    """The input of a release: its rows, its rules, the seals of earlier records, and the history it belongs to."""
+
+    table: Table
+    required: dict[str, Any]
+    earlier: tuple[str, ...]
+    history: ReleaseHistory | None
+
+
 @dataclass(frozen=True, eq=False)
 class Release:
-    """An anonymous table with its promise.
+    """An anonymous table with its guarantee.
 
     Attributes
     ----------
     table : pyarrow.Table
-        What may be handed out.
+        The table to publish.
     guarantee : Guarantee
-        What is promised: model "syntactic", with k, l and t required and reached.
+        Model "syntactic", with k, l and t required and reached.
     cells : Cells
-        The published cells and which row lies in which. For the holder of the data; it is not part of the release.
+        The published cells and the cell of each row. Do not publish them.
     rows : ndarray of int64
-        Which of the rows that were kept each row of `table` is (rows dropped for a missing value are not numbered);
-        empty for a sampled table. Likewise not part of the release.
+        The input row of each row of `table`; empty for drawn rows. Do not publish it.
     suppressed, dropped : int
-        Rows left out: to reach the promise, and for a missing quasi-identifier.
+        Rows left out: to keep the rules, and for a missing quasi-identifier.
     bounds : pyarrow.Table
         The quasi-identifiers for programs: ``age_lower``, ``age_upper`` or, for categories, the list ``job_set``.
-    record : ReleaseRecord
-        Who was published in which cell, for later releases to be checked against. For the keeper; never handed out.
 
     Examples
     --------
@@ -78,8 +85,6 @@ class Release:
     >>> release = dc.anonymity.DensityTree(k=4, domain=domain, sensitive="ill").fit_transform(pa.table(people))
     >>> sorted(set(release.table.column("age").to_pylist()))
     ['[0, 50)', '[50, 120]']
-    >>> release.guarantee.parameters["reached"]["k"]
-    4
     """
 
     table: pa.Table
@@ -89,6 +94,7 @@ class Release:
     suppressed: int
     dropped: int
     _kept: Origin | None = field(default=None, repr=False)
+    _must_be_followed: bool = field(default=False, repr=False)
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -104,7 +110,7 @@ class Release:
 
     @cached_property
     def record(self) -> ReleaseRecord:
-        """Who was published in which cell. It undoes the release: keep it as you keep the raw table.
+        """The published cell of each person, for the release history. It undoes the release.
 
         Raises
         ------
@@ -113,23 +119,22 @@ class Release:
         """
         if self._kept is None:
             raise InvalidArgument(
-                "record",
+                "release",
                 type(self).__name__,
-                "asked of a release by cells, where it was made: copies that were stored and changed values have none",
+                "a release by cells, in the program that made it: stored copies and changed values have no record",
                 "DensityTree, Mondrian or Generalization",
             )
         return ReleaseRecord.of(self._kept.table, self.cells, self._kept.required, self._kept.earlier)
 
-    def save_record(self, path: str | Path) -> None:
-        """Write the release record: what ``previous=`` of later releases takes. Only its owner may read it (mode 600)."""
-        self.record.save(path)
-
     def __getstate__(self) -> dict[str, Any]:
-        # What is pickled travels: nobody's identifiers go with it, nor where a row stood in the table it came from, nor
-        # which rows of that were left out.
+        # A pickled release may travel. It holds no identifiers, no places of rows in the input and no suppressed rows.
+        followed = self._kept is not None and self._kept.history is not None
         state = {name: value for name, value in self.__dict__.items() if name not in ("_kept", "record")}
         of = self.cells.of[self.rows] if len(self.rows) else np.sort(self.cells.of[self.cells.of >= 0])
-        return {**state, "cells": replace(self.cells, of=of), "rows": np.arange(len(self.rows))}
+        return {
+            **state, "cells": replace(self.cells, of=of), "rows": np.arange(len(self.rows)),
+            "_must_be_followed": self._must_be_followed or followed,
+        }  # fmt: skip
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -142,28 +147,31 @@ class Release:
             frame.attrs[PROMISE_KEY] = self.guarantee.to_json()
         return frame
 
-    def save(self, path: str | Path, *, form: str = "text", escape_formulas: bool = False, history: Any = None) -> None:
-        """Write the table (CSV, or Parquet by its suffix) and, beside it, the promise as ``<name>.guarantee.json``.
+    def save(self, path: str | Path, *, form: str = "text", escape_formulas: bool = False) -> None:
+        """Write the table and, next to it, the guarantee as ``<name>.guarantee.json``.
 
-        The promise there is sealed over the bytes of the file: `discreet audit` tells if either was changed.
+        The guarantee is sealed over the bytes of the file, so `discreet audit` notices a change of either. A release
+        that was made with a history is checked once more and added to it.
 
         Parameters
         ----------
         path : str or Path
-            The file.
+            The file: Parquet by its suffix, CSV otherwise.
         form : {"text", "bounds"}
             Quasi-identifiers as texts for people, or as bounds for programs. CSV writes lists of categories as texts.
         escape_formulas : bool
             CSV: put an apostrophe before texts that a spreadsheet would run (`discreet.engines.tables.escapes`).
-        history : History or path, optional
-            The history of all releases about these people, to which this one is added. Refused if it was not checked
-            with every release there: see `ReleaseHistory`.
         """
         target = Path(path).expanduser()
         check_target(target, promised=True)  # both or none
         told = replace(self, guarantee=with_escapes(self.guarantee, target, escape_formulas))
-        if history is not None:
-            as_history(history).add(told, path, form)
+        if self._must_be_followed:
+            raise InvalidArgument(
+                "release", "a stored copy", "saved by the program that made it: its history needs the input rows",
+                "making the release again",
+            )  # fmt: skip
+        if self._kept is not None and self._kept.history is not None:
+            self._kept.history.add(told, path, form)
         else:
             write_with_promise(target, told._payload(target.suffix, form), told.guarantee)
 
@@ -201,21 +209,12 @@ def publish(
     settings: Mapping[str, Any] | None = None,
     notes: Sequence[str] = (),
     earlier: Sequence[str] = (),
+    history: ReleaseHistory | None = None,
 ) -> Release:
-    """Turn cells into a release.
+    """Turn cells into a release; rows with cell -1 are suppressed. The rules are checked again on the released rows.
 
-    Parameters
-    ----------
-    table : Table
-        The rows.
-    cells : Cells
-        Their cells; rows with -1 are suppressed.
-    rules : Rules
-        What is promised; checked here once more, on exactly what is released.
-    delivery : Delivery
-        How it is handed out.
-    earlier : sequence of str
-        Seals of the release records of the releases that the cells were checked against.
+    ``earlier`` are the seals of the records that the cells were checked with; `Release.save` adds the release to
+    ``history``.
     """
     stream = noise.generator(delivery.random_state)
     rows = np.flatnonzero(cells.of >= 0)
@@ -225,7 +224,7 @@ def publish(
     if delivery.output == "sample":
         drawn, own, donors = _sample(table, cells, stream)
         columns = {**drawn, **_others(table, donors)}
-        kept = _kept_by(table, own, donors, persons=False)  # a drawn row is nobody's
+        kept = _kept_by(table, own, donors, persons=False)  # drawn rows belong to no person
         rows = np.empty(0, np.int64)
     else:
         if delivery.order == "shuffled":
@@ -248,7 +247,7 @@ def publish(
     told = {**(settings or {}), **({} if delivery.output == "sample" else cells.legend())}
     guarantee = promise(table.plan, rules, figures, delivery, method, told, notes, stream.seeded)
     made = with_legend(pa.table({name: columns[name] for name in names}), guarantee)
-    origin = Origin(table, rules.to_history(), tuple(earlier))
+    origin = Origin(table, rules.to_history(), tuple(earlier), history)
     return Release(made, guarantee, cells, rows, suppressed, table.dropped, origin)
 
 
@@ -262,7 +261,7 @@ def promise(
     notes: Sequence[str],
     seeded: bool,
 ) -> Guarantee:
-    """Put the guarantee of a release of cells together; ``figures`` are what was counted, ``reached`` among it."""
+    """Make the guarantee of a release of cells; ``figures`` are counts and the levels ``reached``."""
     counted, output, identifiers = dict(figures), delivery.output, delivery.identifiers
     facts = {
         "method": method,
@@ -296,7 +295,7 @@ def promise(
 
 
 def unknown_columns(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say what a promise assumes of the columns that are passed on."""
+    """Return the assumptions about columns that are passed on."""
     columns, own = facts.get("kept", {}).get("columns", ()), list(facts.get("nearly_unique", ()))
     said = [f"an attacker knows nothing of a person from {_listed(columns)}, passed on unchanged"] if columns else []
     if own:
@@ -312,7 +311,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _kept_by(table: Table, own: IntArray, rows: IntArray, persons: bool = True) -> dict[str, Any]:
-    """Measure what the kept columns of released rows cost, given their cells, and what is nearly unique."""
+    """Measure the cost of the kept columns of released rows, given their cells, and find nearly unique columns."""
     counter = KeptCounter(table.plan, persons)
     shares = own_sensitive(table.sensitive, rows, np.ones(table.n, np.int64))
     if counter.columns:
@@ -324,7 +323,7 @@ def _kept_by(table: Table, own: IntArray, rows: IntArray, persons: bool = True) 
 
 
 def in_order(order: str) -> tuple[str, ...]:
-    """Return what a guarantee says of rows that were not shuffled."""
+    """Return the assumption about rows that were not shuffled."""
     return (_IN_ORDER,) if order == "input" else ()
 
 

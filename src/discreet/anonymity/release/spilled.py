@@ -1,9 +1,8 @@
-"""Build records that do not fit into memory: their bins on the public grids, in a file of a few bytes per row.
+"""Build records that do not fit into memory: their bins on the public grids, in a temporary file.
 
-The table is read once. Of every row the bins of its quasi-identifiers go to a temporary file, and the numbers of its
-sensitive values and of its person where a rule looks at them. The file is read again for every level of the upper part
-of the tree (`discreet.anonymity.growth.outside`). It is as sensitive as the table, private, and gone when growth ends
-(`discreet.engines.writing.spill`).
+The table is read once. The file holds the bins of each row, and the numbers of its sensitive values and person if a
+rule needs them. It is read again for each level of the upper part of the tree (`growth/outside.py`). It is as sensitive
+as the table, private, and deleted when growth ends (`discreet.engines.spill`).
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ import numpy as np
 
 from discreet import engines
 from discreet.anonymity.growth.criteria import Moments, moments
-from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
 from discreet.anonymity.growth.outside import BucketGrower
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.streamed import batches
-from discreet.anonymity.release.table import Bins, PlaceCounts, TablePlan
+from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter
 from discreet.anonymity.risk.counted import Values
 from discreet.anonymity.risk.rules import Rules
@@ -38,7 +37,7 @@ from discreet.engines.tables import StoredFile, is_divided, is_remote
 MEMORY = 1 << 30
 #: Bytes of a row while a tree is grown in memory: its number, leaf and place, and for every column of bins or values.
 _ROW, _BINS, _VALUE = 40, 8, 40
-#: Files that are open at a time: systems allow a process 256 or 1024. Tables of more buckets are divided in rounds.
+#: Files open at a time (systems allow 256 or 1024); tables with more buckets are divided in rounds.
 FILES = 128
 #: The field of the bins; those of sensitive columns and of the person are called by their number.
 _QUASI = "bins"
@@ -47,13 +46,13 @@ _FIELD = 4
 
 
 def is_large(source: engines.Source, plan: TablePlan, memory: float) -> bool:
-    """Tell whether the build records may need more than so many bytes, by what is known before they are read."""
+    """Return whether the build records may need more than ``memory`` bytes, as far as known before they are read."""
     other = len({*plan.sensitive, *plan.identifiers, *plan.keep, *([plan.target] if plan.target else [])})
     return known_rows(source) * (_ROW + _BINS * len(plan.quasi) + _VALUE * other) > memory
 
 
 def machine_memory() -> float:
-    """Return the bytes of memory of this machine; infinite where the system does not say."""
+    """Return the bytes of memory of this machine; infinite if unknown."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):
@@ -61,7 +60,7 @@ def machine_memory() -> float:
 
 
 def known_rows(source: engines.Source) -> float:
-    """Return how many rows there may be: none of those that are in memory already or on Spark, and any of a stream."""
+    """Return the possible number of rows: 0 for rows in memory or on Spark, infinite for a stream."""
     total = 0.0
     for part in source.parts:
         if is_remote(part):
@@ -77,21 +76,7 @@ def known_rows(source: engines.Source) -> float:
 
 @dataclass(frozen=True)
 class SpilledTable:
-    """Build records in a file.
-
-    Attributes
-    ----------
-    plan : TablePlan
-        What is public.
-    entries : PlaceCounts
-        The rows by sensitive values and person, all at one place.
-    dropped : int
-        Input rows left out for a missing quasi-identifier.
-    memory : int
-        Bytes that growth may use.
-    file : RowFile
-        The rows: bins, and a field for every sensitive column and the person, where they are looked at.
-    """
+    """Build records in a file; ``entries`` are the rows by sensitive values and person."""
 
     plan: TablePlan
     entries: PlaceCounts

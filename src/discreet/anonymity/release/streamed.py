@@ -1,8 +1,8 @@
-"""Releasing a table that does not fit into memory, with a partition that is frozen: two passes over batches of rows.
+"""Release a table larger than memory with a frozen partition, in two passes over batches of rows.
 
-The first pass counts rows by where they are put, sensitive values and person. From these counts the published cells
-are found, by the very rules of a release in memory. The second pass writes the rows, and counts them again as they are
-written: the file gets its name only if what was written keeps what the guarantee says.
+The first pass counts rows by place, sensitive values and person. The published cells follow from these counts by the
+same rules as in memory. The second pass writes the rows and counts them again: the file gets its name only if the
+written rows keep the guarantee.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines, noise
-from discreet.anonymity.growth.frontier import enforce, enforce_table
+from discreet.anonymity.growth.cells import Cells
+from discreet.anonymity.growth.frontier import enforce
 from discreet.anonymity.growth.grid import NO_BIN
 from discreet.anonymity.growth.tree import Tree
-from discreet.anonymity.methods.blind import check_blind, growth_rules
-from discreet.anonymity.release.cells import Cells
 from discreet.anonymity.release.delivery import Delivery, check_key, hashed_columns
 from discreet.anonymity.release.kept import KeptCounter, nearly_unique, own_sensitive
-from discreet.anonymity.release.record import refuse_previous
 from discreet.anonymity.release.release import _bounds, _centers, _flat, _intervals, promise
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
-from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCounts
+from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCounts, enforce_table
+from discreet.anonymity.risk.blind import check_blind, growth_rules
 from discreet.anonymity.risk.rules import ReachedLevels, Rules
 from discreet.core import AnyArray, BoolArray, Guarantee, IntArray
 from discreet.engines import PARQUET, RowWriter, WrittenTable, check_target
@@ -39,7 +38,7 @@ from discreet.errors import DataSourceError, InvalidArgument
 
 @dataclass(frozen=True)
 class PublishedCells:
-    """The published cells: their runs of bins, and the cell of every place (-1 for one whose rows are suppressed)."""
+    """The published cells: their runs of bins, and the cell of each place (-1 if its rows are suppressed)."""
 
     first: AnyArray
     last: AnyArray
@@ -48,7 +47,7 @@ class PublishedCells:
 
 
 class FrozenPartition(Protocol):
-    """A frozen partition: where a row is put, and which cells a release of counted rows publishes."""
+    """A frozen partition: the place of a row, and the cells that a release of counted rows publishes."""
 
     def route(self, bins: Any) -> IntArray:
         """Return the place of every row, numbers from 0."""
@@ -74,19 +73,7 @@ def release_file(
     method: str,
     notes: Sequence[str] = (),
 ) -> WrittenTable:
-    """Release a table to a file.
-
-    Parameters
-    ----------
-    data : array, data frame, table or path
-        All records that are handed out together; read twice.
-    target : str or Path
-        Parquet by its suffix, CSV otherwise.
-    plan, rules, partition, delivery
-        What is public, what must be kept, the partition, and how rows are handed out.
-    method, notes
-        For the guarantee.
-    """
+    """Release a table to a file; see `ToFile.transform_file`. ``data`` is read twice."""
     if delivery.output == "sample":
         raise InvalidArgument("output", "sample", "interval or center in a file", 'output="interval"')
     if delivery.identifiers == "hash" and plan.identifiers:
@@ -141,7 +128,7 @@ def release_file(
 
 @dataclass(frozen=True)
 class FoundRows:
-    """Some rows, or entries that stand for some: where they are put, what they hold, and how many were looked at."""
+    """Some rows, or entries that stand for several: their places, values, and the number of rows read."""
 
     place: IntArray
     raw: dict[str, pa.Array]
@@ -195,7 +182,7 @@ def cells_at(place: IntArray, cell_of: IntArray) -> IntArray:
 def _figures(
     rules: Rules, counts: PlaceCounts | TabledCounts, of_place: AnyArray | None, total: int
 ) -> tuple[dict[str, Any], ReachedLevels]:
-    """Return what a guarantee says of counted rows, and what these reach; without cells places are cells."""
+    """Return the counts of a guarantee and the levels reached; without ``of_place``, places are cells."""
     if isinstance(counts, TabledCounts):
         own = counts.places if of_place is None else of_place[counts.places]
         reached, rows, cells, suppressed = counts.figures(rules, np.append(own, np.int32(-1)))
@@ -218,7 +205,7 @@ def _figures(
 def _passed_on(
     plan: TablePlan, counts: PlaceCounts | TabledCounts, passed: KeptCounter, of_place: AnyArray | None
 ) -> dict[str, Any]:
-    """Return what a guarantee says of the columns that are passed on."""
+    """Return the facts of a guarantee about columns that are passed on."""
     if isinstance(counts, TabledCounts):
         own = counts.places if of_place is None else of_place[counts.places]
         rows = counts.held(np.append(own >= 0, False))
@@ -254,7 +241,7 @@ def batches(
 
 
 class ReleasedColumns:
-    """What is written for the rows of a cell, worked out once."""
+    """The printed columns of each cell, computed once."""
 
     def __init__(self, plan: TablePlan, cells: Cells, delivery: Delivery, flat: bool) -> None:
         # What is printed of every different run of bins, and the number of each cell's run.
@@ -278,7 +265,7 @@ class ReleasedColumns:
         self.names = list(dict.fromkeys([*passed, *([plan.person] if plan.person else [])]))
 
     def carried(self, rows: IntArray, raw: dict[str, pa.Array]) -> dict[str, pa.Array]:
-        """Return what is passed on of some rows beside their cell."""
+        """Return the columns of some rows that are passed on with their cell."""
         picked = pa.array(rows)
         columns = {name: raw[name].take(picked) for name in self._others}
         if self._hashed:
@@ -315,7 +302,7 @@ class LeavesOf:
         return np.asarray(labels, np.int64)
 
     def tabled(self, plan: TablePlan) -> bool:
-        """Tell whether rows are counted in a table of leaves and values."""
+        """Return whether rows are counted in a table of leaves and values."""
         return plan.person is None and len(plan.sensitive) <= 1 and not self.blind
 
     def counter(self, plan: TablePlan) -> Counter:
@@ -360,43 +347,34 @@ class ToFile:
         *,
         form: str = "text",
         random_state: Any = None,
-        previous: Any = None,
         order: str = "shuffled",
         identifiers: str = "drop",
         key: bytes | None = None,
         escape_formulas: bool = False,
     ) -> WrittenTable:
-        """Release records to a file as they come: tables larger than memory; and Spark frames, from where they are.
+        """Release records to a file in two passes: for tables larger than memory, and Spark frames.
 
-        The same rows, cells and guarantee as `transform`, in two passes over batches: one counts rows by cell,
-        sensitive value and person and finds the cells, one writes the rows and counts them again. The file appears,
-        with its promise beside it, only if the second count keeps what is promised. What is held are counts and one
-        batch; the counts grow with the different sensitive values, with the persons if k counts persons, and with the
-        combinations of kept columns.
+        Rows, cells and guarantee are those of `transform`. The first pass counts rows by cell, sensitive value and
+        person and finds the cells. The second writes the rows and counts them again. The file appears, with its
+        guarantee next to it, only if the second count keeps the promise. There is no ``history``: following people
+        through several releases needs the table in memory.
 
         Parameters
         ----------
         data : array, data frame, table or path
-            All records that are handed out together. They are read twice and must be the same both times.
+            All records of the release. They are read twice and must be the same both times.
         target : str or Path
-            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise. Of a Spark frame a folder of part
-            files, written by the executors, as Spark writes tables; it must lie where they and the driver reach it, and
-            not be there yet. ``order="input"`` brings the rows of a frame to the driver and writes one file.
+            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise. For a Spark frame, a new folder of
+            part files that executors and driver can reach; with ``order="input"`` the driver writes one file.
         output : {"interval", "center"}
             As in `transform`; drawn rows ("sample") need the table in memory.
         form : {"text", "bounds"}
             As in `Release.save`, and so ``escape_formulas``.
-        previous : None
-            Refused: following everybody through all releases needs the table in memory, and a file written here leaves
-            no release record. People of whom more is to be released are released with `transform`.
         random_state, order, identifiers, key
-            As in `transform`, in the same order for the same seed. To shuffle more rows than fit into memory, every
-            row gets a random number when it comes and goes, as it is released, to one of 64 files by the first bits
-            of it; these lie beside the target meanwhile, only their owner can read them, and they are deleted. Then
-            one file after the other is sorted by the numbers. So the order of all rows is exactly uniform, as if all
-            had been shuffled at once (`discreet.noise.RowOrder`). Row groups of a Parquet file are of one size. Of a
-            Spark frame the order is as uniform but another one for the same seed: it follows from the rows as a bag,
-            so that no order of the frame shows in it, nor tasks that ran twice (`discreet.noise.keyed_order`).
+            As in `transform`, with the same order for the same seed. To shuffle more rows than fit into memory, each
+            released row gets a random number and goes to one of 64 private temporary files next to the target by the
+            first bits of it; each file is then sorted. The order is exactly uniform (`discreet.noise.RowOrder`). For a
+            Spark frame it is uniform too, but another one for the same seed (`discreet.noise.keyed_order`).
 
         Returns
         -------
@@ -411,7 +389,6 @@ class ToFile:
             If the second pass met other rows than the first.
         """
         check_is_fitted(self, "plan_")
-        refuse_previous(previous, "following everybody through all releases needs the table in memory")
         delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas)
         model: Any = self
         return release_file(

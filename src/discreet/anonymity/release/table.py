@@ -1,25 +1,22 @@
-"""A table made ready for anonymising: quasi-identifiers as bins of public grids, the other columns as declared.
+"""A table prepared for anonymisation: quasi-identifiers as bins of public grids, other columns as declared.
 
-Roles come from the domain. Quasi-identifiers are binned, sensitive columns and the target are numbered, identifiers are
-left out. A column whose role is only "attribute" is refused unless the user says to keep it: whoever passes on a column
-must have thought about it.
+Roles come from the domain. Sensitive columns and the target are numbered, identifiers are left out. A column with the
+role "attribute" is refused unless ``keep`` names it, so that no column is passed on by accident.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet import engines
-from discreet.anonymity.growth.grid import NO_BIN, Grid, make_grid
+from discreet.anonymity.growth.grid import NO_BIN, Bins, Grid, make_grid
+from discreet.anonymity.risk.coded import CodedColumn, code_column
 from discreet.anonymity.risk.persons import person_codes
 from discreet.core import (
     NAMING,
@@ -29,68 +26,20 @@ from discreet.core import (
     Date,
     Domain,
     IntArray,
-    Numeric,
     Time,
     category_text,
     coding,
-    day_number,
     nearest,
-    second_number,
     with_person,
 )
 from discreet.engines.readers import read_columns
-from discreet.engines.tables import same_key
 from discreet.engines.writing import declared_type, declared_values
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
-
-Bins = npt.NDArray[np.uint16]
-Codes = npt.NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class CodedColumn:
-    """A column as numbers ``0..len(labels)-1`` of its values; a missing value is a value of its own.
-
-    Attributes
-    ----------
-    name : str
-        The column.
-    codes : ndarray of int32
-        One number per row.
-    labels : list
-        The values, in the order of the declaration where there is one; numbers rise.
-    ordered : bool
-        Whether the order means something: numbers.
-    """
-
-    name: str
-    codes: Codes
-    labels: list[Any]
-    ordered: bool
-
-    def take(self, rows: Any) -> CodedColumn:
-        """Return the column of some rows, numbered as before."""
-        return replace(self, codes=self.codes[rows])
-
-    def compact(self) -> CodedColumn:
-        """Return the column numbered by the values that occur: as if its rows were the whole table."""
-        there = np.bincount(self.codes, minlength=len(self.labels)) > 0
-        place = (np.cumsum(there) - 1).astype(np.int32)
-        return replace(self, codes=place[self.codes], labels=[self.labels[i] for i in np.flatnonzero(there).tolist()])
 
 
 @dataclass(frozen=True)
 class TablePlan:
-    """Which column plays which part, and the grids: public, fixed before any row is read.
-
-    Examples
-    --------
-    >>> domain = Domain({"age": {"bounds": [0, 120], "role": "quasi-identifier"},
-    ...                  "ill": {"categories": ["no", "yes"], "role": "sensitive"}})
-    >>> plan = TablePlan.of(domain)
-    >>> plan.quasi, plan.sensitive
-    (('age',), ('ill',))
-    """
+    """The roles of the columns, and the grids: public, fixed before any row is read."""
 
     domain: Domain
     quasi: tuple[str, ...]
@@ -125,9 +74,9 @@ class TablePlan:
     ) -> TablePlan:
         """Sort the declared columns by role.
 
-        ``sensitive``, ``target`` and ``person`` override the roles. The person is an identifier too: it is not passed
-        on. If no column is declared a quasi-identifier, all attributes are: the safe reading. Otherwise attributes must
-        be named in ``keep`` to be passed on.
+        ``sensitive``, ``target`` and ``person`` override the roles. The person is an identifier too and is not passed
+        on. If no column is a quasi-identifier, all attributes are. Otherwise ``keep`` must name attributes to pass them
+        on.
         """
         if not isinstance(domain, Domain):
             raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
@@ -183,24 +132,11 @@ class TablePlan:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of one release, ready to be grouped.
+    """The rows of a release.
 
-    Attributes
-    ----------
-    plan : TablePlan
-        What is public.
-    bins : ndarray of uint16, shape (columns, rows)
-        Bin of every row on the grid of every quasi-identifier; column by column in memory.
-    kept : ndarray of int64
-        Numbers of the input rows that are here; rows without a value in a column that drops them are not.
-    sensitive : tuple of CodedColumn
-        The sensitive columns.
-    target : CodedColumn or None
-        The target.
-    others : pyarrow.Table
-        Sensitive, target and kept columns as they are passed on (`declared_values`), rows as in ``bins``.
-    dropped : int
-        Input rows left out for a missing quasi-identifier.
+    ``bins`` (columns by rows) are their bins on the grids of the quasi-identifiers; ``kept`` are the numbers of the
+    input rows that are here, ``dropped`` counts those left out for a missing quasi-identifier. ``others`` holds the
+    columns that are passed on (`declared_values`).
     """
 
     plan: TablePlan
@@ -219,7 +155,7 @@ class Table:
 
     @cached_property
     def persons(self) -> IntArray | None:
-        """Whose row each is, as numbers; None if no column says so."""
+        """The person of each row, as numbers; None without a person column."""
         name = self.plan.person
         return None if name is None else person_codes(self.identifiers[name], self.plan.domain.column(name))
 
@@ -246,19 +182,7 @@ class Table:
 
 @dataclass(frozen=True)
 class PlaceCounts:
-    """The rows of a table by place, sensitive values and person.
-
-    Attributes
-    ----------
-    place : ndarray of int64
-        Where the rows of each entry are put.
-    sensitive : tuple of CodedColumn
-        The sensitive columns, an entry each.
-    persons : ndarray of int64 or None
-        Whose rows they are.
-    rows : ndarray of int64
-        How many they are.
-    """
+    """Rows counted by place, sensitive values and person; ``rows`` is the number of rows of each entry."""
 
     place: IntArray
     sensitive: tuple[CodedColumn, ...]
@@ -297,71 +221,6 @@ def read_table(data: Any, plan: TablePlan) -> Table:
     coded = tuple(code_column(plan.domain, name, others[name]) for name in plan.sensitive)
     target = code_column(plan.domain, plan.target, others[plan.target]) if plan.target else None
     return Table(plan, binned, kept, coded, target, others, bins.shape[1] - len(kept), identifiers)
-
-
-def code_column(domain: Domain | None, name: str, values: pa.ChunkedArray) -> CodedColumn:
-    """Number the values of a column. Declared categories come first, in their order; numbers in rising order.
-
-    What a reader takes for the same (`discreet.engines.tables.same`) is one value, or it would make a class look
-    diverse: ``1`` and ``1.0``, a category with blanks around it, and all that is missing.
-    """
-    column = domain.column(name) if domain is not None else None
-    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    if pa.types.is_floating(values.type):
-        values = pc.if_else(pc.is_nan(values), None, values)
-    encoded = pc.dictionary_encode(values, null_encoding="encode")
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    found = encoded.dictionary.to_pylist()
-    alike = same_key(encoded.dictionary, column).to_pylist()
-    numbers = isinstance(column, Numeric) or (column is None and all(_is_number(v) for v in found if v is not None))
-    keys: list[float | None] = []
-    if numbers:
-        keys = list(map(reader_of(column), found))
-        order = sorted(range(len(found)), key=lambda i: (keys[i] is None, keys[i] or 0.0))
-    elif isinstance(column, Categorical):
-        declared = pa.array([category_text(c) for c in column.categories])
-        place = {key: i for i, key in enumerate(same_key(declared, column).to_pylist())}
-        order = sorted(range(len(found)), key=lambda i: (place.get(alike[i], len(place)), str(alike[i])))
-    else:
-        order = sorted(range(len(found)), key=lambda i: (found[i] is None, str(found[i])))
-    rank = np.empty(len(found) or 1, np.int32)
-    first: dict[Any, int] = {}
-    labels: list[Any] = []
-    for i in order:
-        known = keys[i] if numbers and keys[i] is not None else None
-        same = ("number", known) if known is not None else ("text", alike[i])
-        if same not in first:
-            first[same] = len(labels)
-            labels.append(found[i])
-        rank[i] = first[same]
-    codes = (
-        rank[encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)] if len(values) else np.empty(0, np.int32)
-    )
-    return CodedColumn(name, codes.astype(np.int32), labels, numbers)
-
-
-def reader_of(column: Column | None) -> Callable[[Any], float | None]:
-    """Return what reads one value of a column of numbers, dates or times: its place on the axis, None if it has none.
-
-    Examples
-    --------
-    >>> reader_of(Numeric("age", 0, 120))(" 7.0"), reader_of(Date("born", "1950-01-01", "2000-01-01"))("unknown")
-    (7.0, None)
-    """
-    return day_number if isinstance(column, Date) else second_number if isinstance(column, Time) else _number
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = None if value is None else float(value)
-    except (ValueError, OverflowError):
-        return None
-    return None if number is None or math.isnan(number) else number
 
 
 def _refuse_naming(roles: Mapping[str, str], **passed_on: tuple[str, ...]) -> None:
@@ -404,7 +263,7 @@ def _names(label: str, given: Any, names: list[str], roles: Mapping[str, str]) -
 
 
 def without_values(column: Any) -> SchemaError:
-    """Return the refusal of a quasi-identifier of which no row has a value as declared.
+    """Return the error about a quasi-identifier without a single declared value.
 
     Examples
     --------

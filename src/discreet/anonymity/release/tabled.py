@@ -1,11 +1,12 @@
-"""Rows counted by where they are put, sensitive values and person, as they come.
+"""Rows counted by place, sensitive values and person, batch by batch.
 
-`discreet.anonymity.risk.counted.ValueTally` keeps combinations of any numbers, at tens of bytes each. Where places are
-known beforehand and one column has few values, a table of counts takes a few bytes for each of millions of places.
+`risk.counted.ValueTally` keeps combinations of any numbers, at tens of bytes each. If places are known beforehand and
+one column has few values, a table of counts takes a few bytes per place.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,9 +15,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.anonymity.release.table import CodedColumn, PlaceCounts, TablePlan
+from discreet.anonymity.growth.frontier import frontier, in_the_way, refuse_root
+from discreet.anonymity.growth.tree import Tree
+from discreet.anonymity.release.table import PlaceCounts, TablePlan
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.counted import Values, ValueTally
-from discreet.anonymity.risk.distances import Limits
+from discreet.anonymity.risk.distances import Limits, is_ok
 from discreet.anonymity.risk.rules import ReachedLevels, Rules
 from discreet.core import AnyArray, IntArray, jit
 from discreet.engines.tables import same_key
@@ -44,11 +48,11 @@ class CountTable:
         self._total = 0
 
     def fits(self, codes: AnyArray) -> bool:
-        """Tell whether there is room for these numbers of values."""
+        """Return whether the table has room for these values."""
         return int(codes.max(initial=-1)) + 2 <= MOST_VALUES
 
     def add(self, place: AnyArray, codes: AnyArray, rows: IntArray | None = None) -> None:
-        """Count some rows, or entries that stand for that many each."""
+        """Count rows, or entries of several rows each."""
         self._total += len(place) if rows is None else int(rows.sum())
         width, kind = int(codes.max(initial=-1)) + 2, self.counts.dtype
         if self._total > np.iinfo(kind).max:
@@ -67,18 +71,10 @@ class CountTable:
 
 @dataclass(frozen=True)
 class TabledCounts:
-    """The rows of a table by place and value.
+    """Rows by place and value.
 
-    Attributes
-    ----------
-    counts : ndarray, shape (places + 1, values)
-        How many rows; the last row is of those that are put nowhere.
-    code : ndarray of int64
-        The number of each value among the labels of the sensitive column; -1 for one that does not occur.
-    sensitive : tuple of CodedColumn
-        The sensitive column, an entry per value that occurs; none if there is no such column.
-    places : ndarray
-        The numbers of the places, in rising order.
+    ``counts`` has a row per place and a last one for rows without a place. ``code`` is the number of each value among
+    the labels of the sensitive column, -1 if it does not occur. ``places`` are the numbers of the places, rising.
     """
 
     counts: AnyArray
@@ -113,16 +109,10 @@ class TabledCounts:
 
 
 class Counter:
-    """Counts rows as they come; values keep their numbers from one pass to the next.
+    """Count rows in batches; values keep their numbers from one pass to the next.
 
-    Parameters
-    ----------
-    plan : TablePlan
-        Which columns are sensitive, and whose rows they are.
-    values : dict, optional
-        Those of an earlier pass.
-    asked : sequence of str, optional
-        The columns that are told apart; by default all of these.
+    ``values`` are those of an earlier pass, ``asked`` the columns to distinguish (by default sensitive ones and the
+    person).
     """
 
     def __init__(
@@ -138,7 +128,7 @@ class Counter:
         self._tally = ValueTally()
 
     def add(self, place: IntArray, raw: dict[str, pa.Array], rows: IntArray | None = None) -> None:
-        """Count some rows, or entries that stand for that many each."""
+        """Count rows, or entries of several rows each."""
         self.add_codes(place, [self.values[name].codes(raw[name]) for name in self.names], rows)
 
     def add_codes(self, place: IntArray, codes: Sequence[AnyArray], rows: IntArray | None = None) -> None:
@@ -171,22 +161,15 @@ class Counter:
         told = [n for n in self._plan.sensitive if n in own]
         coded = tuple(self.values[n].coded(self._plan.domain, n, own[n]) for n in told)
         persons = None
-        if whose := self._plan.person:  # all rows of nobody are taken to be one more person's
+        if whose := self._plan.person:  # rows without a person count as one more person
             persons = np.where(own[whose] < 0, len(self.values[whose]), own[whose])
         return PlaceCounts(place, coded, persons, rows)
 
 
 class PlaceCounter(Counter):
-    """A counter of rows without persons in places that are known: see `CountTable`.
+    """A counter of rows without persons in ``n`` known places, with at most one sensitive column; see `CountTable`.
 
-    Parameters
-    ----------
-    plan : TablePlan
-        As there, with at most one sensitive column.
-    n : int
-        How many places there are.
-    before : ndarray, optional
-        How many places come before one of a larger number, where not all numbers are places.
+    ``before`` is the number of places before each number, if not all numbers are places.
     """
 
     def __init__(self, plan: TablePlan, n: int, before: AnyArray | None = None) -> None:
@@ -216,8 +199,43 @@ class PlaceCounter(Counter):
         return np.flatnonzero(np.diff(self._before)).astype(np.int32)
 
 
+def enforce_table(
+    tree: Tree, counts: TabledCounts, rules: Rules, *, suppress: float = 0.0
+) -> tuple[AnyArray, IntArray, int]:
+    """Find the cells of a release like `enforce`, for rows counted by leaf and value.
+
+    Returns the cell of each leaf (-1 for none), the nodes of the cells, and the number of merged leaves.
+    """
+    before = tree.leaves_before
+    kept = np.ones(before[-1], bool)
+    held = counts.held(kept)
+    n = int(held.sum())
+    allowed = math.floor(suppress * n + 1e-9)
+    while True:
+        limits = counts.limits(rules, kept)
+        fine, rows = np.empty(tree.n_nodes, bool), np.empty(tree.n_nodes, np.int64)
+        _check_table(tree.column, tree.right, tree.ends, before, counts.counts, kept, counts.code, limits, fine, rows)
+        doomed = in_the_way(tree, fine, rows, allowed - n + int(rows[0]))
+        if not len(doomed):
+            break
+        edge = np.zeros(len(kept) + 1, np.int64)
+        edge[before[doomed]] += 1
+        np.subtract.at(edge, before[tree.ends[doomed]], 1)
+        kept &= np.cumsum(edge[:-1]) == 0
+    held = counts.held(kept)
+    refuse_root(rules, counts.sensitive, np.ones(len(held), bool), bool(fine[0]) and rows[0] > 0, None, held)
+    shown = frontier(tree.column, tree.right, tree.ends, fine)
+    leaves = np.flatnonzero(tree.column < 0)
+    cell = np.where(kept & (rows[leaves] > 0), shown[leaves], np.int32(-1))
+    merged = int(((cell >= 0) & (cell != leaves)).sum())
+    published = np.zeros(tree.n_nodes, bool)
+    published[cell[cell >= 0]] = True
+    number = np.cumsum(published, dtype=np.int32) - np.int32(1)
+    return np.where(cell >= 0, number[cell], np.int32(-1)), np.flatnonzero(published), merged
+
+
 def _worst(pieces: Sequence[ReachedLevels]) -> ReachedLevels:
-    """Return what is reached in all cells, given what is reached in some and the others."""
+    """Return the levels reached by several groups of cells together."""
     first = pieces[0]
     worst = max if first.l_kind == "recursive" else min
     return replace(
@@ -264,3 +282,27 @@ def _by_cell(counts: Any, cell: Any, at: int, begin: int, found: Any) -> int:  #
                 found[cell[at] - begin, c] += np.int64(counts[at, c])
         at += 1
     return at
+
+
+@jit
+def _check_table(
+    column: Any, right: Any, ends: Any, before: Any, table: Any, kept: Any, code: Any, limits: Any, fine: Any, rows: Any
+) -> None:  # pragma: no cover
+    """Mark the nodes that are empty or keep the rules, and count their rows."""
+    seen = np.zeros(limits.share.size, np.int64)
+    for node in range(column.size - 1, -1, -1):
+        if column[node] >= 0:
+            rows[node] = rows[node + 1] + rows[right[node]]
+        else:
+            rows[node] = 0
+            for c in range(code.size):
+                if kept[before[node]]:
+                    rows[node] += np.int64(table[before[node], c])
+        fine[node] = rows[node] == 0 or rows[node] >= limits.k
+        if (limits.l_on or limits.t_on) and rows[node] >= limits.k:
+            seen[:] = 0
+            for leaf in range(before[node], before[ends[node]]):
+                for c in range(code.size):
+                    if kept[leaf] and code[c] >= 0:
+                        seen[code[c]] += np.int64(table[leaf, c])
+            fine[node] = is_ok(seen, rows[node], limits)

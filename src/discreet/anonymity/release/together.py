@@ -1,27 +1,25 @@
-"""Several releases about the same people: what an attacker who holds all of them can compute keeps the rules.
+"""Several releases about the same people: an attacker who holds all of them learns no more than the rules allow.
 
-*The attacker* holds every released table and knows the quasi-identifiers of everybody (so in which cell each lies), who
-was in which table and who was suppressed. Sensitive values are what is to be learned. At best every row can be followed
-from table to table, by rare values, say. Then the finest that can be told apart are the *histories*: by table, that a
-record was not in it, was suppressed, or in which cell it was published; and in which tables its sensitive values were
-the same. A person whose values change leaves with the old and comes with the new ones.
+*The attacker* holds every released table. They know the quasi-identifiers of everyone, and so the cell of each person,
+who was in which table, and who was suppressed. They want to learn sensitive values. In the worst case they can follow
+every row from table to table, for example by rare values. The finest groups they can form are *histories*: for each
+table, that a row was absent, suppressed, or published in a certain cell, and in which tables its sensitive values were
+the same. A person whose values change leaves with the old values and returns with the new ones.
 
-*The condition*: each table, with its rows grouped by their whole history instead of by its own cells, keeps what it
-promised (k, l and t, with persons if k counts persons, t with the distribution of that table).
+*The condition*: each table, with its rows grouped by their whole history instead of its own cells, keeps the rules it
+promised: k, l, and t with the distribution of that table.
 
-*Why it suffices*: every set of rows that is defined by intersecting, subtracting or joining cells and tables, of any of
-the releases, says of a row no more than its history does: it is a union of histories. So are the cells in a subset of
-the releases: who cannot isolate with all cannot with releases 1 and 3 alone. Each rule is closed under union (spec
-density-trees, 9.4.3), t with a fixed distribution: so whichever rows of a table can be told apart are none, or keep
-what that table promised. Records that came, left or stayed are histories like all others.
+*Why it suffices*: every set of rows that can be defined by intersecting, subtracting or joining cells and tables is a
+union of histories. That also holds for a subset of the releases. Each rule is closed under union (t with a fixed
+distribution), so each set of rows of a table that can be singled out is empty or keeps the rules of that table.
 
-*What is done*: cells are merged until the condition holds; it is closed under union, so these are the finest. Records
-that were never published may be suppressed instead, as far as that is allowed. What was published once cannot be taken
-back: where no merging helps, the release is refused.
+*What is done*: cells are merged until the condition holds. Because it is closed under union, these are the finest such
+cells. Rows that were never published may be suppressed instead, as far as that is allowed. A published row cannot be
+taken back, so where merging does not help, the release is refused.
 
-Rows are followed by the person or the only identifier, declared alike each time. Where somebody has several rows in a
-table, those with equal sensitive values and equal quasi-identifiers on the public grids are the same; of those that are
-left over, rows with equal sensitive values are taken for the same, in the order of their cells.
+Rows are followed by the person or the only identifier, declared in the same way each time. If a person has several rows
+in a table, rows with equal sensitive values and equal quasi-identifiers on the public grids are the same. Among the
+others, rows with equal sensitive values are matched in the order of their cells.
 """
 
 import math
@@ -36,11 +34,12 @@ import pyarrow.compute as pc
 from discreet.anonymity.growth.frontier import EnforcedCells, refuse_root
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.record import ReleaseRecord, as_text, following_declaration, identities, where
-from discreet.anonymity.release.table import CodedColumn, Table, code_column
+from discreet.anonymity.release.table import Table
 from discreet.anonymity.risk.classes import join
+from discreet.anonymity.risk.coded import CodedColumn, code_column
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import BoolArray, IntArray
-from discreet.errors import InvalidArgument
+from discreet.core import BoolArray, IntArray, counted
+from discreet.errors import ReleaseConflict
 
 #: States of a record in a release; cells and nodes are counted from `_SHOWN` on.
 _ABSENT, _SUPPRESSED, _SHOWN = 0, 1, 2
@@ -48,12 +47,13 @@ _ABSENT, _SUPPRESSED, _SHOWN = 0, 1, 2
 
 @dataclass(frozen=True)
 class PublishedRows:
-    """The published rows of an earlier release: which record each is, its values and person, and what was promised."""
+    """The published rows of a release: the record of each, values, persons, and the rules of the release."""
 
     record: IntArray
     sensitive: tuple[CodedColumn, ...]
     persons: IntArray | None
     rules: Rules
+    label: str = ""
 
     def broken(self, history: IntArray) -> IntArray:
         """Return the histories by which this table would break its promise."""
@@ -64,20 +64,11 @@ class PublishedRows:
 
 @dataclass(frozen=True)
 class EarlierReleases:
-    """The records of all releases, and what is known of them before this release is decided.
+    """The records of all releases before this release is decided.
 
-    Attributes
-    ----------
-    earlier : tuple of PublishedRows
-        The earlier releases.
-    record : ndarray of int64
-        Which record each row of this release is.
-    before, known : ndarray of int64
-        A number for what each record did in the earlier releases; the same, with whether its values have changed since.
-    shown : ndarray of bool
-        Whether a record was ever published.
-    hidden : ndarray of bool
-        Whether it was ever suppressed.
+    ``record`` is the record of each row of this release. ``before`` numbers the earlier states of each record;
+    ``known`` also says whether its values have changed since. ``shown`` and ``hidden``: it was ever published, ever
+    suppressed.
     """
 
     earlier: tuple[PublishedRows, ...]
@@ -88,7 +79,7 @@ class EarlierReleases:
     hidden: BoolArray
 
     def histories(self, node: IntArray, n_nodes: int) -> tuple[IntArray, IntArray]:
-        """Return the state of every record in this release, and a number for its history in all."""
+        """Return the state of every record in this release, and the number of its whole history."""
         state = np.full(len(self.known), _ABSENT, np.int64)
         state[self.record] = np.where(node >= 0, node + _SHOWN, _SUPPRESSED)
         return state, join([(self.known, _levels(self.known)), (state, n_nodes + _SHOWN)], len(state))
@@ -134,12 +125,13 @@ def read_past(records: Sequence[ReleaseRecord], table: Table, leaf: IntArray) ->
                 tuple(column.take(rows).compact() for column in coded),
                 key[rows] if record.counts_persons else None,
                 record.rules,
+                record.label,
             )
         )
     before = join(states, n)
     seen.append(np.full(n, -1, np.int64))
     seen[-1][split[-1]] = split_value[-1]
-    changed = np.where(shown, _first_alike(seen), 0)  # nobody compares with values that were never published
+    changed = np.where(shown, _first_alike(seen), 0)  # unpublished values cannot be compared
     known = join([(before, _levels(before)), (changed, len(sizes) + 1)], n)
     return EarlierReleases(tuple(earlier), split[-1], before, known, shown, hidden)
 
@@ -147,14 +139,9 @@ def read_past(records: Sequence[ReleaseRecord], table: Table, leaf: IntArray) ->
 def enforce_together(
     tree: Tree, leaf: IntArray, rules: Rules, table: Table, past: EarlierReleases, *, suppress: float = 0.0
 ) -> tuple[EnforcedCells, dict[str, Any]]:
-    """Find the finest cells of a release that keep the rules, by themselves and together with the earlier releases.
+    """Find the finest cells that keep the rules, alone and together with the earlier releases.
 
-    Returns
-    -------
-    Enforced
-        The cells.
-    dict
-        What this table reaches with its rows grouped by their history in all releases.
+    Also returns the levels that this table reaches with its rows grouped by their history in all releases.
     """
     whole = rules.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
     refuse_root(rules, table.sensitive, np.ones(table.n, bool), whole.ok, table.persons)
@@ -182,8 +169,8 @@ def enforce_together(
             _refuse(
                 past,
                 {
-                    "that stayed": int(old.sum()),
-                    "suppressed before": int((~old & waited).sum()),
+                    "unchanged": int(old.sum()),
+                    "previously suppressed": int((~old & waited).sum()),
                     "added": int((~old & ~waited).sum()),
                 },
             )
@@ -206,10 +193,10 @@ def _broken(past: EarlierReleases, node: IntArray, history: IntArray, rules: Rul
 
 
 def _in_the_way(tree: Tree, leaf: IntArray, node: IntArray, rows: IntArray, shown: BoolArray, allowed: int) -> IntArray:
-    """Return rows to suppress instead of merging their cell with its neighbour: the fewest first, as many as allowed.
+    """Return rows to suppress instead of merging their cell: the fewest first, as many as allowed.
 
-    Only rows that were never published; only where all else below the node above is in order and holds more rows, who
-    would get a larger cell for their sake; or in the root, where nothing can be merged.
+    Only rows that were never published; and only if the rest below the parent is in order and holds more rows, or in
+    the root, where nothing can be merged.
     """
     if allowed <= 0:
         return np.empty(0, np.int64)
@@ -227,65 +214,50 @@ def _in_the_way(tree: Tree, leaf: IntArray, node: IntArray, rows: IntArray, show
 
 
 def _refuse(past: EarlierReleases, found: dict[str, int]) -> None:
-    """Say which records stand in the way."""
+    """Say which rows could be identified."""
+    last = past.earlier[-1].label
     if any(len(p.broken(past.before)) for p in past.earlier):
-        raise InvalidArgument(
-            "previous",
-            f"{len(past.earlier)} releases",
-            "releases that isolate nobody together; these were not checked against each other, and what is published "
-            "cannot be taken back",
-            "giving all earlier releases to every later one, from the first on",
+        raise ReleaseConflict(
+            f"people can already be identified by comparing the {len(past.earlier)} earlier releases, which were not "
+            "checked with each other. A published table cannot be taken back, so nothing more about these people can "
+            "be released. Use one release history from the first release on."
         )
-    listed = " and ".join(f"{n} records {name}" for name, n in found.items() if n)
-    raise InvalidArgument(
-        "data",
-        listed,
-        "such that the records that were added, were removed, stayed or were suppressed before, grouped by their cells "
-        "in all releases, are none or keep the rules by themselves",
-        "waiting until more have come together, or suppress=0.05 for people who were never published",
+    listed = " and ".join(counted(n, f"{name} record") for name, n in found.items() if n)
+    others = len(past.earlier) - 1
+    compared = f"{last} and {counted(others, 'release')} before it" if others else last
+    raise ReleaseConflict(
+        f"{listed} could be identified by comparing this release with {compared}. Use suppress=0.05 to leave out "
+        "people who were never published, or wait until more records have changed."
     )
 
 
 def _check_same(record: ReleaseRecord, declared: dict[str, Any], sensitive: tuple[str, ...], persons: bool) -> None:
-    """Refuse a release record whose columns play other parts, or whose people were declared otherwise."""
+    """Refuse a record with other roles, or with another declaration of the people."""
     for what, theirs, ours in (
         ("identifiers", record.identifiers, (declared["name"],)),
         ("sensitive columns", record.sensitive, sensitive),
     ):
         if set(theirs) != set(ours):
-            raise InvalidArgument(
-                "previous",
-                f"a release with {what} {list(theirs)}",
-                f"releases with the same {what} as this one, {list(ours)}",
-                "the same schema for all releases about these people",
+            raise ReleaseConflict(
+                f"{record.label} has the {what} {list(theirs)}, and this release {list(ours)}. Use the same schema for "
+                "all releases about these people."
             )
     if record.counts_persons != persons:
-        raise InvalidArgument(
-            "previous",
-            "a release in which k counts " + ("persons" if record.counts_persons else "rows"),
-            "releases that count as this one does",
-            "the same schema for all releases about these people",
-        )
-    unknown = set(record.sensitive) - set(record.rules.hierarchies)
-    if record.rules.t_on and record.rules.t_kind == "hierarchical" and unknown:
-        raise InvalidArgument(
-            "previous",
-            f"a release whose t follows a hierarchy of {sorted(unknown)} that its release record does not hold",
-            "release records that hold it, as they do since: nobody can check whether that table still keeps its t",
-            "release.save_record(path) of that release once more; where it is gone, nothing more about these people",
+        counts = "persons" if record.counts_persons else "rows"
+        raise ReleaseConflict(
+            f"in {record.label}, k counts {counts}; in this release it does not. Use the same schema for all releases "
+            "about these people."
         )
     if dict(record.declared) != declared:
-        raise InvalidArgument(
-            "previous",
-            f"one with {_said(record.declared)}",
-            f"releases that declare column {declared['name']!r} as this one does, with {_said(declared)}: declared "
-            "differently, the same people may have other keys, and nobody would be followed",
-            "the same schema for all releases about these people",
+        raise ReleaseConflict(
+            f"{record.label} declares column {declared['name']!r} with {_said(record.declared)}, and this release with "
+            f"{_said(declared)}. The same people could then have different keys. Use the same schema for all releases "
+            "about these people."
         )
 
 
 def _said(declared: Mapping[str, Any]) -> str:
-    """Say how a column was declared, without the names of its categories: they may be people's."""
+    """Describe a declaration without the names of its categories, which may be names of people."""
     if "categories" in declared:
         return f"{len(declared['categories'])} categories"
     return f"bounds {declared.get('bounds')}"
@@ -298,10 +270,10 @@ def _numbers(pieces: Sequence[pa.Array]) -> IntArray:
 
 
 def _records(key: IntArray, value: IntArray, release: IntArray, place: IntArray, where: IntArray) -> IntArray:
-    """Number the records: by key, and where a release has several rows of one, by sensitive values as well.
+    """Number the records: by key, and by sensitive values too where someone has several rows in a release.
 
-    Of several rows that are equal in both, those are the same that lie at the same place of the public grids as when
-    the record was last seen; and then, in the order of their cells, those that are left over.
+    Among equal rows, those at the same place of the public grids as before are the same; the rest are matched in the
+    order of their cells.
     """
     n = len(key)
     pair = join([(key, _levels(key)), (release, _levels(release))], n)

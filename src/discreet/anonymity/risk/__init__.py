@@ -1,4 +1,4 @@
-"""What a table promises and who could be found in it: classes, rules, distances, persons."""
+"""Rules and risk of a table: classes, distances, persons, hierarchies."""
 
 from discreet.core import door
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.anonymity.release.table import CodedColumn
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.core import AnyArray, BoolArray, FloatArray, IntArray
 
 _LARGEST = 2**62
@@ -63,20 +63,10 @@ def _compact(codes: IntArray, size: int) -> tuple[IntArray, int]:
 
 @dataclass(frozen=True)
 class Joint:
-    """How often each value of a sensitive column occurs in each class: the pairs that occur, sorted by class and value.
+    """The counts of a sensitive column by class: the pairs of class and value that occur, sorted by class and value.
 
-    Attributes
-    ----------
-    size : ndarray of int64
-        Rows of each class.
-    cls, value, count : ndarray of int64
-        The pairs.
-    start : ndarray of int64
-        Where each class begins among the pairs.
-    total : ndarray of float
-        Share q of each value in the whole table.
-    ordered : bool
-        Whether the order of the values means something.
+    ``size`` are the rows of each class, ``start`` is its first pair, ``total`` the share of each value in the whole
+    table.
     """
 
     size: IntArray
@@ -89,7 +79,7 @@ class Joint:
 
     @classmethod
     def of(cls, classes: IntArray, column: CodedColumn, rows: IntArray) -> Joint:
-        """Count the pairs of entries, each of which stands for that many rows."""
+        """Count the pairs of class and value; ``rows`` are the rows of each entry."""
         levels = len(column.labels)
         size = _rows(classes, rows)
         pairs = classes * levels + column.codes

@@ -1,7 +1,7 @@
-"""Rows counted by what they hold: values numbered as they come, combinations of numbers with how often each occurs.
+"""Rows counted by their values: values are numbered as they come, and combinations of numbers are counted.
 
-This is all that k, l, t and the risk of a table need, and it can be added up batch by batch. It is as large as there
-are different combinations, not as the table.
+k, l, t and the risk of a table need no more. The counts can be added batch by batch and grow with the number of
+distinct combinations, not with the table.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.anonymity.release.table import CodedColumn, code_column
 from discreet.anonymity.risk import _counting_kernels as kernels
+from discreet.anonymity.risk.coded import CodedColumn, code_column
 from discreet.core import AnyArray, BoolArray, Domain, IntArray, SmallIntArray, WordArray
 from discreet.engines.tables import as_text
 
@@ -25,13 +25,9 @@ MISSING, UNKNOWN = kernels.MISSING, kernels.UNKNOWN
 
 
 class Values:
-    """The different values of a column, numbered in the order in which they first come; a missing one is -1.
+    """The distinct values of a column, numbered in the order in which they come; a missing one is -1.
 
-    Parameters
-    ----------
-    key : callable, optional
-        Turns a column into what is compared, for one whose values are persons: see `discreet.engines.tables.same`.
-        Without it values are compared as they are spelled.
+    ``key`` turns a column of persons into what is compared (`discreet.engines.tables.same`); otherwise spelling counts.
 
     Examples
     --------
@@ -163,7 +159,7 @@ class _Texts:
 
 
 def _empty(room: int) -> SmallIntArray:
-    """Return slots for that many values: twice as many, so that one is soon found."""
+    """Return empty slots for ``room`` values: twice as many, so that searches are short."""
     return np.full(2 * room, -1, np.int32)
 
 
@@ -175,16 +171,14 @@ def _enlarged(array: Any) -> Any:
 
 
 class ValueTally:
-    """How often every combination of numbers (at least -2) occurs among the rows.
+    """Counts of each combination of numbers (at least -2) among the rows.
 
     Examples
     --------
     >>> tally = ValueTally()
     >>> tally.add([np.array([0, 1, 0]), np.array([5, 5, 5])])
-    >>> tally.add([np.array([1]), np.array([5])])
-    >>> codes, counts = tally.result()
-    >>> codes.tolist(), counts.tolist()
-    ([[0, 1], [5, 5]], [2, 2])
+    >>> [part.tolist() for part in tally.result()]
+    [[[0, 1], [5, 5]], [2, 1]]
     """
 
     def __init__(self) -> None:

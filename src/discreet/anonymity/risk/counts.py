@@ -1,7 +1,6 @@
-"""A table as classes and counts: what `risk` needs of it, gathered in one pass over batches of rows.
+"""A table as classes and counts, gathered in one pass over batches of rows for `risk`.
 
-An *entry* is a combination of quasi-identifiers, sensitive values and person that occurs, with its number of rows. How
-the table is divided into batches changes nothing.
+An *entry* is a combination of quasi-identifiers, sensitive values and person that occurs, with its number of rows.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from discreet import engines
-from discreet.anonymity.release.table import CodedColumn
 from discreet.anonymity.risk.classes import Joint, join
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.counted import MISSING, UNKNOWN, Values, ValueTally, looked_up, total
 from discreet.anonymity.risk.persons import persons_by_class
 from discreet.core import BoolArray, IntArray
@@ -25,19 +24,7 @@ from discreet.engines.tables import same_key
 
 @dataclass(frozen=True)
 class Entries:
-    """The entries of a table.
-
-    Attributes
-    ----------
-    values : mapping
-        From column to its different values.
-    codes : mapping
-        From column to the number of each entry's value.
-    counts : ndarray of int64
-        Rows of each entry.
-    quasi : tuple of str
-        The quasi-identifiers.
-    """
+    """The entries of a table: by column the distinct values and the number of each; and the rows of each entry."""
 
     values: Mapping[str, Values]
     codes: Mapping[str, IntArray]
@@ -46,10 +33,10 @@ class Entries:
 
     @classmethod
     def read(cls, table: Any, quasi: Sequence[str], others: Sequence[str], person: str | None = None) -> Entries:
-        """Count the rows of a table by what they hold.
+        """Count the rows of a table by their values.
 
-        Persons that mean the same are one, as sensitive values are (`joint`): either makes the risk no smaller.
-        Quasi-identifiers are compared as they are spelled, because a spelling can tell rows of a release apart.
+        Spellings of one person are one person, and of one sensitive value one value: neither lowers the risk.
+        Quasi-identifiers are compared as spelled, because a spelling can distinguish rows of a release.
         """
         names = [*quasi, *others, *([] if person is None else [person])]
         values = {name: Values(same_key if name == person else None) for name in names}
@@ -93,7 +80,7 @@ class Entries:
         return persons_by_class(classes, self.codes[name], int(classes.max()) + 1)[classes]
 
     def separations(self, classes: IntArray) -> dict[str, dict[str, float]]:
-        """Return how well each quasi-identifier, and all together under ``*``, tell rows apart."""
+        """Return how well each quasi-identifier, and all together under ``*``, distinguish rows."""
         found = {name: total(codes - UNKNOWN, self.counts) for name, codes in self._known()}
         sizes = {**found, "*": total(classes, self.counts)}
         return {name: _separation(counts[counts > 0], self.n) for name, counts in sizes.items()}

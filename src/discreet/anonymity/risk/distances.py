@@ -1,10 +1,8 @@
-"""How far a class lies from the whole table, and how diverse it is: the measures behind l-diversity and t-closeness.
+"""The measures behind l-diversity and t-closeness: diversity of a class, and its distance from the whole table.
 
 The distance is the least work of moving one distribution into the other, with three ground distances: *equal* (any two
 values are 1 apart), *ordered* (values i and j of m are |i - j|/(m - 1) apart) and *hierarchical* (the height of the
-lowest common ancestor over that of the root). Each has a closed form (spec density-trees, 2.5 and 9.4.2).
-
-Kernels take the counts of the sensitive values in a class, its size, and the shares of the values in the table.
+lowest common ancestor over that of the root). Each has a closed form (Li, Li and Venkatasubramanian 2007).
 """
 
 from typing import Any, NamedTuple
@@ -22,7 +20,7 @@ EQUAL, ORDERED = 0, 1
 
 
 class Limits(NamedTuple):
-    """Rules and reference distribution in the form the kernels read. Values of all sensitive columns lie in one row."""
+    """Rules and reference distribution for the kernels. The values of all sensitive columns form one row."""
 
     k: int
     l_on: bool
@@ -154,7 +152,7 @@ def closeness(counts: Any, size: int, limits: Any, q: int) -> float:  # pragma: 
 
 @jit_within
 def is_ok(counts: Any, size: int, limits: Any) -> bool:  # pragma: no cover
-    """Tell whether a class with these counts of all sensitive values keeps k, l and t (spec density-trees, 9.4.1)."""
+    """Return whether a class with these counts of all sensitive values keeps k, l and t."""
     if size < limits.k:
         return False
     for q in range(limits.offset.size - 1):
@@ -191,7 +189,7 @@ def measure_classes(
 ) -> None:  # pragma: no cover
     """Write diversity and distance of every class, by sensitive column; empty classes are left as they are.
 
-    Class e holds the entries ``order[starts[e] : starts[e + 1]]``, each of which stands for that many ``rows``.
+    Class e holds the entries ``order[starts[e] : starts[e + 1]]``; each stands for ``rows`` rows.
     """
     counts = np.zeros(limits.share.size, np.int64)
     for e in range(starts.size - 1):

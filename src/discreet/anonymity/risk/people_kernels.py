@@ -1,9 +1,8 @@
-"""Diversity and closeness of persons: where the unit is a person, l and t count people and not their rows.
+"""Diversity and closeness of persons: if the unit is a person, l and t count people, not rows.
 
-In a class each person weighs one, however many rows they have there: a row weighs one over the number of its person's
-rows in the class. Entropy, recursive diversity and distances are those of these weights; the reference of t weighs each
-person once in the whole table. Distinct diversity is the largest number of values that can be given to different
-persons of whom each has the value given to them: three values of one person are one.
+In a class each person has weight one: a row weighs one over the number of rows of its person in the class. Entropy,
+recursive diversity and distances use these weights; the reference of t weighs each person once in the whole table.
+Distinct diversity is the largest number of values that can be matched to different persons who have them.
 """
 
 from typing import Any

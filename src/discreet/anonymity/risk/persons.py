@@ -1,8 +1,7 @@
-"""Counting persons instead of rows: how many different people a class, or the cell of a node, holds.
+"""Count persons instead of rows.
 
-A class of k rows of one person hides nobody. Where a column says whose rows they are, k counts persons. Rows without a
-person are taken to be of one and the same, which counts fewer people than there may be, never more. Who is the same
-person, however spelled, `discreet.engines.tables.same` says.
+A class of k rows of one person hides no one. If a column identifies the person, k counts persons. Rows without a person
+count as one person, which is never too many. `discreet.engines.tables.same` decides which spellings are one person.
 """
 
 from typing import Any
@@ -42,15 +41,9 @@ def persons_by_class(classes: IntArray, persons: IntArray | None, n_classes: int
 
 
 def largest_share(classes: IntArray, persons: IntArray, rows: IntArray) -> float:
-    """Return the largest share that the rows of one person have in a class; 0 for a table without rows.
+    """Return the largest share of the rows of a class that belong to one person; 0 without rows.
 
-    Whoever looks for a person in a class and guesses a row at random is right with the share of that person's rows. It
-    is 1/k or more, and more than that wherever somebody has more rows than others.
-
-    Examples
-    --------
-    >>> largest_share(np.array([0, 0, 0, 1, 1]), np.array([7, 7, 8, 7, 9]), np.ones(5, np.int64)).__round__(3)
-    0.667
+    A random guess in the class finds this person with that probability, which is 1/k or more.
     """
     if not len(classes):
         return 0.0
@@ -63,10 +56,10 @@ def largest_share(classes: IntArray, persons: IntArray, rows: IntArray) -> float
 
 
 def persons_by_node(parent: IntArray, levels: IntArray, leaf: IntArray, persons: IntArray) -> IntArray:
-    """Return how many persons every node of a tree has, given the node above each, its depth, and the leaf of each row.
+    """Return the number of persons of each node, given the parent and depth of each node, and the leaf of each row.
 
-    Of each person the rows are taken in the order of their leaves. Every row counts in all nodes above its leaf, and is
-    taken off again where it meets the row before it: at their lowest common ancestor, and so above it.
+    The rows of a person are taken in the order of their leaves. Each row counts in all nodes above its leaf, and is
+    subtracted at the lowest common ancestor with the row before it.
     """
     order = np.lexsort((leaf, persons))
     return _distinct_below(parent, levels, leaf[order], persons[order])

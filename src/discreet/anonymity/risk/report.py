@@ -1,7 +1,7 @@
-"""Risk of a table that is to be handed out: what its classes promise, and who could be found in it.
+"""The risk of a table: the rules its classes keep, and who could be identified in it.
 
-All measures come from one pass: the classes of equal quasi-identifiers, and how often each sensitive value occurs in
-each (spec density-trees, 9.10). Rows are counted batch by batch and not kept, `discreet.anonymity.risk.counts`.
+All measures come from one pass: the classes of equal quasi-identifiers, and the counts of each sensitive value in each
+class. Rows are counted batch by batch and not kept (`counts.py`).
 """
 
 import json
@@ -22,26 +22,22 @@ MISSING = ("own", "wildcard", "drop")
 
 @dataclass(frozen=True)
 class SensitiveRisk:
-    """What the classes say of one sensitive column: the worst value over classes of every measure.
+    """The risk of a sensitive column: the worst value of each measure over all classes.
 
     Attributes
     ----------
-    distinct_l : int
-        Fewest distinct values in a class.
-    entropy_l : float
-        Smallest e^H: entropy l-diversity holds up to it.
-    recursive_c : float
-        (c, l)-diversity holds for every c above it, with the l asked for.
-    t_equal, t_ordered : float
-        Largest distance from the whole table; the second only means something for ordered values, None otherwise.
-    alpha : float
-        Largest share of one value in a class.
-    beta, enhanced_beta : float
+    distinct_l, entropy_l, recursive_c
+        Fewest distinct values; smallest e^H; smallest c of (c, l)-diversity.
+    t_equal, t_ordered
+        Largest distance from the whole table; the second is None for values without order.
+    alpha
+        Largest share of one value.
+    beta, enhanced_beta
         Largest relative gain (p - q)/q, and the same with each capped at -ln q.
-    delta : float
+    delta
         Largest |ln(p/q)|; infinite if a class lacks a value.
-    homogeneous : float
-        Share of rows in classes with a single value: their value is known to whoever finds the class.
+    homogeneous
+        Share of rows in classes with a single value, which anyone who finds the class learns.
     """
 
     distinct_l: int
@@ -58,37 +54,34 @@ class SensitiveRisk:
 
 @dataclass(frozen=True)
 class RiskReport:
-    """The risk of a table.
-
-    Made by `discreet.anonymity.risk`. Shares are of the rows.
+    """The risk of a table, measured by `discreet.anonymity.risk`. Shares are shares of the rows.
 
     Attributes
     ----------
     rows, classes, k : int
-        Rows looked at, classes of equal quasi-identifiers, rows (or persons) of the smallest.
+        Rows, classes of equal quasi-identifiers, and rows (or persons) of the smallest class.
     prosecutor : dict
-        An attacker who knows that a person is in the table: ``max``, ``mean`` risk of being found, and the ``share`` of
-        rows above ``threshold``.
+        An attacker who knows that a person is in the table: ``max`` and ``mean`` risk of identification, and the
+        ``share`` of rows above ``threshold``.
     journalist : dict or None
-        An attacker who only knows that the person is in the population; None without a population table.
+        An attacker who knows only that the person is in the population; None without a population table.
     marketer : float
-        Share of rows that an attacker who matches them all gets right.
+        Share of rows that an attacker who matches all of them gets right.
     k_map : int or None
         Fewest people of the population who match a class.
     unique : float
         Share of rows that are alone in their class.
     columns : dict
-        For every quasi-identifier, and for all together under ``*``: distinction (distinct values per row) and
-        separation (share of pairs of rows that differ).
+        By quasi-identifier, and for all together under ``*``: distinction (distinct values per row) and separation
+        (share of pairs of rows that differ).
     sensitive : dict of SensitiveRisk
-        One for each sensitive column.
+        One per sensitive column.
     missing : dict
-        The rule for missing quasi-identifiers, how many rows had one, how many were left out.
+        The rule for missing quasi-identifiers, the rows that had one, and the rows left out.
     person : str or None
-        The column by which k, uniqueness and the chances count persons instead of rows.
+        The column by which k, uniqueness and probabilities count persons instead of rows.
     promised : dict or None
-        Of a released file whose promise counts persons, which its rows no longer name: their ``k``, and the largest
-        share ``found`` of the rows of a group that are of one person.
+        For a released file whose guarantee counts persons: their ``k``, and the largest share ``found`` of one person.
 
     Examples
     --------
@@ -122,21 +115,14 @@ class RiskReport:
         return html.table(title, ["measure", "value", "meaning"], self.to_rows(), " ".join(self.notes))
 
     def check(self, **required: float) -> list[str]:
-        """Compare with what is required and return what fails, in words; an empty list is a pass.
+        """Compare with requirements and return the failures in words; an empty list is a pass.
 
         Parameters
         ----------
         **required : float
             Any of ``k``, ``k_map``, ``l`` (distinct), ``entropy_l``, ``c`` (recursive), ``t`` (ordered for numbers,
-            else equal), ``t_equal``, ``t_ordered``, ``alpha``, ``beta``, ``enhanced_beta``, ``delta``, ``unique``,
+            otherwise equal), ``t_equal``, ``t_ordered``, ``alpha``, ``beta``, ``enhanced_beta``, ``delta``, ``unique``,
             ``prosecutor``, ``journalist``, ``marketer``, ``homogeneous``.
-
-        Examples
-        --------
-        >>> import pyarrow as pa
-        >>> table = pa.table({"zip": [1, 1, 2, 2]})
-        >>> risk(table, ["zip"]).check(k=2, prosecutor=0.5)
-        []
         """
         failed = []
         for name, bound in required.items():
@@ -150,7 +136,7 @@ class RiskReport:
         return failed
 
     def _measures(self, name: str) -> list[tuple[str, float | None, bool]]:
-        """Return what a requirement speaks of: label, value, and whether more is better."""
+        """Return the measures of a requirement: label, value, and whether more is better."""
         whole: dict[str, tuple[float | None, bool]] = {
             "k": (self.k, True),
             "k_map": (self.k_map, True),
@@ -209,7 +195,7 @@ class RiskReport:
             ("marketer", _percent(self.marketer), "rows right if all are matched"),
         ]
         if self.promised is not None:
-            said = "by the promise beside the file"
+            said = "by the promise next to the file"
             rows[:0] = [
                 ("k of persons", f"{self.promised['k']:,}", f"persons of the smallest group, {said}"),
                 ("found, worst", _percent(self.promised["found"]), f"rows of a group of one person, {said}"),
@@ -243,7 +229,7 @@ class RiskReport:
 
 
 def with_promise(report: RiskReport, data: Any) -> RiskReport:
-    """Add what a promise that lies beside a file counts otherwise than a risk by rows does; nothing without one."""
+    """Add the figures of a guarantee next to the file that counts persons; nothing without one."""
     if not isinstance(data, (str, Path)) or not promise_place(data).is_file():
         return report
     try:
@@ -256,7 +242,7 @@ def with_promise(report: RiskReport, data: Any) -> RiskReport:
         return report
     k = guarantee.parameters["reached"]["k"]
     said = (
-        f"these figures count rows, while the promise beside this file counts persons: its k is {k}, and the risk of "
+        f"these figures count rows, while the promise next to this file counts persons: its k is {k}, and the risk of "
         f"being found is up to {_percent(most)} (whose rows they are is not shown, so it cannot be counted again here)"
     )
     return replace(report, notes=(*report.notes, said), promised={"k": k, "found": most})
@@ -273,31 +259,29 @@ def risk(
     recursive_l: int = 2,
     person: str | None = None,
 ) -> RiskReport:
-    """Measure the risk of handing out a table.
+    """Measure the risk of publishing a table.
 
     Parameters
     ----------
     table : data frame, Arrow table or path
         The table as it would be released.
     quasi_identifiers : list of str
-        Columns that an attacker may know of a person.
+        Columns that an attacker may know.
     sensitive : list of str, optional
-        Columns that must not become known.
+        Columns that must stay secret.
     population : data frame, Arrow table or path, optional
         The people from whom the rows come, with the same quasi-identifiers: gives k-map and the journalist's risk.
     missing : {"own", "wildcard", "drop"}
-        A missing quasi-identifier is a value of its own; or matches any value (then a row's group is all rows it could
-        be; sensitive measures still use the first rule); or leaves the row out.
+        A missing quasi-identifier is a value of its own; or matches any value (sensitive measures still use the first
+        rule); or removes the row.
     threshold : float
-        A row is at risk if its chance of being found is above it.
+        A row is at risk if its probability of identification is above it.
     recursive_l : int
         The l of recursive (c, l)-diversity.
     person : str, optional
-        The column that says whose row it is: then k, uniqueness and the chances of being found count the different
-        persons of a class. It is not taken to be released. Rows without a person count as one and the same. Spelling
-        makes no other person: ``7``, ``" 7"``, ``7.0`` and ``07`` are one, and so is text that differs only in blanks
-        or in how Unicode composes it. Where ``07`` and ``7`` are two people after all, k comes out too small, never too
-        large (`discreet.engines.tables.same`).
+        The column that identifies the person of a row: k, uniqueness and probabilities then count the distinct persons
+        of a class. Rows without a person count as one person. ``7``, ``" 7"``, ``7.0`` and ``07`` are one person, so k
+        can be too small, never too large (`discreet.engines.tables.same`).
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""What every class of a released table must keep: k records, l diverse sensitive values, t close to the whole.
+"""The rules of each class of a released table: k records, l diverse sensitive values, t close to the whole.
 
-All of it is closed under union (spec density-trees, 9.4.3): two classes that keep the rules keep them together. So a
-class that breaks a rule is not repaired by cutting it, and merging is always safe. The reference of t is the
-distribution in the *released* table.
+All rules are closed under union: two classes that keep them keep them together. So splitting does not repair a class
+that breaks a rule, and merging is always safe. The reference of t is the distribution in the *released* table.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.anonymity.growth.hierarchy import Hierarchy
-from discreet.anonymity.release.table import CodedColumn
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.distances import Limits, is_ok, measure_classes, rows_by_class
+from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.people_kernels import measure_people
 from discreet.anonymity.risk.persons import largest_share, persons_by_class
 from discreet.core import BoolArray, FloatArray, IntArray, checks
@@ -36,33 +35,34 @@ class Rules:
     Parameters
     ----------
     k : int
-        Every class holds at least this many records, or persons where a column says whose they are; at least 2.
+        Least number of records in a class, or of persons if a column identifies them; at least 2.
     l_diversity : float, optional
-        How diverse every sensitive column is in every class; 1 is no rule.
+        Least diversity of each sensitive column in each class; 1 is no rule.
     l_kind : {"distinct", "entropy", "recursive"}
         At least l values; entropy at least ln l; or r_1 < c (r_l + ... + r_m), with r the frequencies in falling order.
     c : float, default 3.0
         The constant of recursive diversity.
     t_closeness : float, optional
-        Largest distance of a sensitive column's distribution in a class from that in the table; 1 or more is no rule.
+        Largest distance between the distributions of a sensitive column in a class and in the table; 1 or more is no
+        rule.
     t_kind : {"auto", "equal", "ordered", "hierarchical"}
         The ground distance. "auto" is ordered for numbers and equal otherwise.
     hierarchies : mapping, optional
         From sensitive column to `Hierarchy`, for the hierarchical distance.
     per_person : bool, default False
-        Whether l and t count persons where a column says whose rows they are: distinct values are those that can be
-        matched to different persons, and each person weighs one. Set where the unit of a domain is a `Person`.
+        Let l and t count persons: distinct values are those that can be matched to different persons, and each person
+        has weight one. Set if the unit of a domain is a `Person`.
 
     Notes
     -----
-    With several sensitive columns each must keep the rules by itself. A missing sensitive value is a value of its own;
-    among numbers it counts as the largest.
+    Each sensitive column must keep the rules by itself. A missing sensitive value is a value of its own; among numbers
+    it counts as the largest.
 
     Privacy
     -------
-    k says that a record cannot be told from k - 1 others by its quasi-identifiers; l and t bound what is learned of the
-    sensitive value from the class alone. None bounds what an attacker with other knowledge learns, none hides whether
-    somebody is in the table, and none is differential privacy.
+    With k, the quasi-identifiers of a record fit k - 1 others too; l and t bound what the class reveals about the
+    sensitive value. They do not bound what an attacker with other knowledge learns, they do not hide who is in the
+    table, and they are not differential privacy.
 
     Examples
     --------
@@ -106,12 +106,12 @@ class Rules:
 
     @property
     def l_on(self) -> bool:
-        """Whether diversity is asked for."""
+        """True if diversity is required."""
         return self.l_diversity is not None and self.l_diversity > 1
 
     @property
     def t_on(self) -> bool:
-        """Whether closeness is asked for."""
+        """True if closeness is required."""
         return self.t_closeness is not None and self.t_closeness < 1
 
     def check_columns(self, sensitive: Sequence[str]) -> None:
@@ -123,7 +123,7 @@ class Rules:
                 )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is required, as plain data."""
+        """Return the required rules as plain data."""
         asked: dict[str, Any] = {"k": self.k}
         whose = {"counts": "persons"} if self.per_person else {}
         if self.l_on:
@@ -135,14 +135,14 @@ class Rules:
         return asked
 
     def to_history(self) -> dict[str, Any]:
-        """Return what is required, with the hierarchies by which t is measured: all that it takes to check it later."""
+        """Return the required rules with the hierarchies for t, so that they can be checked later."""
         asked = self.to_dict()
         if self.t_on and self.t_kind == "hierarchical":
             asked["t"]["hierarchies"] = {name: tree.to_list() for name, tree in self.hierarchies.items()}
         return asked
 
     def ok(self, rows: Any, sensitive: Sequence[CodedColumn]) -> bool:
-        """Tell whether the class of these rows keeps the rules; all rows of ``sensitive`` are the table."""
+        """Return whether the class of these rows keeps the rules; all rows of ``sensitive`` are the table."""
         chosen = np.asarray(rows, np.int64)
         limits = self.limits(sensitive)
         codes = stacked(sensitive, int(chosen.max(initial=-1)) + 1)
@@ -150,7 +150,7 @@ class Rules:
         return is_ok(counts, len(chosen), limits)
 
     def check(self, found: ReachedLevels) -> None:
-        """Refuse a release that does not keep the rules: the last look, at the very rows that leave."""
+        """Refuse a release that breaks the rules: the last check, on the released rows."""
         if not found.ok:
             raise InvalidArgument(
                 "data", found.to_dict(), f"rows whose release keeps {self.to_dict()}", "a smaller l, or a larger k or t"
@@ -170,20 +170,11 @@ class Rules:
         rows: IntArray | None = None,
         limits: Limits | None = None,
     ) -> ReachedLevels:
-        """Return what a table reaches in its worst class.
+        """Return the levels that a table reaches in its worst class.
 
-        Parameters
-        ----------
-        classes : sequence of int
-            The class of every row, -1 for a row that is suppressed. Suppressed rows are no part of the table.
-        sensitive : sequence of CodedColumn
-            The sensitive columns.
-        persons : ndarray of int64, optional
-            Whose row each is: then k counts persons.
-        rows : ndarray of int64, optional
-            How many equal rows each stands for; by default itself alone.
-        limits : Limits, optional
-            Those of a larger table, where these are some of its rows.
+        ``classes`` is the class of each row, -1 for a suppressed row. With ``persons`` k counts persons. ``rows`` is
+        the number of equal rows that each entry stands for. ``limits`` are those of a larger table of which these are
+        some rows.
         """
         sizes, people, diversities, distances, limits = self._by_class(classes, sensitive, persons, rows, limits)
         there = sizes > 0
@@ -212,9 +203,7 @@ class Rules:
         rows: IntArray | None = None,
         limits: Limits | None = None,
     ) -> BoolArray:
-        """Tell of every class, from 0 on, whether it is empty or keeps the rules; arguments as in `measure`.
-
-        ``limits`` are those of a larger table, where these are some of its rows.
+        """Return for each class whether it is empty or keeps the rules; arguments as in `measure`.
 
         Examples
         --------
@@ -273,7 +262,7 @@ class Rules:
         rows: IntArray | None = None,
         persons: IntArray | None = None,
     ) -> Limits:
-        """Return the rules with the distributions of this table, for the kernels; see `measure` for the last two."""
+        """Return the rules with the distributions of this table, for the kernels; see `measure` for the arguments."""
         sizes = [len(column.labels) for column in sensitive]
         offset = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         shares, kinds, parents, weights, leaves = [np.empty(0)], [], [np.empty(0, np.int64)], [np.empty(0)], []
@@ -336,24 +325,11 @@ class Rules:
 
 @dataclass(frozen=True)
 class ReachedLevels:
-    """What a table reaches, in its worst class.
+    """The levels that a table reaches in its worst class.
 
-    Attributes
-    ----------
-    k : int
-        Size of the smallest class; 0 for a table without rows.
-    l : dict
-        By sensitive column: least number of values, least e^entropy, or largest ratio r_1/(r_l + ... + r_m).
-    t : dict
-        By sensitive column: largest distance from the table.
-    l_kind : str
-        The kind of diversity.
-    t_kinds : dict
-        The ground distance by sensitive column.
-    ok : bool
-        Whether the rules are kept.
-    largest_share : float or None
-        Where k counts persons: the largest share of one person's rows in a class.
+    ``k`` is the size of the smallest class; by sensitive column, ``l`` is the least diversity (of kind ``l_kind``) and
+    ``t`` the largest distance (of kind ``t_kinds``). ``ok``: the rules are kept. ``largest_share``, where k counts
+    persons, is the largest share of one person's rows in a class.
     """
 
     k: int

@@ -1,35 +1,23 @@
-"""Which synopsis and which refinement for private k-means: a choice on public and noisy quantities only.
+"""The synopsis and the refinement for private k-means, chosen by public and noisy quantities only.
 
-Public are the domain, the number of clusters and the budget; noisy, and paid for, are the number of rows and how much
-of the domain is occupied. Nothing here sees the data, and nothing is tried out on them: a choice by result would be
-one more release to pay for.
-
+Public are the domain, the number of clusters and the budget. Noisy, and paid for, are the number of rows and how much
+of the domain is occupied. Nothing is tried out on the data: a choice by result would be one more release to pay for.
 What decides is the number of axes and x = N ε / k, the rows of a cluster in units of the noise.
 
-- **Few axes**: a grid, sized by the RUGNIK rule (`synopses.grid_rules`), counts only, refined by a mixture fit. That
-  rule takes clusters to fill the domain. When x is large enough, a coarse noisy histogram is bought to see whether they
-  are tight instead: whether cells that stand out of the noise hold nearly all rows on a small share of the domain.
-  Then noisy means of the cells are worth their price, and the rule's argument for the occupied part asks for finer
-  cells.
-- **Many axes**: a grid that halves every axis has too many cells, and the middle of a cell says little of the rows in
-  it: what counts is means. A mean pays from sqrt((d + 2)(d + 3)/3)/β rows times ε on (`rows_for_a_mean`); z is x over
-  that. While z is small, structure is not worth its price: a few axes are halved, so that there are some cells for each
-  cluster, and every cell publishes its mean. Beyond, PrivTree cuts where the rows are; with leaf means few leaves do,
-  so its structure gets a small share. A tree is read for level after level, so that of a **large** table stays shallow,
-  or is a grid with means where rows suffice for a fine one.
-- **Still more axes**: no box sees anything. Rows are projected to few axes, at random, groups are found there, and
-  means of the groups are bought in all dimensions (`lift.py`), where a cluster has rows for them. With fewer it is
-  bought how far rows lie from the middle of the domain: if they fill much of it, boxes as above do less harm, and if
-  not, more, as their noise is that of the domain. With a δ x is that of the pure ε whose noise on a mean is as strong.
+- **Few axes**: a grid of counts, sized by the RUGNIK rule and refined by a mixture fit. That rule assumes that clusters
+  fill the domain. If x is large enough, a coarse noisy histogram shows whether they are tight instead: a small part of
+  the domain holds nearly all rows. Then noisy means of cells are worth their price, and cells should be finer.
+- **Many axes**: the middle of a cell says little about its rows, so cells publish means. A mean pays from
+  sqrt((d + 2)(d + 3)/3)/β rows times ε on (`rows_for_a_mean`); z is x over that. While z is small, a few axes are
+  halved. Beyond, PrivTree splits where the rows are. A tree reads the table again for every few levels, so for a
+  **large** table it stays shallow, or a grid with means is used.
+- **Still more axes**: rows are projected at random to a few axes, groups are found there, and their means are published
+  in all dimensions (`lift.py`). With few rows per cluster, a noisy radius decides: if rows fill much of the domain,
+  boxes as above do less harm. With a δ, x is that of the pure ε whose noise on a mean is as strong.
 
-The constants were chosen on generated tables by ``benchmarks/tuning/auto.py`` (those of projections by
-``benchmarks/tuning/lift.py``), which prints what they rest on. One was
-not settled by it: TIGHT_FACTOR, where the generated tables cannot tell 0.7 to 1.6 apart. The argument above asks for
-more than 1.6, and that 1.6 does well on the public set Birch2 was known when it was taken. COARSE comes from the study
-optimal-grid. MIXTURE_WORK, PROBE_CELLS, MANY_ROWS, BROAD_CELLS and DEEPEST bound time and memory.
-
-The refinement follows one rule, `refinement`, whether the synopsis is about to be made (`choose`) or is there already,
-made by whomever (`refinement_for`).
+The constants were chosen on generated tables by ``benchmarks/tuning/auto.py`` and ``benchmarks/tuning/lift.py``, COARSE
+in the study optimal-grid. For TIGHT_FACTOR the generated tables do not separate 0.7 from 1.6; 1.6 was taken because it
+does well on the public set Birch2. MIXTURE_WORK, PROBE_CELLS, MANY_ROWS, BROAD_CELLS and DEEPEST bound time and memory.
 """
 
 import itertools
@@ -40,50 +28,48 @@ from typing import Any
 
 import numpy as np
 
+from discreet.clustering.leaves.mixture import MIXTURE_WORK
 from discreet.core import Categorical, Domain, checks
 from discreet.core.budget import Epsilon, Price, Rho
 from discreet.engines import GridMap, Source
 from discreet.mechanisms import Gate
 from discreet.synopses import TYPICAL_OFFSET, Synopsis, rate_of
-from discreet.synopses.grid import least_parts, rugnik_root
-from discreet.synopses.tree import tie_order
+from discreet.synopses.boxes.grid import least_parts, rugnik_root
+from discreet.synopses.boxes.tree import tie_order
 
-#: Up to this many axes a grid resolves the clusters.
+#: Most axes on which a grid resolves the clusters.
 FEW_AXES = 3
 #: Below this x noise outweighs the clusters: no model to fit.
 FAINT = 20.0
-#: From this x on counts speak for themselves, and what a model assumes does more harm than noise.
+#: From this x on counts are clear, and the assumptions of a model do more harm than noise.
 CLEAR = 1000.0
-#: With fewer parts to an axis a component's shape is not to be seen, and a mixture does worse than the cells themselves
+#: With fewer parts per axis the shape of a component is not visible, and a mixture does worse than the cells themselves
 #: (study optimal-grid: two to five times with two or three parts; generated tables: up to 1.2 times).
 COARSE = 5
-#: From this x on, a share of the budget buys a histogram, with this many cells or, if this many rows (times what it
-#: cost) are left to a cell, up to this many for each cluster.
+#: From the first x on, this share of the budget pays for a histogram.
 PROBE_FROM, PROBE_SHARE = 90.0, Fraction(1, 10)
+#: Its cells; with enough rows per cell (times its price), more for each cluster.
 PROBE_CELLS, PROBE_ROWS, PROBE_CELLS_PER_CLUSTER = 144, 1.0, 16
 #: Clusters are tight if cells above the noise hold at least this share of the rows on at most this share of the domain.
 TIGHT_ROWS, TIGHT_DOMAIN = 0.95, 0.15
-#: For tight clusters: the parts per axis times this many. The argument for an occupied share ρ asks
-#: for ρ^(-2/(4+d)) as many parts: 1.7 or more for ρ up to `TIGHT_DOMAIN` and three axes.
+#: Factor on the parts per axis for tight clusters. The argument for an occupied share ρ asks for ρ^(-2/(4+d)) as many
+#: parts: 1.7 or more for ρ up to `TIGHT_DOMAIN` and three axes.
 TIGHT_FACTOR = 1.6
-#: Above this many cells times clusters a mixture takes too long to fit.
-MIXTURE_WORK = 400_000
-#: Many axes: up to this z a coarse grid with means, of this many cells for each cluster; a tree from there on
-#: (``benchmarks/tuning/rich.py``). On the axes of a projection either will do (``lift.py`` there).
+#: With more axes: a coarse grid with means up to this z, with so many cells per cluster, and a tree from there on
+#: (``benchmarks/tuning/rich.py``). On the axes of a projection both do equally well.
 RICH, RICH_ON_AXES, CELLS_PER_CLUSTER = 6.0, 12.0, 8
-#: Share of a tree's budget for its structure: with more axes means are dearer, and leaves should be fewer.
+#: Share of a tree's budget for its structure: with more axes means cost more, and leaves should be fewer.
 SOME_AXES, SOME_AXES_SHARE, TREE_SHARE = 5, 0.12, 0.06
 DEEPEST = 40
-#: From this many rows on a tree takes too long, as it reads them for every few levels. A grid with means, read once for
-#: counts and once for sums, is as good if each axis has this many parts or more, each cell having (if evenly filled)
-#: this many times the rows that a mean needs. If not, a tree of fewer levels, and of no more leaves than so many rows
-#: have: the share for its structure falls as their number grows.
+#: From `MANY_ROWS` on a tree takes too long, because it reads the rows for every few levels. A grid with means, read
+#: twice, is as good with at least `BROAD` parts per axis and `ROWS_PER_CELL` times the rows that a mean needs in each
+#: cell. Otherwise the tree has fewer levels, and the share for its structure falls as the number of rows grows.
 MANY_ROWS, BROAD, ROWS_PER_CELL, BROAD_CELLS = 4e6, 5, 3.0, 2**16
 SHALLOW = 24
-#: From this many axes on, a projection (`lift.py`), where z is this large; with few axes, this over their number; and
-#: with Gaussian noise this (of z by `like_pure`).
+#: A projection (`lift.py`) from `MANY_AXES` on, if z is at least `LIFT_FROM`, or `LIFT_AXES` over the number of axes if
+#: that is more; with Gaussian noise a smaller z is enough (by `like_pure`).
 MANY_AXES, LIFT_FROM, LIFT_AXES, LIFT_FROM_GAUSSIAN = 12, 2.0, 64, 0.1
-#: With smaller z too, where rows are within this part of half the domain's diagonal, of its middle or of 0.
+#: A smaller z is enough if rows are within this part of half the domain's diagonal from its middle or from 0.
 NARROW = 0.45
 
 
@@ -124,20 +110,8 @@ def choose(
 ) -> Choice:
     """Choose a synopsis for k-means.
 
-    Parameters
-    ----------
-    n_rows : float
-        Noisy or public number of rows.
-    domain : Domain
-        The declared columns.
-    n_clusters : int
-        Number of clusters.
-    price : float, Epsilon or Rho
-        What is left of the budget, per row; a float is an ε.
-    tight : bool, default False
-        Whether clusters are known to occupy a small part of the domain; see `finds_tight`.
-    narrow : bool, default False
-        Of many columns: whether rows are known to lie near the middle of the domain; see `NARROW`.
+    ``n_rows`` is noisy or public; ``price`` is what is left for one row (a float is an ε). ``tight`` says that clusters
+    occupy a small part of the domain (`finds_tight`), ``narrow`` that rows of many columns lie near its middle.
 
     Examples
     --------
@@ -196,24 +170,19 @@ def boxes(
 
 
 def is_whole(domain: Domain) -> bool:
-    """Tell whether every row that counts has a number on every axis."""
+    """Return whether every row that counts has a number on every axis."""
     return not any(isinstance(c, Categorical) or c.missing == "own" for c in domain)
 
 
 def may_lift(domain: Domain) -> bool:
-    """Tell whether a table has so many axes that a projection is to be thought of."""
+    """Return whether a table has so many axes that a projection is to be thought of."""
     return len(domain) >= MANY_AXES and is_whole(domain)
 
 
 def has_rows_to_lift(n_rows: float, domain: Domain, n_clusters: int, price: Price) -> bool:
-    """Tell whether a cluster has rows for a projection, wherever they lie.
+    """Return whether a cluster has rows for a projection, wherever they lie.
 
     Without, in ρ, there are so few that boxes are a coarse grid, never a tree, whose rule is written for pure ε.
-
-    Examples
-    --------
-    >>> [has_rows_to_lift(n, Domain.box([0] * 40, 1), 8, Epsilon(1) / 2) for n in (600, 6000)]
-    [False, True]
     """
     d = len(domain)
     z = n_rows * like_pure(price, d) / n_clusters / rows_for_a_mean(d)
@@ -221,25 +190,20 @@ def has_rows_to_lift(n_rows: float, domain: Domain, n_clusters: int, price: Pric
 
 
 def on_axes(n_rows: float, domain: Domain, n_groups: int, price: Price) -> tuple[Choice, bool]:
-    """Choose a synopsis for the axes of a projection, and tell whether its noise is Gaussian.
+    """Choose a synopsis for the axes of a projection, and return whether its noise is Gaussian.
 
     In ρ a grid has Gaussian noise, and is weighed at the ε whose noise on a mean would be as strong; a
     tree's rule is written for Laplace noise, at √(2ρ).
-
-    Examples
-    --------
-    >>> [on_axes(50_000, Domain.box([0] * 10, 1), 25, price(Fraction(1, 500)))[1] for price in (Rho, Epsilon)]
-    [True, False]
     """
     like = like_pure(price, len(domain))
     chosen = boxes(n_rows, domain, n_groups, like, rich=RICH_ON_AXES)
-    # Axes of a projection have rows about their middle, and bounds that were bought: the middles of boxes will do.
+    # Axes of a projection have rows about their middle, and noisy bounds: the middles of boxes will do.
     chosen = replace(chosen, refine=tuple(step for step in chosen.refine if step != "means"))
     return chosen, chosen.method == "grid" and isinstance(price, Rho)
 
 
 def like_pure(price: Price, n_axes: int) -> float:
-    """Return the ε at which the noise of a mean is that of a price, at least what the price buys of pure ε.
+    """Return the ε at which the noise of a mean is that of a price, at least the pure ε of the price.
 
     (d + 2)(d + 3)/(3 ε²) for max-norm noise, (d + 1)/(2ρ) for Gaussian noise.
     """
@@ -254,25 +218,8 @@ def refinement(
 ) -> tuple[str, ...]:
     """Return the steps that suit a synopsis: the one rule for all of them.
 
-    Parameters
-    ----------
-    x : float
-        Rows times ε for each cluster.
-    n_axes : int
-        Number of axes to cluster on.
-    parts : int
-        The fewest parts into which one of them is cut; axes that are not cut do not count.
-    work : int
-        Leaves times clusters.
-    means : bool, default False
-        Whether leaves publish means.
-    tree : bool, default False
-        Whether there are counts above the leaves.
-
-    Examples
-    --------
-    >>> refinement(400, n_axes=2, parts=16, work=4000), refinement(400, n_axes=2, parts=3, work=135)
-    (('mixture',), ('project',))
+    ``x`` is rows times ε per cluster, ``parts`` the fewest parts of an axis that was split, ``work`` leaves times
+    clusters. ``means`` says that leaves publish means, ``tree`` that there are counts above the leaves.
     """
     if means:  # the place of a leaf is measured: a model of its shape has nothing to add
         first = ("means",) if n_axes > FEW_AXES and not math.isinf(x) else ()  # boxes are wide there
@@ -286,16 +233,7 @@ def refinement(
 
 
 def refinement_for(synopsis: Synopsis, n_clusters: int) -> tuple[str, ...]:
-    """Return the steps that suit a released synopsis, by what it says of itself.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> data = dc.datasets.mixture(2000, 2, 3, random_state=0)
-    >>> made = [dc.GridSynopsis(1.0, data.domain, parts).fit(data.X).synopsis_ for parts in (3, 20)]
-    >>> [refinement_for(synopsis, 3) for synopsis in made]
-    [('project',), ('mixture',)]
-    """
+    """Return the steps that suit a released synopsis, by what it says of itself."""
     if synopsis.hidden is not None or not synopsis.n_leaves:
         return ("threshold",)  # what is not listed can be neither fitted nor made to add up
     rate = rate_of(float(np.median(synopsis.variances)))
@@ -316,37 +254,15 @@ def refinement_for(synopsis: Synopsis, n_clusters: int) -> tuple[str, ...]:
 
 
 def rows_for_a_mean(n_axes: int) -> float:
-    """Return how many rows, times ε, outweigh the noise of their mean: sqrt((d + 2)(d + 3)/3)/β (spec 9.9).
-
-    Examples
-    --------
-    >>> round(rows_for_a_mean(10), 1)
-    28.8
-    """
+    """Return how many rows, times ε, outweigh the noise of their mean: sqrt((d + 2)(d + 3)/3)/β ."""
     return math.sqrt((n_axes + 2) * (n_axes + 3) / 3) / TYPICAL_OFFSET
 
 
-def rich_depth(n_rows: float, n_axes: int, epsilon: float) -> int:
-    """Return the depth of the deepest binary tree all of whose leaves have rows for a mean, if evenly filled.
-
-    Examples
-    --------
-    >>> rich_depth(20_000, 10, 0.1)
-    6
-    """
-    return max(1, math.floor(math.log2(max(n_rows * epsilon / rows_for_a_mean(n_axes), 1.0))))
-
-
 def coarse_parts(domain: Domain, n_cells: int) -> list[int]:
-    """Return parts per axis of a grid of about that many cells: axes are cut in two, then in three, the widest first.
+    """Return parts per axis of a grid of about ``n_cells``: axes are cut in two, then in three, the widest first.
 
     Equally wide ones come in the order of a public hash of their names. A last cut is made if it brings the number of
     cells nearer, in proportion.
-
-    Examples
-    --------
-    >>> sorted(coarse_parts(Domain.box([0] * 5, 1), 8))
-    [1, 1, 2, 2, 2]
     """
     widths = domain.high - domain.low
     order = sorted(tie_order(domain).tolist(), key=lambda j: -widths[j])
@@ -359,19 +275,13 @@ def coarse_parts(domain: Domain, n_cells: int) -> list[int]:
 
 
 def broad_parts(n_rows: float, n_axes: int, epsilon: float, rows_per_cell: float = ROWS_PER_CELL) -> int:
-    """Return into how many parts rows are enough to cut every axis, if each cell is to have so many for its mean.
-
-    Examples
-    --------
-    >>> broad_parts(1e8, 4, 1.0), broad_parts(1e8, 8, 1.0)
-    (16, 4)
-    """
+    """Return into how many parts rows are enough to cut every axis, if each cell is to have so many for its mean."""
     cells = min(n_rows * epsilon / (rows_per_cell * rows_for_a_mean(n_axes)), BROAD_CELLS)
     return max(1, int(max(cells, 1.0) ** (1 / n_axes) + 1e-9))
 
 
 def wants_probe(n_rows: float, domain: Domain, n_clusters: int, epsilon: float) -> bool:
-    """Tell whether it is worth its price to look for tight clusters."""
+    """Return whether it is worth its price to look for tight clusters."""
     plain = not any(isinstance(c, Categorical) for c in domain)
     return plain and len(domain) <= FEW_AXES and PROBE_FROM <= n_rows * epsilon / n_clusters < math.inf
 

@@ -1,4 +1,4 @@
-"""What the private clusterers share: centres in, labels and distances of the user's own rows out."""
+"""Base of the private clusterers: from centres to labels and distances of the user's own rows."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines
-from discreet.clustering.central.columns import distance_units
+from discreet.clustering.leaves.columns import distance_units
 from discreet.core import Domain, EstimatorHtml, FloatArray, IntArray
 from discreet.engines import RowWriter, WrittenTable, check_target
 from discreet.engines.passes import NearestMap
@@ -20,10 +20,10 @@ from discreet.synopses import bind, table
 class Centers(EstimatorHtml, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Predict and transform with fitted centres.
 
-    What these return is exact, a fact about every row: it is for whoever holds the rows, not for publication. For the
+    What these return is exact, a fact about every row: it is for the holder of the rows, not for publication. For the
     same reason nothing of it is kept: there is no ``labels_`` and no ``inertia_``. Nor is there a ``score``: a search
-    over settings that scores raw rows chooses by them, and no guarantee would say so. `discreet.evaluation.nicv`
-    measures for whoever holds the rows.
+    over settings that scores raw rows chooses by them, which no guarantee would state. `discreet.evaluation.nicv`
+    measures for the holder of the rows.
     """
 
     cluster_centers_: FloatArray
@@ -49,7 +49,7 @@ class Centers(EstimatorHtml, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """Write the nearest centre of each row to a file as rows come: tables larger than memory, and Spark frames.
 
         The numbers of `predict`, in the order of the rows, which are not written themselves. Labels that stand where
-        their rows stand are facts about these rows: the file is for whoever holds them, not for publication, and so
+        their rows stand are facts about these rows: the file is for the holder of the rows, not for publication, and so
         it has no guarantee and is not shuffled.
 
         Parameters

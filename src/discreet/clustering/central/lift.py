@@ -3,14 +3,14 @@
 On hundreds of axes no box holds enough rows to be seen. So rows are projected to a few axes, at random and without a
 look at them, which keeps distances about right (Johnson and Lindenstrauss). There private k-means is accurate, and is
 asked for more groups than there are clusters: clusters that overlap after the projection are then seldom one group.
-Noisy means of the groups are bought in all dimensions (*lifted*), merged to k centres, and these improved by noisy
+Noisy means of the groups are published in all dimensions (*lifted*), merged to k centres, and these improved by noisy
 steps of Lloyd's algorithm. Relatives: Balcan et al. 2017; Chang and Kamath 2021; Su et al. 2016 for the last steps.
 
-All noise on sums is proportional to the radius of the ball that rows are clipped to, so the ball is bought before the
-sums: a noisy mean as its centre, a private quantile of the distances from it as its radius. The last steps clip what
-matters more: a row's offset *from the centre it is assigned to*, which is known by then. On separated clusters that
-radius is a half or a third of the first one, and with it the noise; and what clipping takes away pulls a centre towards
-where it was, not towards the middle of the table.
+All noise on sums is proportional to the radius of the ball that rows are clipped to, so the ball is estimated before
+the sums: a noisy mean as its centre, a private quantile of the distances from it as its radius. The last steps clip
+what matters more: a row's offset *from the centre it is assigned to*, which is known by then. On separated clusters
+that radius is a half or a third of the first one, and with it the noise; and what clipping takes away pulls a centre
+towards where it was, not towards the middle of the table.
 
 Merging knows the noise (`shrinking.py`): where it outweighs what sets groups apart, their means are drawn together.
 """
@@ -25,9 +25,9 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.clustering.central import auto
-from discreet.clustering.central.columns import distance_units, within_values
 from discreet.clustering.central.of_synopsis import cluster_synopsis
 from discreet.clustering.central.shrinking import Means, in_ball, merge, shrunk, signal_of
+from discreet.clustering.leaves.columns import distance_units, within_values
 from discreet.core import Domain, FloatArray, IntArray
 from discreet.core.budget import Epsilon, Price, Rho, root
 from discreet.engines import projected
@@ -36,14 +36,11 @@ from discreet.engines.passes import batch_rows as _batch_rows
 from discreet.errors import InvalidArgument
 from discreet.mechanisms import LARGEST_SCALE, Moves
 from discreet.noise import PublicRandomness
-from discreet.synopses import OpenRelease, Synopsis
-from discreet.synopses.artifact import Lifted
-from discreet.synopses.grid import GridSettings
-from discreet.synopses.grid import estimator as grid
-from discreet.synopses.tree import TreeSettings
-from discreet.synopses.tree import estimator as tree
+from discreet.synopses import CenterSynopsis, GridSynopsis, Lifted, OpenRelease, Synopsis, TreeSynopsis
+from discreet.synopses.boxes.grid import estimator as grid
+from discreet.synopses.boxes.tree import estimator as tree
 
-#: Axes of the projection: as many as leave a group this many times the rows that its mean on them needs, within bounds.
+#: Axes of the projection, within bounds, so that a group has `AXIS_ROWS` times the rows that its mean on them needs.
 AXIS_ROWS, FEWEST_AXES, MOST_AXES = 12.0, 8, 16
 #: Groups for each cluster.
 OVER = 2.5
@@ -52,20 +49,20 @@ OVER = 2.5
 SHARES = {"first radius": 0.01, "centre": 0.06, "radius": 0.015, "projection": 0.27, "lift": 0.25, "last radius": 0.015}
 #: Quantiles of the norms that make the radii.
 FIRST_QUANTILE, QUANTILE, LAST_QUANTILE = 0.6, 0.9, 0.75
-#: Radii are looked for among so many cells of equal ratio, over so many octaves (below a bound that was bought, fewer).
+#: Radii are looked for among so many cells of equal ratio, over so many octaves (fewer below a noisy bound).
 #: A quantile is lowered until missing the cells beyond it costs `SURE` in the exponent; before that its share is
 #: raised, up to so many times, until it has these rows times ε.
 RADIUS_CELLS, OCTAVES, LATER_OCTAVES, ROOM, SURE, RADIUS_ROWS, RADIUS_MORE = 2**12, 8, 3, 1.0, 8.0, 36.0, 8.0
 #: Above this noise (`added_noise`) a lift of more groups than clusters says nothing. Then there are k groups, for this
 #: share, clipped at this quantile, and their means get all that is left.
 LIFT_NOISE, DIRECT_SHARE, DIRECT_CENTRE, DIRECT_QUANTILE = 0.35, 0.2, 0.12, 0.6
-#: The box on the axes of the projection reaches this many radii over the root of the number of columns.
+#: Reach of the box on the axes of the projection, in radii over the root of the number of columns.
 WIDE = 2.2
 #: A count takes this part of the ball's radius in the joint draw with the sums.
 COUNT_WEIGHT = Fraction(1, 4)
 #: The radius, at most, of a ball on the finer lattice of Gaussian noise.
 BALL = 2**30
-#: With balls of at most this many steps, σ for ρ = 1/2 can be drawn.
+#: Largest ball, in steps, for which σ for ρ = 1/2 can be drawn.
 _WIDEST = LARGEST_SCALE * 9 // 10
 #: Last steps are as many as add no more than this noise each; the very last one has so many times the share of others.
 STEP_NOISE, MOST_STEPS, LAST_WEIGHT = 0.004, 3, 2
@@ -87,11 +84,11 @@ class OnLattice:
         return self.whole * Fraction(round(share * _SHARE_STEPS), _SHARE_STEPS)
 
     def radius(
-        self, label: str, groups: Groups, quantile: float, share: float, most: float, *, bought: bool = False
+        self, label: str, groups: Groups, quantile: float, share: float, most: float, *, private: bool = False
     ) -> int:
         """Choose a quantile of the rows' distances from the centres of their groups, in lattice steps.
 
-        It is looked for up to a public or bought bound, among cells that grow with the distance: where budget and rows
+        It is looked for up to a public or noisy bound, among cells that grow with the distance: where budget and rows
         are few, what comes out is a wrong octave and not a place on the domain's diagonal. For the same reason the
         share is raised there, and a lower quantile taken, which has more rows above it (`surest`).
 
@@ -104,7 +101,7 @@ class OnLattice:
         more = min(max(1.0, wanted if self.gate.pure else wanted**2), RADIUS_MORE)
         epsilon = self.share(share * more).pure()
         norms = NormMap(groups)
-        low = max(64.0, most * 2.0 ** -(LATER_OCTAVES if bought else OCTAVES))
+        low = max(64.0, most * 2.0 ** -(LATER_OCTAVES if private else OCTAVES))
         # A cell of distances counts as at its upper end, so that it is not called shorter than it is; and beyond the
         # longest there are cells, as a quantile lies between two.
         ends = low, most * 2.0**ROOM
@@ -163,7 +160,7 @@ def check(domain: Domain, declared: Sequence[str] = ()) -> None:
 
 
 def gaussian_lift(domain: Domain, pure: Epsilon, rho: Rho) -> bool:
-    """Tell whether sums have less noise for ρ than for ε: 1/(2ρ) against (d + 2)/ε², of a ball of radius 1."""
+    """Return whether sums have less noise for ρ than for ε: 1/(2ρ) against (d + 2)/ε², of a ball of radius 1."""
     return not pure.infinite and pure.as_rho() < rho * (len(domain) + 2)
 
 
@@ -247,7 +244,7 @@ def fit(
         **({"declared": told} if told else {}),
     }
     whole = np.repeat(opening.domain.low[np.newaxis], len(places), axis=0)
-    return Synopsis(
+    return CenterSynopsis(
         opening.domain,
         lower=whole,
         upper=np.repeat(opening.domain.high[np.newaxis], len(places), axis=0),
@@ -266,14 +263,7 @@ def fit(
 
 
 def projection_matrix(n_columns: int, n_axes: int, random: PublicRandomness) -> IntArray:
-    """Draw random orthonormal directions, in whole numbers of which 1024 stand for 1.
-
-    Examples
-    --------
-    >>> drawn = projection_matrix(50, 3, PublicRandomness(1)) / 1024
-    >>> (drawn.T @ drawn).round(2).tolist()
-    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-    """
+    """Draw random orthonormal directions, in whole numbers of which 1024 stand for 1."""
     normal = random.normals((n_columns, n_axes)).astype(np.float64)
     turned, corner = np.linalg.qr(normal)
     return np.asarray(np.rint(turned * np.where(np.diag(corner) < 0, -ONE, ONE)), np.int64)
@@ -294,18 +284,18 @@ def _ball(
         place, most = rows.lattice.points(center[np.newaxis]), 2.0 * REACH
     if radius is None:
         near = Groups(rows.lattice, place)
-        radius = rows.radius("radius", near, quantile, SHARES["radius"], most, bought=center is None)
+        radius = rows.radius("radius", near, quantile, SHARES["radius"], most, private=center is None)
     return place[0], radius
 
 
-def _centre(rows: OnLattice, share: float, bought: tuple[int, ...]) -> tuple[FloatArray, float]:
+def _centre(rows: OnLattice, share: float, known: tuple[int, ...]) -> tuple[FloatArray, float]:
     """Find a place amid the rows, from a public one that is not far from them; and what they are within of."""
-    lattice, n, radii = rows.lattice, rows.n, bought or _radii(rows)
+    lattice, n, radii = rows.lattice, rows.n, known or _radii(rows)
     places = [place for _, place, _ in _public_places(lattice)]
     first = int(np.argmin(radii))
     start, radius = places[first], radii[first]
     if len(radii) > 1 and sum(radii) < np.linalg.norm(places[1] - places[0]):
-        # More than half of the rows cannot be near both: one is wrong, and nobody knows which.
+        # More than half of the rows cannot be near both: one is wrong, and it is not known which.
         start, radius = places[0], REACH
     found = rows.means("centre", Groups(lattice, start), start, radius, rows.share(share))
     # The number of rows is known better than the count that comes with the sums.
@@ -329,9 +319,9 @@ def _groups(
             opening, source=source, domain=domain, declared=domain, gate=gate, counts=None, n_rows_variance=None
         )
         if chosen.method == "tree":
-            made = tree.build(part, TreeSettings.read(**chosen.settings))
+            made = tree.build(part, TreeSynopsis(**chosen.settings).settings())
         else:
-            made = grid.build(part, GridSettings.read(**chosen.settings))
+            made = grid.build(part, GridSynopsis(**chosen.settings).settings())
     seed = opening.gate.free.seed()
     found = cluster_synopsis(made, n_groups, refine=chosen.refine, n_init=5, random_state=seed)
     return made, found.centers
@@ -342,7 +332,7 @@ def _polish(rows: OnLattice, centers: FloatArray, n: float, most: int) -> tuple[
     k, d = centers.shape
     lattice, gate = rows.lattice, rows.gate
     near = Groups(lattice, centers)
-    radius = rows.radius("radius of clusters", near, LAST_QUANTILE, SHARES["last radius"], most, bought=True)
+    radius = rows.radius("radius of clusters", near, LAST_QUANTILE, SHARES["last radius"], most, private=True)
     steps = n_steps(gate.left, n / k, d)
     for step in range(steps):
         later = steps - 1 - step
@@ -359,26 +349,15 @@ def _polish(rows: OnLattice, centers: FloatArray, n: float, most: int) -> tuple[
 
 
 def surest(quantile: float, x: float) -> float:
-    """Return a quantile that is not missed for want of rows: x of them, times ε.
+    """Return a quantile that is found even with few rows: x of them, times ε.
 
     Beyond all rows the exponent of the draw is x (1 - q)/(2q) lower than at the quantile.
-
-    Examples
-    --------
-    >>> surest(0.9, 1000.0), round(surest(0.9, 40.0), 2), surest(0.9, 1.0)
-    (0.9, 0.71, 0.5)
     """
     return min(quantile, max(0.5, x / (x + 2 * SURE))) if math.isfinite(x) else quantile
 
 
 def n_axes(x: float) -> int:
-    """Return how many axes a projection has for groups of so many rows times ε.
-
-    Examples
-    --------
-    >>> n_axes(10.0), n_axes(400.0), n_axes(math.inf)
-    (8, 11, 16)
-    """
+    """Return how many axes a projection has for groups of so many rows times ε."""
     enough = (p for p in range(MOST_AXES, FEWEST_AXES, -1) if x >= AXIS_ROWS * auto.rows_for_a_mean(p))
     return next(enough, FEWEST_AXES)
 
@@ -387,11 +366,6 @@ def added_noise(price: Price, rows: float, n_axes: int) -> float:
     """Return what noise adds to the squared distances of rows from their mean, for a ball of radius 1.
 
     d v/n² with v the variance of an entry: (d + 2)/ε², or 1/(2ρ).
-
-    Examples
-    --------
-    >>> added_noise(Epsilon(1) / 2, 100.0, 10)
-    0.048
     """
     if price.infinite:
         return 0.0
@@ -400,13 +374,7 @@ def added_noise(price: Price, rows: float, n_axes: int) -> float:
 
 
 def n_steps(price: Price, rows: float, n_axes: int) -> int:
-    """Return how many steps a price is divided into: as many as add little noise each.
-
-    Examples
-    --------
-    >>> n_steps(Epsilon(2) / 5, 5000.0, 784), n_steps(Rho(1) / 100, 6000.0, 784)
-    (1, 2)
-    """
+    """Return how many steps a price is divided into: as many as add little noise each."""
     if price.infinite:
         return MOST_STEPS
     parts = range(LAST_WEIGHT + 1, LAST_WEIGHT + MOST_STEPS)

@@ -1,7 +1,7 @@
 """DPLloyd: k-means with noise in every step, the classic interactive method, done right.
 
 Every iteration assigns rows to their nearest centre and releases a noisy count and noisy sums per cluster, from which
-the next centres follow (Blum et al. 2005; schedules by Su et al. 2016; spec partition-synopsis 3.15). Known faults of
+the next centres follow (Blum et al. 2005; schedules by Su et al. 2016; ). Known faults of
 shipped versions are not here: the number of iterations comes from a noisy or declared number of rows, the shares of
 counts and sums are in the right order, noise is drawn for every cluster whether or not rows are in it, and noise is
 exact.
@@ -19,17 +19,40 @@ from typing import Any
 
 import numpy as np
 
-from discreet.clustering.central.columns import distance_units, no_part, select_columns, within_values
 from discreet.clustering.central.estimator import Centers
 from discreet.clustering.central.of_synopsis import cluster_synopsis
 from discreet.clustering.central.packing import pack
-from discreet.core import Domain, FloatArray, checks
+from discreet.clustering.leaves.columns import distance_units, no_part, select_columns, within_values
+from discreet.clustering.options import COLUMNS, SCALE
+from discreet.core import (
+    DELTA,
+    DOMAIN,
+    EPSILON,
+    LEDGER,
+    N_ROWS,
+    RANDOM_STATE,
+    RHO,
+    SIZE_SHARE,
+    Declared,
+    Domain,
+    FloatArray,
+    option,
+)
 from discreet.core.budget import Epsilon, Price, Rho
 from discreet.engines.passes import NearestMap
 from discreet.mechanisms import Moves
-from discreet.synopses import FIXED_POINT, OpenRelease, count_variance, note_columns, open_for, publish
-from discreet.synopses.artifact import empty_text
-from discreet.synopses.grid import GridSettings, check_size, estimator
+from discreet.synopses import (
+    FIXED_POINT,
+    GridSynopsis,
+    OpenRelease,
+    count_variance,
+    method_options,
+    note_columns,
+    open_for,
+    publish,
+)
+from discreet.synopses.boxes.grid import check_size, estimator
+from discreet.synopses.queries import empty_text
 
 #: Iterations of the plain schedule, and bounds of the improved one.
 PLAIN_ITERATIONS, FEWEST_ITERATIONS, MOST_ITERATIONS = 5, 2, 7
@@ -41,45 +64,8 @@ _SHARE_STEPS = 2**20
 _NO_SHRINKING = 1e9
 
 
-class DPLloyd(Centers):
+class DPLloyd(Declared, Centers):
     """k-means with differentially private Lloyd steps.
-
-    Parameters
-    ----------
-    n_clusters : int, default 8
-        Number of clusters.
-    epsilon : float, default 1.0
-        The whole budget; ``math.inf`` for a run without privacy.
-    domain : Domain, mapping or (low, high)
-        The declared columns.
-    schedule : {"improved", "plain"}
-        "plain": 5 iterations, and with ``draw="split"`` equal budgets for the count and each sum. "improved": 2 to 7
-        iterations by what one of them needs, and the budgets of Su et al.
-    draw : {"joint", "split"}
-        Whether the count and the sums of a cluster come from one max-norm draw, which needs less noise, or from
-        separate draws, as published.
-    init : {"packing", "synopsis"}
-        Start from spheres packed into the domain, or spend half of the budget on a grid synopsis, start from its
-        clusters and run one iteration (the hybrid of Su et al. 2017). If one iteration needs more than the other half,
-        all is spent on the synopsis.
-    n_iter : "auto" or int
-        Number of iterations.
-    n_rows : float, optional
-        A public number of rows. Without it ``size_share`` of the budget buys one.
-    size_share : float, default 0.03
-        See ``n_rows``.
-    scale : {"none", "domain"}
-        Measure distances in the units of the columns or in shares of their declared ranges.
-    random_state : None, int or Generator
-        None is secure; anything else marks the guarantee as seeded.
-    columns : list of str, optional
-        The columns to cluster on; by default all but categories, whose mean is not a place. See `PrivateKMeans`.
-    rho, delta : float, optional
-        With ``delta`` beside ``epsilon`` the release may be (ε, δ)-DP; with ``rho`` and ``delta`` in its place, ρ-zCDP,
-        its ε stated at δ. Gaussian noise is drawn with ``draw="joint"`` and ``init="packing"``, where public values say
-        that it is better (`discreet.core.budget.prices.Wanted`): with many columns or iterations.
-    ledger : Ledger or Account, optional
-        Charged with all of ε before the first row is read; fitting twice charges twice.
 
     Attributes
     ----------
@@ -88,14 +74,14 @@ class DPLloyd(Centers):
     guarantee_ : Guarantee
         Its promise, sealed over the centres.
     note_ : str
-        What to know about the centres: that the number of rows cannot be told from zero. Mostly empty.
+        A warning if the number of rows may be zero; usually empty.
 
     Privacy
     -------
     Neighbours: add or remove one row. Given the centres, which are public by then, a row adds (1, q) to the count and
     the fixed-point sums of one cluster, |q_j| <= S. One draw of max-norm noise of scale S/ε on (S n, Σq) costs ε;
-    separate draws cost ε_0 for the count (scale 1/ε_0) and ε_i for each sum (scale S/ε_i), ε_0 + d ε_i in all. In ρ the
-    vector, which moves by at most S √(d + 1) in Euclidean norm, gets Gaussian noise with σ² >= S² (d + 1)/(2ρ).
+    separate draws cost ε_0 for the count (scale 1/ε_0) and ε_i for each sum (scale S/ε_i), ε_0 + d ε_i in total. In ρ
+    the vector, which moves by at most S √(d + 1) in Euclidean norm, gets Gaussian noise with σ² >= S² (d + 1)/(2ρ).
     Clusters are disjoint, iterations add up. A cluster keeps its centre if its *noisy* count is below a public
     constant.
 
@@ -108,49 +94,48 @@ class DPLloyd(Centers):
     ((3, 2), 2.0)
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        epsilon: float = 1.0,
-        domain: Any = None,
-        schedule: str = "improved",
-        draw: str = "joint",
-        init: str = "packing",
-        n_iter: str | int = "auto",
-        n_rows: float | None = None,
-        size_share: float = 0.03,
-        scale: str = "none",
-        random_state: Any = None,
-        columns: Any = None,
-        rho: Any = None,
-        delta: Any = None,
-        ledger: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.domain = domain
-        self.schedule = schedule
-        self.draw = draw
-        self.init = init
-        self.n_iter = n_iter
-        self.n_rows = n_rows
-        self.size_share = size_share
-        self.scale = scale
-        self.random_state = random_state
-        self.columns = columns
-        self.rho = rho
-        self.delta = delta
-        self.ledger = ledger
+    n_clusters: int = option(default=8, low=1, help="Number of clusters.")
+    epsilon: float = EPSILON
+    domain: Any = DOMAIN
+    schedule: str = option(
+        default="improved",
+        choices=("improved", "plain"),
+        help="Number of iterations, and shares of the budget.",
+        details=(
+            '"plain": 5 iterations, and equal shares for the count and each sum with ``draw="split"``. "improved": 2 '
+            "to 7 iterations by what one of them needs, and the shares of Su et al."
+        ),
+    )
+    draw: str = option(
+        default="joint",
+        choices=("joint", "split"),
+        help="Draw noise for count and sums of a cluster together, which needs less, or apart, as published.",
+    )
+    init: str = option(
+        default="packing",
+        choices=("packing", "synopsis"),
+        help="Start from spheres packed into the domain, or from the clusters of a grid synopsis for half the budget.",
+        details=(
+            'With "synopsis" one iteration follows (the hybrid of Su et al. 2017), or none if it would need more than '
+            "the other half."
+        ),
+    )
+    n_iter: str | int = option(default="auto", choices=("auto",), low=1, high=1000, help="Number of iterations.")
+    n_rows: float | None = N_ROWS
+    size_share: float = SIZE_SHARE
+    scale: str = SCALE
+    random_state: Any = RANDOM_STATE
+    columns: Any = COLUMNS
+    rho: Any = RHO
+    delta: Any = DELTA
+    ledger: Any = LEDGER
 
     def fit(self, X: Any, y: Any = None) -> DPLloyd:
         """Run the private iterations. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
-        k = checks.whole("n_clusters", self.n_clusters, low=1)
-        plain = checks.choice("schedule", self.schedule, ("improved", "plain")) == "plain"
-        joint = checks.choice("draw", self.draw, ("joint", "split")) == "joint"
-        hybrid = checks.choice("init", self.init, ("packing", "synopsis")) == "synopsis"
-        asked = None if self.n_iter == "auto" else checks.whole("n_iter", self.n_iter, low=1, high=1000)
-        checks.choice("scale", self.scale, ("none", "domain"))
-        grids, possible = GridSettings.read(n_clusters=k), joint and not hybrid
+        options = method_options(self)
+        k, plain, joint = options["n_clusters"], self.schedule == "plain", self.draw == "joint"
+        hybrid, asked = self.init == "synopsis", None if self.n_iter == "auto" else options["n_iter"]
+        grids, possible = GridSynopsis(n_clusters=k).settings(), joint and not hybrid
         opening = open_for(
             self,
             X,
@@ -186,11 +171,6 @@ def one_iteration(n_clusters: int, n_axes: int, n_rows: float) -> float:
     """Return ε_m, the budget below which an iteration does more harm than good (Su et al. 2016).
 
     sqrt( 500 k³/N² (d + (4 d ρ²)^(1/3))³ ), with a noisy or public N.
-
-    Examples
-    --------
-    >>> round(one_iteration(15, 2, 5000), 4)
-    1.1783
     """
     d = n_axes
     factor = (d + (4 * d * TYPICAL_CENTER**2) ** (1 / 3)) ** 3
@@ -198,13 +178,7 @@ def one_iteration(n_clusters: int, n_axes: int, n_rows: float) -> float:
 
 
 def iterations(epsilon: float, needed: float) -> int:
-    """Return min(7, max(2, floor(ε/ε_m))).
-
-    Examples
-    --------
-    >>> iterations(1.0, 0.3), iterations(0.1, 0.3), iterations(math.inf, 0.3)
-    (3, 2, 7)
-    """
+    """Return min(7, max(2, floor(ε/ε_m)))."""
     return int(min(MOST_ITERATIONS, max(FEWEST_ITERATIONS, min(epsilon / needed, 1e6))))
 
 
@@ -214,7 +188,7 @@ def _for_iterations(left: Price, needed: float) -> float:
 
 
 def _gaussian(steps: int) -> Callable[[Domain, Epsilon, Rho], bool]:
-    """Return what tells by public values whether Gaussian noise is better for that many iterations."""
+    """Return a rule that decides by public values whether Gaussian noise is better."""
 
     def better(domain: Domain, pure: Epsilon, rho: Rho) -> bool:
         d = len(domain)
@@ -227,11 +201,6 @@ def count_share(n_axes: int, *, plain: bool) -> Fraction:
     """Return the share ε_0/(ε_0 + d ε_i) of an iteration's budget that goes to the count; the sums divide the rest.
 
     Improved: ε_0/ε_i = (4 d ρ²)^(1/3), which minimises d/ε_i² + 4 d ρ²/ε_0². Plain: equal shares.
-
-    Examples
-    --------
-    >>> count_share(2, plain=True), round(float(count_share(2, plain=False)), 4)
-    (Fraction(1, 3), 0.27)
     """
     if plain:
         return Fraction(1, n_axes + 1)
@@ -272,9 +241,9 @@ def _iterate(
 
 
 def _synopsis_start(opening: OpenRelease, k: int, scale: str, share: Fraction) -> FloatArray:
-    """Return the clusters of a grid synopsis bought with a share of what is left."""
+    """Return the clusters of a grid synopsis for a share of the remaining budget."""
     with opening.gate.share("synopsis", opening.gate.left * share) as part:
         paid = dataclasses.replace(opening, gate=part, n_rows_variance=None)
-        released = estimator.build(paid, GridSettings.read(n_clusters=k))
+        released = estimator.build(paid, GridSynopsis(n_clusters=k).settings())
     seed = opening.gate.free.seed()
     return cluster_synopsis(released, k, scale=scale, random_state=seed, columns=opening.domain.names).centers

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.clustering.central import auto
-from discreet.clustering.central.columns import (
+from discreet.clustering.how_many.suggest import KSuggestion, check_clusters, suggest_k
+from discreet.clustering.leaves.columns import (
     category_shares,
     cluster_columns,
     distance_units,
@@ -16,15 +17,14 @@ from discreet.clustering.central.columns import (
     view,
     within_values,
 )
-from discreet.clustering.central.how_many import KSuggestion, check_clusters, suggest_k
-from discreet.clustering.central.mixture import mixture
-from discreet.clustering.central.weights import noise_of_weights
-from discreet.clustering.kmeans import weighted_kmeans
+from discreet.clustering.leaves.kmeans import weighted_kmeans
+from discreet.clustering.leaves.mixture import fit_mixture
+from discreet.clustering.leaves.weights import noise_of_weights
 from discreet.core import BoolArray, FloatArray, Frames, checks
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.synopses import Synopsis
+from discreet.synopses import CenterSynopsis, Lifted, Synopsis
 from discreet.synopses import refine as refinement_steps
-from discreet.synopses.artifact import EMPTY_UP_TO, Lifted, wide
+from discreet.synopses.queries import EMPTY_UP_TO, wide
 
 #: What may be passed as ``refine``: "auto", None (or "none"), a name, a function of a synopsis, or a sequence of
 #: names and functions.
@@ -61,7 +61,7 @@ class ClusterResult(Frames):
         The columns of the centres.
     categories : mapping
         For every category column that took no part, an array of shape (clusters, categories): the share of each
-        category in each cluster's weight, by the synopsis. Less than 1 in all where the rest is not known; None where
+        category in each cluster's weight, by the synopsis. The sum is less than 1 if the rest is not known; None where
         the column was never cut.
     std_errors : array of shape (clusters,) or None
         Standard errors of the weights, from the noise of the counts as they were released.
@@ -90,7 +90,7 @@ class ClusterResult(Frames):
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Return the ends of intervals for the weights: noise alone, not where the centres are."""
         if self.std_errors is None:
-            raise InvalidArgument("std_errors", None, "known: the errors of these weights were not worked out")
+            raise InvalidArgument("std_errors", None, "known: no errors were computed for the weights")
         reach = wide(level) * self.std_errors
         return np.maximum(self.weights - reach, 0.0), np.maximum(self.weights + reach, 0.0)
 
@@ -133,8 +133,8 @@ def cluster_synopsis(
     synopsis : Synopsis
         A release with weights as drawn.
     n_clusters : int or "auto"
-        Number of centres. If fewer leaves have positive weight, those leaves are the centres, and the note says so.
-        "auto" asks `suggest_k`; where that cannot tell, there is one centre.
+        Number of centres. If fewer leaves have positive weight, those leaves are the centres, with a note.
+        "auto" asks `suggest_k`; without an answer there is one centre.
     refine : str, callable, sequence of them, or None
         Steps to take before, in order: "consistent", "means", "project", "threshold", "mixture", or functions from
         synopsis to synopsis. "auto" takes the steps that suit the synopsis, by the rule that `PrivateKMeans` follows
@@ -162,8 +162,8 @@ def cluster_synopsis(
     Examples
     --------
     >>> import discreet as dc
-    >>> from discreet.synopses import Synopsis
-    >>> s = Synopsis(dc.Domain.box(0, 3), lower=[[0], [1], [2]], upper=[[1], [2], [3]], weights=[90, 10, 50],
+    >>> from discreet.synopses import BoxSynopsis
+    >>> s = BoxSynopsis(dc.Domain.box(0, 3), lower=[[0], [1], [2]], upper=[[1], [2], [3]], weights=[90, 10, 50],
     ...              variances=[1.0, 1.0, 1.0], guarantee=dc.Guarantee("central"))
     >>> cluster_synopsis(s, 2, refine="threshold").centers.round(2).tolist()
     [[0.5], [2.33]]
@@ -176,7 +176,7 @@ def cluster_synopsis(
         suggestion = suggest_k(synopsis, max_clusters=max_clusters, **how)
     n_clusters = given or (suggestion and suggestion.n_clusters) or 1
     axes = cluster_columns(synopsis.domain, columns)
-    known = synopsis.lifted
+    known = synopsis.lifted if isinstance(synopsis, CenterSynopsis) else None
     if known is not None and (scale, axes) == (known.scale, synopsis.domain.names):
         made_for = synopsis.guarantee.parameters.get("n_clusters")  # it may have ended with fewer centres
         if n_clusters == len(known.centers) or (given is not None and given == made_for):
@@ -241,7 +241,7 @@ def refined_synopsis(
         if callable(step):
             synopsis = step(synopsis)
         elif step == "mixture":
-            synopsis = mixture(synopsis, n_clusters, n_init=n_init, scale=scale, random_state=random_state).synopsis
+            synopsis = fit_mixture(synopsis, n_clusters, n_init=n_init, scale=scale, random_state=random_state).synopsis
         else:
             synopsis = _STEPS[step](synopsis)
     return synopsis

@@ -14,11 +14,6 @@ def pack(n_centers: int, n_axes: int, random: PublicRandomness) -> FloatArray:
 
     Points are drawn one by one, at least ``radius`` from the walls and twice that from each other (Su et al. 2016). The
     radius starts at half the box; after 100 failures in a row it is halved and all points are drawn anew.
-
-    Examples
-    --------
-    >>> pack(2, 1, PublicRandomness(1)).round(2).tolist()
-    [[0.13], [0.47]]
     """
     radius = 0.5
     while True:

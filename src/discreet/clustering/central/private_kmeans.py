@@ -10,78 +10,45 @@ from typing import Any
 import numpy as np
 
 from discreet.clustering.central import auto, lift
-from discreet.clustering.central.columns import left_out, no_part, select_columns
 from discreet.clustering.central.estimator import Centers
-from discreet.clustering.central.how_many import check_clusters
-from discreet.clustering.central.of_synopsis import Refine, check_refine, cluster_synopsis
-from discreet.core import Domain, checks
+from discreet.clustering.central.of_synopsis import check_refine, cluster_synopsis
+from discreet.clustering.leaves.columns import left_out, no_part, select_columns
+from discreet.clustering.options import COLUMNS, N_INIT, SCALE
+from discreet.core import (
+    DELTA,
+    DOMAIN,
+    EPSILON,
+    LEDGER,
+    N_ROWS,
+    RANDOM_STATE,
+    RHO,
+    SIZE_SHARE,
+    Declared,
+    Domain,
+    checks,
+    option,
+)
 from discreet.core.budget import Price, Wanted
 from discreet.engines import GridMap
 from discreet.engines.passes import REACH
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.synopses import OpenRelease, Synopsis, check_release, note_columns, open_for
-from discreet.synopses.artifact import FIELDS
-from discreet.synopses.grid import GridSettings, GridSynopsis, check_size, estimator
-from discreet.synopses.tree import TreeSettings, TreeSynopsis
-from discreet.synopses.tree import estimator as tree
+from discreet.synopses import OpenRelease, Synopsis, check_release, method_options, note_columns, open_for
+from discreet.synopses.boxes.grid import GridSettings, GridSynopsis, check_size, estimator
+from discreet.synopses.boxes.tree import TreeSettings, TreeSynopsis
+from discreet.synopses.boxes.tree import estimator as tree
 
 #: Parameters of a synopsis estimator that the clusterer sets itself.
 _OWN = ("epsilon", "rho", "delta", "domain", "n_rows", "size_share", "random_state", "ledger")
 
 
-class PrivateKMeans(Centers):
+class PrivateKMeans(Declared, Centers):
     """k-means with differential privacy: a private synopsis of the table, then weighted k-means on its leaves.
-
-    Parameters
-    ----------
-    n_clusters : int or "auto", default 8
-        Number of clusters. "auto" lets the released synopsis say it, at no further price (`suggest_k`); where it cannot
-        be told, there is one centre, and `note_` says so.
-    epsilon : float, default 1.0
-        The whole budget; ``math.inf`` for a run without privacy.
-    domain : Domain, mapping or (low, high)
-        The declared columns. Bounds are never read off the data.
-    synopsis : {"auto", "grid", "tree", "lift"} or GridSynopsis or TreeSynopsis
-        "auto" chooses by the noisy number of rows, the domain, the number of clusters and the budget; see
-        `discreet.clustering.auto`. "lift" is for a dozen columns and more: groups on the axes of a random projection,
-        and their means in all columns (`discreet.clustering.central.lift`). An estimator gives the
-        settings; its own budget, domain, numbers of rows and clusters and random state are not used.
-    refine : "auto", str, callable, sequence of them, or None
-        See `cluster_synopsis`. "auto" takes what goes with the chosen synopsis.
-    n_init : int, default 10
-        Starts of k-means on the synopsis.
-    n_rows : float, optional
-        A public number of rows. Without it ``size_share`` of the budget buys one.
-    size_share : float, default 0.03
-        See ``n_rows``.
-    scale : {"none", "domain"}
-        Measure distances in the units of the columns, as scikit-learn does, or in shares of their declared ranges.
-    random_state : None, int or Generator
-        None is secure; anything else marks the guarantee as seeded.
-    columns : list of str, optional
-        The columns to release and cluster on; by default all but categories, whose mean is not a place. A category
-        named here counts by its place in the declared order, which makes sense for ordered ones only. `predict` takes
-        the full table all the same.
-    rho, delta : float, optional
-        With ``delta`` beside ``epsilon`` the release may be (ε, δ)-DP; with ``rho`` and ``delta`` in its place, ρ-zCDP,
-        its ε stated at δ: as the synopsis that is named. ("auto" makes pure releases, of ε or of √(2ρ), for up to 11
-        columns, and others where noise on means is Gaussian: with 100 columns that is a tenth of the pure one.)
-    ledger : Ledger or Account, optional
-        Charged with all of ε before the first row is read; fitting twice charges twice.
-    max_clusters : int, default 20
-        The most clusters that "auto" looks for. The synopsis is made for half as many.
-    center : list of float, optional
-        A public place amid the rows, one number per column that is clustered, from which offsets are taken on a
-        projection. Without it one is bought.
-    radius : float, optional
-        A public bound on how far rows are from the centre; rows beyond count as at it. Without it a quantile of the
-        distances is bought. Both are for "lift", which "auto" takes where either is given.
 
     Attributes
     ----------
     cluster_centers_ : array of shape (clusters, columns)
         The private centres, on the columns of ``domain_``. May be fewer than asked for, if the synopsis has fewer
-        leaves; `note_` says so. On a projection they are those of the last noisy step.
+        leaves, with a `note_`. On a projection they are those of the last noisy step.
     cluster_weights_ : array of shape (clusters,)
         Estimated number of rows nearest to each.
     cluster_std_errors_ : array of shape (clusters,)
@@ -93,14 +60,14 @@ class PrivateKMeans(Centers):
     guarantee_ : Guarantee
         Its promise.
     note_ : str
-        What to know about the centres; mostly empty.
+        Warnings about the centres; usually empty.
     suggestion_ : KSuggestion or None
         What "auto" rests on; None for a number that was given.
 
     Notes
     -----
     There is no ``labels_``, ``inertia_`` or ``n_iter_``: exact labels and the exact objective are facts about the rows
-    that no budget was spent on. `predict` labels rows for whoever holds them.
+    that no budget was spent on. `predict` labels rows for the holder of the rows.
 
     Privacy
     -------
@@ -117,43 +84,55 @@ class PrivateKMeans(Centers):
     ((3, 2), 1.0)
     """
 
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        epsilon: float = 1.0,
-        domain: Any = None,
-        synopsis: Any = "auto",
-        refine: Refine = "auto",
-        n_init: int = 10,
-        n_rows: float | None = None,
-        size_share: float = 0.03,
-        scale: str = "none",
-        random_state: Any = None,
-        columns: Any = None,
-        rho: Any = None,
-        delta: Any = None,
-        ledger: Any = None,
-        max_clusters: int = 20,
-        center: Any = None,
-        radius: float | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.domain = domain
-        self.synopsis = synopsis
-        self.refine = refine
-        self.n_init = n_init
-        self.n_rows = n_rows
-        self.size_share = size_share
-        self.scale = scale
-        self.random_state = random_state
-        self.columns = columns
-        self.rho = rho
-        self.delta = delta
-        self.ledger = ledger
-        self.max_clusters = max_clusters
-        self.center = center
-        self.radius = radius
+    n_clusters: int | str = option(
+        default=8,
+        choices=("auto",),
+        low=1,
+        help='Number of clusters; "auto" asks `suggest_k` on the released synopsis, at no further price.',
+        details="Without an answer there is one centre, and a `note_`.",
+    )
+    epsilon: float = EPSILON
+    domain: Any = DOMAIN
+    synopsis: str | GridSynopsis | TreeSynopsis = option(
+        default="auto",
+        choices=("auto", "grid", "tree", "lift"),
+        objects=True,
+        help="The synopsis that is clustered.",
+        details=(
+            '"auto" chooses by the noisy number of rows, the domain, the number of clusters and the budget. "lift" is '
+            "for a dozen columns or more: groups on the axes of a random projection, and their means in all columns. "
+            "An estimator gives its settings, without its budget, domain, numbers of rows and clusters and seed."
+        ),
+    )
+    refine: Any = option(
+        default="auto",
+        help="Refinement before k-means; see `cluster_synopsis`.",
+        details='"auto" takes what goes with the chosen synopsis.',
+    )
+    n_init: int = N_INIT
+    n_rows: float | None = N_ROWS
+    size_share: float = SIZE_SHARE
+    scale: str = SCALE
+    random_state: Any = RANDOM_STATE
+    columns: Any = COLUMNS
+    rho: Any = RHO
+    delta: Any = DELTA
+    ledger: Any = LEDGER
+    max_clusters: int = option(
+        default=20, low=1, help='Most clusters that "auto" looks for; the synopsis is made for half as many.'
+    )
+    center: Any = option(
+        default=None,
+        example=[0.5, 0.5],
+        help='A public place amid the rows, one number per column, for "lift"; otherwise estimated with noise.',
+    )
+    radius: float | None = option(
+        default=None,
+        above=0,
+        example=1.0,
+        help='A public bound on the distance from the centre, for "lift"; otherwise estimated with noise.',
+        details="Rows beyond it count as at it.",
+    )
 
     def fit(self, X: Any, y: Any = None) -> PrivateKMeans:
         """Release a synopsis, cluster it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
@@ -202,10 +181,9 @@ class PrivateKMeans(Centers):
 
     def _settings(self) -> tuple[auto.Choice | None, Callable[[Domain, Any], None], Callable[[Domain], Domain]]:
         """Check the settings; return the synopsis that they name, what checks its size, and what selects columns."""
+        method_options(self)
         k = self._planned_clusters()
-        checks.whole("n_init", self.n_init, low=1)
         check_refine(self.refine)
-        checks.choice("scale", self.scale, ("none", "domain"))
         named = _method(self.synopsis, k)
         ball = _declared(self.center, self.radius, named)
         if ball:
@@ -218,8 +196,8 @@ class PrivateKMeans(Centers):
 
     def _planned_clusters(self) -> int:
         """Return the number of clusters that the synopsis is made for: for "auto" half of the most there may be."""
-        most = checks.whole("max_clusters", self.max_clusters, low=1)
-        return check_clusters(self.n_clusters) or max(1, most // 2)
+        given, most = self.read_option("n_clusters"), self.read_option("max_clusters")
+        return max(1, most // 2) if given == "auto" else given  # type: ignore[no-any-return]
 
 
 def _named(released: Synopsis, opening: OpenRelease) -> Synopsis:
@@ -227,8 +205,7 @@ def _named(released: Synopsis, opening: OpenRelease) -> Synopsis:
     facts = no_part(opening.declared, opening.domain)
     if not facts:
         return released
-    promise = dataclasses.replace(released.guarantee, parameters={**released.guarantee.parameters, **facts})
-    return Synopsis(opening.domain, guarantee=promise, **{name: getattr(released, name) for name in FIELDS})
+    return released.replace(facts=facts)
 
 
 def choice_for(opening: OpenRelease, n_clusters: int, scale: str = "none") -> auto.Choice:
@@ -251,13 +228,7 @@ def planned(
 ) -> tuple[auto.Choice, Price]:
     """Return what "auto" would choose by public values alone, and what it would have left.
 
-    With few rows on many columns rows are taken to fill the domain: where they lie is bought, and not yet known.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> [planned(1500, 60, 8, 1.0, delta, Fraction(3, 100))[0].method for delta in (0.0, 1e-6)]
-    ['grid', 'lift']
+    With few rows on many columns rows are taken to fill the domain: their places cost budget and are not known yet.
     """
     domain, wanted = Domain.box([0.0] * n_axes, 1.0), Wanted.read(epsilon, None, delta or None)
     gaussian = wanted.rho is not None and _gaussian(None)(domain, wanted.pure, wanted.rho)
@@ -269,8 +240,7 @@ def planned(
 def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:
     """Return the method that the argument names; None for "auto"."""
     if isinstance(synopsis, str):
-        kind = checks.choice("synopsis", synopsis, ("auto", "grid", "tree", "lift"))
-        return None if kind == "auto" else auto.Choice(kind, {"n_clusters": n_clusters})
+        return None if synopsis == "auto" else auto.Choice(synopsis, {"n_clusters": n_clusters})
     if not isinstance(synopsis, (GridSynopsis, TreeSynopsis)):
         expected = '"auto", "grid", "tree", a GridSynopsis or a TreeSynopsis'
         raise InvalidType("synopsis", type(synopsis), expected, 'synopsis="auto"')
@@ -280,7 +250,7 @@ def _method(synopsis: Any, n_clusters: int) -> auto.Choice | None:
         raise InvalidArgument("synopsis.ledger", synopsis.ledger, expected, "PrivateKMeans(..., ledger=ledger)")
     settings["n_clusters"] = n_clusters
     if isinstance(synopsis, TreeSynopsis):
-        TreeSettings.read(**settings)  # before any row is read
+        TreeSynopsis(**settings).settings()  # before any row is read
     return auto.Choice("grid" if isinstance(synopsis, GridSynopsis) else "tree", settings)
 
 
@@ -293,7 +263,7 @@ def _declared(center: Any, radius: Any, named: auto.Choice | None) -> dict[str, 
             raise InvalidArgument("center", center, "a list of finite numbers, one per column", "center=None")
         found["center"] = place
     if radius is not None:
-        found["radius"] = float(checks.positive("radius", radius))
+        found["radius"] = float(radius)
     if found and named is not None and named.method != "lift":
         name = next(iter(found))
         expected = "used with a projection, which clips rows to a ball"
@@ -322,7 +292,7 @@ def _check_size(domain: Domain, choice: auto.Choice | None, epsilon: Any, n_rows
 
 
 def _read(choice: auto.Choice) -> TreeSettings | GridSettings:
-    return (TreeSettings if choice.method == "tree" else GridSettings).read(**choice.settings)
+    return (TreeSynopsis if choice.method == "tree" else GridSynopsis)(**choice.settings).settings()
 
 
 def _known_grid(domain: Domain, choice: auto.Choice | None) -> GridMap | None:
@@ -331,7 +301,7 @@ def _known_grid(domain: Domain, choice: auto.Choice | None) -> GridMap | None:
 
 
 def _gaussian(choice: auto.Choice | None) -> Any:
-    """Return what tells whether Gaussian noise is better for the synopsis that is named.
+    """Return a rule that decides whether Gaussian noise is better for the chosen synopsis.
 
     "auto" weighs pure budgets, but where there are so many axes that rows are projected.
     """

@@ -1,9 +1,9 @@
-"""What is made of noisy means whose noise is known: post-processing of what `lift.py` buys.
+"""Estimates from noisy means whose noise is known: post-processing of what `lift.py` publishes.
 
 A noisy mean is shrunk towards that of all rows by as much as noise outweighs what sets means apart (empirical Bayes, in
 the manner of James and Stein). Where noise outweighs everything, what is left is the mean of all rows, or the place
-from which offsets are taken: no centre is thrown far out by noise. Means of what lies in a ball lie in it, too, and are
-moved there.
+from which offsets are taken: no centre is thrown far out by noise. Means of rows in a ball are
+moved into it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.clustering.kmeans import mass_by, nearest, weighted_kmeans
+from discreet.clustering.leaves.kmeans import mass_by, nearest, weighted_kmeans
 from discreet.core import BoolArray, FloatArray
 from discreet.engines.passes import ONE, Projection
 
@@ -45,7 +45,7 @@ def merge(
     On the axes of the projection a group's place is known twice, from the synopsis there and from its mean. How far the
     first can be trusted is seen by how far they lie apart, noise of the means taken off.
 
-    Post-processing: everything here was bought.
+    Post-processing of published values.
     """
     counts = np.maximum(means.counts, 1.0)
     mass = np.where(held, counts, 0.0)
@@ -97,7 +97,7 @@ def signal_of(apart: FloatArray, mass: FloatArray, blur: FloatArray, most: float
     """Return by column how far true means lie apart, squared: what noisy ones do, without the noise.
 
     A column has few means, so its own figure is averaged with that of all columns, which counts as `PRIOR` more. The
-    sum over columns is at most ``most``: means of what lies in a ball are no further apart.
+    sum over columns is at most ``most``: means of rows in a ball are no further apart.
     """
     d, share = apart.shape[1], mass / mass.sum()
     own = share @ (apart * apart - blur[:, np.newaxis])
@@ -115,6 +115,6 @@ def shrunk(apart: FloatArray, signal: FloatArray, blur: FloatArray) -> FloatArra
 
 
 def in_ball(offsets: FloatArray, radius: float) -> FloatArray:
-    """Means of what lies in a ball do so, too."""
+    """Move means into the ball of their rows."""
     lengths = np.sqrt((offsets * offsets).sum(axis=1, keepdims=True))
     return np.asarray(offsets * np.minimum(1.0, radius / np.maximum(lengths, 1.0)), np.float64)

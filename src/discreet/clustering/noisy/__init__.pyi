@@ -1,1 +1,2 @@
 from . import deconvolution as deconvolution
+from .kmeans import read_law as read_law

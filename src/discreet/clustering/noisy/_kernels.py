@@ -1,4 +1,4 @@
-"""The loops of the noise-aware mixture: responsibilities, sums for the next step, and draws of the true records.
+"""The loops of the denoising mixture: responsibilities, sums for the next step, and draws of the true records.
 
 A record is z = x + sqrt(v) g with g standard normal and v one of a few nodes of the law's scale; x comes from one of K
 Gaussians. Given component and node, z is Gaussian with covariance "component + v·identity", which is diagonal in the

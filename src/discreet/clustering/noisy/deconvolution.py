@@ -1,4 +1,4 @@
-"""Where the true records lie, given noisy ones and any known law: EM over candidate places.
+"""The distribution of true records, given noisy ones and any known law: EM over candidate places.
 
 The weights π of candidates q maximise Π_i Σ_j π_j f(z_i - q_j); EM repeats π_j ← mean_i of π_j f_ij/Σ_k π_k f_ik. With
 a public grid of candidates this is the usual server-side deconvolution; beyond three columns a grid is out of reach and

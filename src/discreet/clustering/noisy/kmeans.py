@@ -1,14 +1,14 @@
 """k-means of records that carry a known noise: estimate where the true records lie, then cluster that.
 
 k-means of noisy records finds the clusters of records *plus noise*: centres are drawn apart, small clusters drown, and
-past some noise the centres follow the noise alone. Whoever adds the noise knows its law, and publishing the law costs
+past some noise the centres follow the noise alone. The law of the noise is known, and publishing it costs
 nothing. Two estimates of the true records' distribution use it:
 
-- places: EM over candidate places, a public grid in up to three columns (`_deconvolution`), for any law;
-- clusters: Gaussians behind isotropic Laplace noise (`_noisy_mixture`), in any dimension, followed by draws of each
+- places: EM over candidate places, a public grid in up to three columns (`deconvolution.py`), for any law;
+- clusters: Gaussians behind isotropic Laplace noise (`mixture.py`), in any dimension, followed by draws of each
   true record given its noisy one. With little noise the draws are the records, of any shape; with much, the fit.
 
-Where both can be had, both are used with equal weight: the first is better where noise drowns the clusters, the second
+If both are possible, both are used with equal weight: the first is better where noise hides the clusters, the second
 where it does not (``studies/measures/metric_clustering.py``). Weighted k-means of the estimate gives the centres.
 """
 
@@ -23,11 +23,12 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet import noise
-from discreet.clustering import _kmeans_kernels as kernels
-from discreet.clustering.kmeans import mass_by, nearest, weighted_kmeans
+from discreet.clustering.leaves import _kmeans_kernels as kernels
+from discreet.clustering.leaves.kmeans import mass_by, nearest, weighted_kmeans
 from discreet.clustering.noisy import deconvolution as places
 from discreet.clustering.noisy.mixture import FORMS, Bounds, Components, NoisyRecords, best_form
-from discreet.core import EstimatorHtml, FloatArray, IntArray, as_domain, checks
+from discreet.clustering.options import SEED
+from discreet.core import Declared, EstimatorHtml, FloatArray, IntArray, as_domain, checks, option
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.metric import IsotropicLaw
 
@@ -41,30 +42,8 @@ _GRID_COLUMNS, _CANDIDATES = 3, 1000
 _LABEL_POINTS = 400
 
 
-class DenoisingKMeans(EstimatorHtml, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class DenoisingKMeans(Declared, EstimatorHtml, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """k-means of noisy records whose noise has a known law, such as those that `discreet.metric.NDLaplace` returns.
-
-    Parameters
-    ----------
-    n_clusters : int, default 8
-        Number of clusters.
-    law : float, IsotropicLaw, or any object with ``log_density(offsets)``
-        The law of the noise. A number is the rate of isotropic Laplace noise (density proportional to e^(-rate |y|)).
-        Other laws are known by the logarithm of their density at rows of offsets, up to a constant.
-    domain : Domain, mapping or (low, high), optional
-        The declared columns: true records lie in their bounds. Without it there is no grid, and a law that is not
-        isotropic Laplace gets candidates from the noisy records themselves.
-    scale : {"none", "domain"}
-        The units in which the law, and distances, are measured: those of the columns, or shares of the declared ranges
-        (``scaling="box"`` of `NDLaplace`).
-    method : {"auto", "places", "clusters", "both"}
-        Which estimate of the true records is clustered. "places" works for every law, "clusters" for isotropic Laplace
-        noise; "auto" is both where both exist and there is a grid (a domain of at most three columns), else the one
-        that exists, "clusters" first.
-    n_init : int, default 8
-        Random starts, beside three that are not random. The one with the best likelihood under the law wins.
-    random_state : int, default 0
-        Seed of the search. It is not a secret: the search sees noisy records only.
 
     Attributes
     ----------
@@ -98,24 +77,37 @@ class DenoisingKMeans(EstimatorHtml, ClusterMixin, BaseEstimator):  # type: igno
     ((3, 2), (1000,), 1.0)
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        law: Any = 1.0,
-        *,
-        domain: Any = None,
-        scale: str = "none",
-        method: str = "auto",
-        n_init: int = 8,
-        random_state: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.law = law
-        self.domain = domain
-        self.scale = scale
-        self.method = method
-        self.n_init = n_init
-        self.random_state = random_state
+    n_clusters: int = option(default=8, low=1, help="Number of clusters.")
+    law: Any = option(
+        default=1.0,
+        help="The law of the noise: the rate of isotropic Laplace noise, an `IsotropicLaw`, or another law.",
+        details=(
+            "A rate means a density proportional to e^(-rate |y|). Another law is an object with "
+            "``log_density(offsets)``, the logarithm of its density up to a constant."
+        ),
+    )
+    domain: Any = option(
+        default=None,
+        help="The declared columns: true records lie within their bounds.",
+        details="Without it there is no grid, and laws other than isotropic Laplace take noisy records as candidates.",
+    )
+    scale: str = option(
+        default="none",
+        choices=("none", "domain"),
+        help='Unit of the law and of distances: "none" for the columns\' own, "domain" for shares of declared ranges.',
+        details='"domain" fits ``scaling="box"`` of `NDLaplace`.',
+    )
+    method: str = option(
+        default="auto",
+        choices=("auto", "places", "clusters", "both"),
+        help="The estimate of the true records that is clustered.",
+        details=(
+            '"places" works for every law, "clusters" for isotropic Laplace noise; "auto" is both with a domain of at '
+            "most three columns, else the one that exists, clusters first."
+        ),
+    )
+    n_init: int = option(default=8, low=0, help="Random starts, besides three fixed ones; the likeliest fit wins.")
+    random_state: int = SEED
 
     def fit(self, X: Any, y: Any = None) -> DenoisingKMeans:
         """Estimate the centres of the true records.
@@ -130,9 +122,8 @@ class DenoisingKMeans(EstimatorHtml, ClusterMixin, BaseEstimator):  # type: igno
         -------
         self
         """
-        k = checks.whole("n_clusters", self.n_clusters, low=1)
-        n_init = checks.whole("n_init", self.n_init, low=0)
-        stream = noise.generator(checks.whole("random_state", self.random_state))
+        options = self.read_options()
+        k, n_init, stream = options["n_clusters"], options["n_init"], noise.generator(options["random_state"])
         rows = np.asarray(validate_data(self, X, dtype=np.float64, ensure_min_samples=2), np.float64)
         law = read_law(self.law, rows.shape[1])
         self._unit, box = self._box(rows.shape[1])
@@ -172,7 +163,7 @@ class DenoisingKMeans(EstimatorHtml, ClusterMixin, BaseEstimator):  # type: igno
         return self._labels(z, read_law(self.law, z.shape[1]))
 
     def _box(self, columns: int) -> tuple[FloatArray, Bounds | None]:
-        scale = checks.choice("scale", self.scale, ("none", "domain"))
+        scale = self.read_option("scale")
         if self.domain is None:
             if scale == "domain":
                 raise InvalidArgument("domain", None, 'declared if scale="domain"', "domain=(0, 1)")
@@ -225,7 +216,6 @@ def read_law(law: Any, dimension: int) -> Any:
 
 
 def _method(method: str, law: Any, box: Bounds | None) -> str:
-    method = checks.choice("method", method, ("auto", "places", "clusters", "both"))
     laplace = isinstance(law, IsotropicLaw)
     if method in ("clusters", "both") and not laplace:
         raise InvalidArgument("method", method, '"places" for a law that is not isotropic Laplace', 'method="auto"')

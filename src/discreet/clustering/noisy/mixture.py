@@ -69,7 +69,7 @@ class Components:
 
 @dataclass(frozen=True)
 class CovarianceForm:
-    """What the covariances have in common. ``tied``: all clusters the same; ``round``: the same in all directions."""
+    """The form of the covariances. ``tied``: one for all clusters; ``round``: equal in every direction."""
 
     tied: bool
     round: bool
@@ -91,7 +91,7 @@ FORMS = (
 
 @dataclass(frozen=True, eq=False)
 class ClusterPrior:
-    """What is taken to be likely of the clusters: means around a point with a precision, and equal shares."""
+    """A prior of the clusters: means around a point with a precision, and equal shares."""
 
     mean: FloatArray
     precision: FloatArray

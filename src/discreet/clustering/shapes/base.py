@@ -1,4 +1,4 @@
-"""What the clusterers of a synopsis share: leaves in, a label for each leaf out, and labels of the user's own rows.
+"""Base of the clusterers of a synopsis: a label for each leaf, and labels of the user's own rows.
 
 All of it is post-processing of a release: nothing is charged, whatever is tried. Leaves that hold no more than noise
 explains are left out first (`Leaves`), and the others keep their counts as weights.
@@ -7,7 +7,7 @@ explains are left out first (`Leaves`), and the others keep their counts as weig
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,19 +16,19 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines
-from discreet.clustering.central.how_many import KSuggestion, check_clusters, suggest_k
-from discreet.clustering.central.leaves import Leaves
 from discreet.clustering.central.of_synopsis import ClusterResult
-from discreet.clustering.kmeans import mass_by
-from discreet.core import Domain, FloatArray, IntArray, jit
+from discreet.clustering.how_many.suggest import KSuggestion, suggest_k
+from discreet.clustering.leaves.kmeans import mass_by
+from discreet.clustering.leaves.leaves import Leaves
+from discreet.core import Declared, Domain, FloatArray, IntArray, jit
 from discreet.synopses import Synopsis, bind, table
-from discreet.synopses.artifact import EMPTY_UP_TO
+from discreet.synopses.queries import EMPTY_UP_TO
 
 #: Boxes whose representatives are nearest to a row, among which the box that it lies in is looked for first.
 _CANDIDATES = 12
 
 
-class LeafClusters(BaseEstimator):  # type: ignore[misc]
+class LeafClusters(Declared, BaseEstimator):  # type: ignore[misc]
     """Clusters of the leaves of a synopsis. Methods differ in `_label` alone.
 
     Attributes
@@ -45,10 +45,6 @@ class LeafClusters(BaseEstimator):  # type: ignore[misc]
         What a number of clusters rests on that was not given.
     """
 
-    columns: Any
-    scale: str
-    random_state: int
-
     def fit(self, synopsis: Synopsis, y: Any = None) -> Any:
         """Cluster the leaves of a synopsis; ``y`` is ignored.
 
@@ -57,9 +53,10 @@ class LeafClusters(BaseEstimator):  # type: ignore[misc]
         synopsis : Synopsis
             A release with weights as drawn.
         """
-        leaves = Leaves.of(synopsis, self.columns, self.scale)
+        options = self.read_options()
+        leaves = Leaves.of(synopsis, options["columns"], options["scale"])
         self.suggestion_: KSuggestion | None = None
-        own = self._label(leaves) if len(leaves.points) else np.empty(0, np.int64)
+        own = self._label(leaves, options) if len(leaves.points) else np.empty(0, np.int64)
         self.labels_: IntArray = np.full(leaves.seen.n_leaves, -1)
         self.labels_[leaves.which] = _by_weight(own, leaves.weights)
         self.synopsis_, self.guarantee_ = leaves.seen, synopsis.guarantee
@@ -67,13 +64,13 @@ class LeafClusters(BaseEstimator):  # type: ignore[misc]
         self.clusters_ = self._described(leaves)
         return self
 
-    def _label(self, leaves: Leaves) -> IntArray:
+    def _label(self, leaves: Leaves, options: Mapping[str, Any]) -> IntArray:
         """Return a label for each leaf that holds more than noise; -1 for none."""
         raise NotImplementedError
 
     @property
     def _bounded(self) -> bool:
-        """Whether rows beyond all boxes of a cluster belong to none."""
+        """True if rows beyond all boxes of a cluster belong to none."""
         return False
 
     @property
@@ -81,14 +78,14 @@ class LeafClusters(BaseEstimator):  # type: ignore[misc]
         """Number of clusters that were found."""
         return len(self.clusters_.centers)
 
-    def _wanted(self, leaves: Leaves, n_clusters: int | str, max_clusters: int) -> int:
+    def _wanted(self, leaves: Leaves, options: Mapping[str, Any]) -> int:
         """Return the number of clusters: as given, or as suggested; never more than there are leaves."""
-        given = check_clusters(n_clusters)
-        if given is None:
-            how: dict[str, Any] = {"scale": self.scale, "random_state": self.random_state}
-            self.suggestion_ = suggest_k(leaves.seen, max_clusters=max_clusters, **how)
+        given = options["n_clusters"]
+        if given == "auto":
+            how = {name: options[name] for name in ("scale", "random_state", "max_clusters")}
+            self.suggestion_ = suggest_k(leaves.seen, **how)
             given = self.suggestion_.n_clusters or 1
-        return min(given, len(leaves.points))
+        return min(int(given), len(leaves.points))
 
     def _described(self, leaves: Leaves) -> ClusterResult:
         labels = self.labels_[leaves.which]
@@ -192,7 +189,7 @@ def _by_weight(labels: IntArray, weights: FloatArray) -> IntArray:
 
 
 def for_the_heaviest(leaves: Leaves, most: int, label: Callable[[IntArray], IntArray]) -> IntArray:
-    """Label at most that many leaves, the heaviest; the others get the label of the nearest of them."""
+    """Label the heaviest leaves, at most ``most``; the others get the label of the nearest of them."""
     if len(leaves.points) <= most:
         return label(np.arange(len(leaves.points)))
     kept = np.sort(np.argsort(-leaves.weights, kind="stable")[:most])

@@ -16,6 +16,7 @@ Written by hand: the clusterers of scikit-learn take rows, and estimate the dens
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,12 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from discreet.clustering.central.hills import density, hills, touching
-from discreet.clustering.central.leaves import Leaves
-from discreet.clustering.kmeans import mass_by
+from discreet.clustering.leaves.hills import density, hills, touching
+from discreet.clustering.leaves.kmeans import mass_by
+from discreet.clustering.leaves.leaves import Leaves
+from discreet.clustering.options import COLUMNS, SCALE, SEED
 from discreet.clustering.shapes.base import LeafClusters
-from discreet.core import FloatArray, IntArray, checks
+from discreet.core import FloatArray, IntArray, option
 from discreet.synopses import refine
 
 #: A cluster has to hold at least this share of the rows, and this many times what one empty leaf may get by noise.
@@ -36,24 +38,6 @@ _LEAST_SHARE, _LEAST_NOISE = 0.002, 2.0
 
 class DensityClusters(LeafClusters):
     """Clusters of any shape: regions of a synopsis that are denser than what lies between them.
-
-    Parameters
-    ----------
-    prominence : float, default 4
-        By how many standard deviations (of the noise and of sampling) the rows above the saddle between two hills must
-        exceed zero for both to be clusters. More gives fewer clusters.
-    contrast : float, default 1.6
-        How many times as dense as the saddle a hill must be on average: the cells of a grid cut a curve into hills of
-        their own, which no noise explains.
-    level : float, optional
-        Take one level instead: leaves at least this many times as dense as rows spread evenly over the domain, as far
-        as they touch, are one cluster.
-    min_rows : float, optional
-        Clusters with fewer rows are noise; by default two thousandths of all, and twice what an empty leaf may get.
-    outliers : bool, default True
-        Whether rows outside of all clusters belong to none; False gives them to the nearest.
-    scale, columns, random_state
-        See `cluster_synopsis`.
 
     Attributes
     ----------
@@ -74,41 +58,50 @@ class DensityClusters(LeafClusters):
     (4, (5000,))
     """
 
-    def __init__(
-        self,
-        prominence: float = 4.0,
-        contrast: float = 1.6,
-        level: float | None = None,
-        min_rows: float | None = None,
-        outliers: bool = True,
-        scale: str = "none",
-        columns: Any = None,
-        random_state: int = 0,
-    ) -> None:
-        self.prominence = prominence
-        self.contrast = contrast
-        self.level = level
-        self.min_rows = min_rows
-        self.outliers = outliers
-        self.scale = scale
-        self.columns = columns
-        self.random_state = random_state
+    prominence: float = option(
+        default=4.0,
+        above=0,
+        help="Height of a hill above the saddle, in standard deviations of noise and sampling, to be a cluster.",
+        details="A larger number gives fewer clusters.",
+    )
+    contrast: float = option(
+        default=1.6,
+        above=0,
+        help="Mean density of a hill over that of the saddle, at least.",
+        details="The cells of a grid cut a curve into hills of their own, which noise does not explain.",
+    )
+    level: float | None = option(
+        default=None,
+        above=0,
+        example=2.0,
+        help="Use one density level instead: least density of a leaf, relative to uniform rows.",
+        details="Those that touch are one cluster.",
+    )
+    min_rows: float | None = option(
+        default=None,
+        above=0,
+        example=50,
+        help="Smaller clusters are noise.",
+        details="By default 0.2 % of the rows, and twice what noise may give to an empty leaf.",
+    )
+    outliers: bool = option(default=True, help="Leave rows outside of all clusters unlabelled, instead of the nearest.")
+    scale: str = SCALE
+    columns: Any = COLUMNS
+    random_state: int = SEED
 
-    def _label(self, leaves: Leaves) -> IntArray:
-        prominence = float(checks.positive("prominence", self.prominence))
-        contrast = float(checks.positive("contrast", self.contrast))
-        if self.level is not None:
+    def _label(self, leaves: Leaves, options: Mapping[str, Any]) -> IntArray:
+        if options["level"] is not None:
             dense, (first, second) = density(leaves), touching(leaves)
             n = len(dense)
             # Rows spread evenly are exactly as dense as themselves, but for rounding.
-            above = dense >= float(checks.positive("level", self.level)) * (1 - 1e-9)
+            above = dense >= float(options["level"]) * (1 - 1e-9)
             kept = above[first] & above[second]
             graph = csr_matrix((np.ones(int(kept.sum())), (first[kept], second[kept])), (n, n))
             labels = np.where(above, connected_components(graph, directed=False)[1], -1)
         else:
-            labels = hills(leaves, prominence, contrast)
-        labels = _heavy(labels, leaves.weights, self._least(leaves))
-        if self.outliers or not (labels >= 0).any():
+            labels = hills(leaves, float(options["prominence"]), float(options["contrast"]))
+        labels = _heavy(labels, leaves.weights, _least(leaves, options["min_rows"]))
+        if options["outliers"] or not (labels >= 0).any():
             return labels
         known = labels >= 0
         return np.where(known, labels, labels[known][cKDTree(leaves.points[known]).query(leaves.points)[1]])
@@ -117,15 +110,16 @@ class DensityClusters(LeafClusters):
     def _bounded(self) -> bool:
         return bool(self.outliers)
 
-    def _least(self, leaves: Leaves) -> float:
-        if self.min_rows is not None:
-            return float(checks.positive("min_rows", self.min_rows))
-        by_noise = _LEAST_NOISE * float(np.median(refine.noise_cut(leaves.seen)))
-        return max(_LEAST_SHARE * float(leaves.weights.sum()), by_noise)
+
+def _least(leaves: Leaves, min_rows: Any) -> float:
+    if min_rows is not None:
+        return float(min_rows)
+    by_noise = _LEAST_NOISE * float(np.median(refine.noise_cut(leaves.seen)))
+    return max(_LEAST_SHARE * float(leaves.weights.sum()), by_noise)
 
 
 def _heavy(labels: IntArray, weights: FloatArray, least: float) -> IntArray:
-    """Take clusters of fewer rows away."""
+    """Drop clusters with fewer rows."""
     inside = labels >= 0
     mass = mass_by(labels[inside], weights[inside], int(labels.max(initial=-1)) + 1)
     out = labels.copy()

@@ -8,16 +8,18 @@ Written by hand, because scikit-learn's `GaussianMixture` takes neither weights 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
-from discreet.clustering.central.leaves import Leaves
-from discreet.clustering.kmeans import nearest, weighted_kmeans
+from discreet.clustering.leaves.kmeans import nearest, weighted_kmeans
+from discreet.clustering.leaves.leaves import Leaves
+from discreet.clustering.options import AUTO_CLUSTERS, COLUMNS, MAX_CLUSTERS, N_INIT, SCALE, SEED
 from discreet.clustering.shapes.base import LeafClusters
-from discreet.core import FloatArray, IntArray, checks
+from discreet.core import FloatArray, IntArray, option
 
 _STEPS, _ENOUGH = 200, 1e-5
 #: A covariance has at least this share of the mean inner variance of a leaf on every axis.
@@ -28,19 +30,6 @@ _LEAST_WIDTH = 1e-6
 
 class GaussianClusters(LeafClusters):
     """A mixture of Gaussians of any direction and length, fitted to the leaves of a synopsis.
-
-    Parameters
-    ----------
-    n_clusters : int or "auto", default "auto"
-        Number of Gaussians; "auto" asks `suggest_k`.
-    max_clusters : int, default 20
-        The most that "auto" looks for.
-    covariance : {"full", "diagonal"}
-        Whether the axes of a Gaussian may lie anywhere, or along the columns.
-    n_init : int, default 10
-        Starts of the k-means that the fit starts from.
-    scale, columns, random_state
-        See `cluster_synopsis`.
 
     Attributes
     ----------
@@ -64,31 +53,23 @@ class GaussianClusters(LeafClusters):
     ((4, 2, 2), 1.0)
     """
 
-    def __init__(
-        self,
-        n_clusters: int | str = "auto",
-        max_clusters: int = 20,
-        covariance: str = "full",
-        n_init: int = 10,
-        scale: str = "none",
-        columns: Any = None,
-        random_state: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.max_clusters = max_clusters
-        self.covariance = covariance
-        self.n_init = n_init
-        self.scale = scale
-        self.columns = columns
-        self.random_state = random_state
+    n_clusters: int | str = AUTO_CLUSTERS
+    max_clusters: int = MAX_CLUSTERS
+    covariance: str = option(
+        default="full", choices=("full", "diagonal"), help='"diagonal" keeps the axes of a Gaussian along the columns.'
+    )
+    n_init: int = N_INIT
+    scale: str = SCALE
+    columns: Any = COLUMNS
+    random_state: int = SEED
 
-    def _label(self, leaves: Leaves) -> IntArray:
-        full = checks.choice("covariance", self.covariance, ("full", "diagonal")) == "full"
-        k = self._wanted(leaves, self.n_clusters, self.max_clusters)
+    def _label(self, leaves: Leaves, options: Mapping[str, Any]) -> IntArray:
+        full, seed = options["covariance"] == "full", options["random_state"]
+        k = self._wanted(leaves, options)
         points, weights = leaves.points, leaves.weights
         # Long Gaussians side by side are cut across by k-means, but not where all directions count alike.
         starts = [
-            nearest(places, weighted_kmeans(places, weights, k, n_init=self.n_init, seed=self.random_state).centers)
+            nearest(places, weighted_kmeans(places, weights, k, n_init=options["n_init"], seed=seed).centers)
             for places in (points, _sphered(points, leaves.within, weights))
         ]
         span = (leaves.seen.domain.high - leaves.seen.domain.low) / leaves.units

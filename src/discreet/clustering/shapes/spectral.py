@@ -9,6 +9,7 @@ k-means.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 from scipy.spatial import cKDTree
 
-from discreet.clustering.central.hills import density, touching
-from discreet.clustering.central.leaves import Leaves
-from discreet.clustering.kmeans import nearest, weighted_kmeans
+from discreet.clustering.leaves.hills import density, touching
+from discreet.clustering.leaves.kmeans import nearest, weighted_kmeans
+from discreet.clustering.leaves.leaves import Leaves
+from discreet.clustering.options import AUTO_CLUSTERS, COLUMNS, MAX_CLUSTERS, SCALE, SEED
 from discreet.clustering.shapes.base import LeafClusters, for_the_heaviest
 from discreet.core import FloatArray, IntArray
 
@@ -28,21 +30,12 @@ from discreet.core import FloatArray, IntArray
 _MOST, _FAINT = 8000, 1e-3
 #: Leaves around a leaf among which one of another part is looked for first.
 _AROUND = 16
-#: Up to this many leaves eigenvectors are found by the dense method, which is exact.
+#: Most leaves for which eigenvectors are found by the dense method, which is exact.
 _DENSE = 600
 
 
 class SpectralClusters(LeafClusters):
     """Clusters of any shape, a given number of them: parts of a synopsis that hang together.
-
-    Parameters
-    ----------
-    n_clusters : int or "auto", default "auto"
-        Their number; "auto" asks `suggest_k`, which looks for round ones.
-    max_clusters : int, default 20
-        The most that "auto" looks for.
-    scale, columns, random_state
-        See `cluster_synopsis`.
 
     Attributes
     ----------
@@ -62,29 +55,21 @@ class SpectralClusters(LeafClusters):
     4
     """
 
-    def __init__(
-        self,
-        n_clusters: int | str = "auto",
-        max_clusters: int = 20,
-        scale: str = "none",
-        columns: Any = None,
-        random_state: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.max_clusters = max_clusters
-        self.scale = scale
-        self.columns = columns
-        self.random_state = random_state
+    n_clusters: int | str = AUTO_CLUSTERS
+    max_clusters: int = MAX_CLUSTERS
+    scale: str = SCALE
+    columns: Any = COLUMNS
+    random_state: int = SEED
 
-    def _label(self, leaves: Leaves) -> IntArray:
-        k = self._wanted(leaves, self.n_clusters, self.max_clusters)
+    def _label(self, leaves: Leaves, options: Mapping[str, Any]) -> IntArray:
+        k = self._wanted(leaves, options)
         if k == 1:
             return np.zeros(len(leaves.points), np.int64)
         affinity = _affinity(leaves)
 
         def cut(kept: IntArray) -> IntArray:
             places = _embedding(_joined(affinity[kept][:, kept], leaves.points[kept]), min(k, len(kept)))
-            found = weighted_kmeans(places, leaves.weights[kept], k, n_init=10, seed=self.random_state)
+            found = weighted_kmeans(places, leaves.weights[kept], k, n_init=10, seed=options["random_state"])
             return nearest(places, found.centers)
 
         return for_the_heaviest(leaves, _MOST, cut)

@@ -8,14 +8,16 @@ SciPy has it, so that everything SciPy does with one can be done.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster
 
-from discreet.clustering.central.leaves import Leaves
+from discreet.clustering.leaves.leaves import Leaves
+from discreet.clustering.options import AUTO_CLUSTERS, COLUMNS, MAX_CLUSTERS, SCALE, SEED
 from discreet.clustering.shapes.base import LeafClusters, for_the_heaviest
-from discreet.core import FloatArray, IntArray, checks, jit
+from discreet.core import FloatArray, IntArray, checks, jit, option
 
 #: Leaves in the hierarchy at most; lighter ones go where the nearest of them goes.
 _MOST = 8000
@@ -23,18 +25,6 @@ _MOST = 8000
 
 class WardClusters(LeafClusters):
     """Ward's hierarchical clustering of the leaves of a synopsis.
-
-    Parameters
-    ----------
-    n_clusters : int or "auto", default "auto"
-        Where the hierarchy is cut; "auto" asks `suggest_k`.
-    max_clusters : int, default 20
-        The most that "auto" looks for.
-    height : float, optional
-        Cut at this height instead: the distance, times the root of twice the reduced number of rows, at which two
-        clusters are joined.
-    scale, columns, random_state
-        See `cluster_synopsis`.
 
     Attributes
     ----------
@@ -57,39 +47,36 @@ class WardClusters(LeafClusters):
     (4, 4)
     """
 
-    def __init__(
-        self,
-        n_clusters: int | str = "auto",
-        max_clusters: int = 20,
-        height: float | None = None,
-        scale: str = "none",
-        columns: Any = None,
-        random_state: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.max_clusters = max_clusters
-        self.height = height
-        self.scale = scale
-        self.columns = columns
-        self.random_state = random_state
+    n_clusters: int | str = AUTO_CLUSTERS
+    max_clusters: int = MAX_CLUSTERS
+    height: float | None = option(
+        default=None,
+        above=0,
+        example=10.0,
+        help="Cut the hierarchy at this height instead.",
+        details="Height is the distance of two clusters times the root of twice their reduced number of rows.",
+    )
+    scale: str = SCALE
+    columns: Any = COLUMNS
+    random_state: int = SEED
 
-    def _label(self, leaves: Leaves) -> IntArray:
-        return for_the_heaviest(leaves, _MOST, lambda kept: self._cut(leaves, kept))
+    def _label(self, leaves: Leaves, options: Mapping[str, Any]) -> IntArray:
+        return for_the_heaviest(leaves, _MOST, lambda kept: self._cut(leaves, kept, options))
 
-    def _cut(self, leaves: Leaves, kept: IntArray) -> IntArray:
+    def _cut(self, leaves: Leaves, kept: IntArray, options: Mapping[str, Any]) -> IntArray:
         self.leaves_: IntArray = leaves.which[kept]
         self.linkage_: FloatArray = ward_linkage(leaves.points[kept], leaves.weights[kept])
         if len(kept) < 2:
             return np.zeros(len(kept), np.int64)
-        if self.height is None:
-            at, by = float(self._wanted(leaves, self.n_clusters, self.max_clusters)), "maxclust"
+        if options["height"] is None:
+            at, by = float(self._wanted(leaves, options)), "maxclust"
         else:
-            at, by = float(checks.positive("height", self.height)), "distance"
+            at, by = float(options["height"]), "distance"
         labels: IntArray = fcluster(self.linkage_, at, by).astype(np.int64) - 1
         return labels
 
     def plot_dendrogram(self, most: int = 40) -> Any:
-        """Draw the upper part of the hierarchy, with at most that many branches; needs Plotly (the extra ``plot``)."""
+        """Draw the upper part of the hierarchy, with at most ``most`` branches; needs Plotly (the extra ``plot``)."""
         from discreet.clustering.plots import draw_dendrogram
 
         return draw_dendrogram(self.linkage_, self.n_clusters_, checks.whole("most", most, low=2))
@@ -100,11 +87,6 @@ def ward_linkage(points: FloatArray, weights: FloatArray) -> FloatArray:
 
     Heights are sqrt(2 w v/(w + v)) |x - y| for clusters of weights w and v, as SciPy has them for weights of 1. The
     last column counts points, not their weights.
-
-    Examples
-    --------
-    >>> ward_linkage(np.array([[0.0], [1.0], [9.0]]), np.array([1.0, 1.0, 4.0])).round(3).tolist()
-    [[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 13.88, 3.0]]
     """
     n = len(points)
     if n < 2:

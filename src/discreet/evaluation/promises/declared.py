@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.anonymity.growth import MISSING, OR_MISSING, printed_category
-from discreet.anonymity.release import as_numbers, read_stretches, reader_of
+from discreet.anonymity.release import as_numbers, read_stretches
+from discreet.anonymity.risk import MISSING, OR_MISSING, printed_category, reader_of
 from discreet.core import NAMING, Categorical, Column, Domain, Guarantee, category_text, counted
 from discreet.engines.tables import same_key
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.anonymity.release import CodedColumn, code_column
+from discreet.anonymity.risk import CodedColumn, code_column
 from discreet.core import FloatArray, Guarantee, IntArray, Person, person_column
 from discreet.engines.tables import key_codes
 from discreet.evaluation.promises.declared import Parts, odd_cells, odd_values, parts_of

@@ -16,11 +16,11 @@ from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
 from discreet.evaluation.audits.release_features import LeafFeatures
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
 from discreet.synopses import (
+    BoxSynopsis,
     GridSynopsis,
     MarginalSynopsis,
     OrderedMicroaggregation,
     QuerySession,
-    Synopsis,
     TreeSynopsis,
 )
 
@@ -236,5 +236,5 @@ def few_leaves(domain: Domain, pairs: tuple[NeighbourPair, ...]) -> LeafFeatures
     """Return the features of a small synopsis: the places of differing records, few levels and the first leaves."""
     records = {repr(r): r for p in pairs for side in differing(p.data, p.neighbour) for r in side}
     bounds: dict[str, Any] = {"lower": domain.low[None], "upper": domain.high[None]}
-    whole = Synopsis(domain, **bounds, weights=[0.0], variances=[1.0], guarantee=Guarantee("central"))
+    whole = BoxSynopsis(domain, **bounds, weights=[0.0], variances=[1.0], guarantee=Guarantee("central"))
     return LeafFeatures(whole, list(records.values()), levels=4, leaves=12)

@@ -23,7 +23,6 @@ EXEMPT: dict[str, str] = {
     "noise.bernoulli": "a building block: it is given no data",
     "noise.geometric": "a building block: it is given no data",
     "clustering.DenoisingKMeans": "works on what was already released",
-    "clustering.cluster_after_noise": "works on what was already released",
     "clustering.suggest_k": "works on what was already released",
     "clustering.DensityClusters": "works on what was already released",
     "clustering.GaussianClusters": "works on what was already released",
@@ -37,7 +36,7 @@ EXEMPT: dict[str, str] = {
     "anonymity.Hierarchy": "public groups of categories, part of a method's settings",
     "anonymity.Rules": "what a table must satisfy, part of a method's settings",
     "anonymity.MultiplicativeNoise": "promises no figure that could be refuted; its attacks are in the guarantee",
-    "anonymity.suggest_k": "a curve for internal use; the table that is released with such a k is audited by itself",
+    "anonymity.k_curve": "a curve for internal use; the table that is released with such a k is audited by itself",
     "anonymity.NoiseAddition": "promises no figure that could be refuted; its attacks are in the guarantee",
     "anonymity.RankSwapping": "its k is a chance over swaps that no table shows; a law test enumerates it",
     "anonymity.TopBottomCoding": "promises no figure that could be refuted; its attacks are in the guarantee",
@@ -157,7 +156,7 @@ def audited_mechanism(name: str) -> AuditedMechanism:
 
     Examples
     --------
-    >>> audited_mechanism("metric.Duchi").epsilon
+    >>> audited_mechanism("metric.Piecewise/duchi").epsilon
     1.0
     """
     listed = _listed()

@@ -86,10 +86,10 @@ def _local() -> Iterator[AuditedMechanism]:
     laws: dict[str, Any] = {
         "Piecewise": metric.Piecewise(1, (0, 1)),
         "Piecewise/sample": metric.Piecewise(1, (0, 1), "sample"),
-        "Duchi": metric.Duchi(1, (0, 1)),
-        "Hybrid": metric.Hybrid(1, (0, 1)),
-        "Hybrid/sample": metric.Hybrid(1, (0, 1), "sample"),
-        "SquareWave": metric.SquareWave(1, (0, 1), buckets=16),
+        "Piecewise/duchi": metric.Piecewise(1, (0, 1), method="duchi"),
+        "Piecewise/hybrid": metric.Piecewise(1, (0, 1), method="hybrid"),
+        "Piecewise/hybrid, sample": metric.Piecewise(1, (0, 1), "sample", method="hybrid"),
+        "Piecewise/square wave": metric.Piecewise(1, (0, 1), method="square_wave"),
         "PrivUnit": metric.PrivUnit(1, (0, 1)),
         "ColumnLaplace": metric.ColumnLaplace(1, (0, 1)),
     }

@@ -16,7 +16,6 @@ from discreet.jobs.options import (
     REPORT,
     TABLE,
     option,
-    output,
     release,
 )  # fmt: skip
 
@@ -40,11 +39,9 @@ def _together(job: Any) -> None:
             return f"used with {say('form', 'interval')} or center"
 
         raise KIND.wrong("bounds", True, ways, ("form", "interval"))
-    asked = {**job.outputs, **given}
-    for name in ("record", "previous", "history"):
-        if name in asked and means:
-            expected = "used with a method that publishes cells"
-            raise KIND.wrong(name, asked[name], expected, ("method", "density-tree"))
+    if "history" in given and means:
+        expected = "used with a method that publishes cells"
+        raise KIND.wrong("history", given["history"], expected, ("method", "density-tree"))
 
 
 #: What goes with rows that are drawn first: everything else would show more of them than their epsilon allows.
@@ -68,7 +65,7 @@ _PAID = ("account", "fresh")
 
 def _drawn(job: Any) -> None:
     """Refuse what would break the argument of rows that are drawn first."""
-    given, files = job.parameters, [name for name in ("record",) if name in job.outputs]
+    given = job.parameters
     if "sample" not in given:
         if "delta" in given:
             raise KIND.wrong("delta", given["delta"], lambda say: f"used with {say('sample', 0.1)}", ("sample", 0.1))
@@ -82,9 +79,9 @@ def _drawn(job: Any) -> None:
                 )
         return
     titles = {each.name for each in PAGE}
-    for name in [*(n for n in given if n not in (*_DRAWN, *_PAID, "overwrite", *titles)), *files]:
+    for name in (n for n in given if n not in (*_DRAWN, *_PAID, "overwrite", *titles)):
         expected = "left out where rows are drawn first: it would show more of them than their epsilon allows"
-        raise KIND.wrong(name, given.get(name, job.outputs.get(name)), expected)
+        raise KIND.wrong(name, given[name], expected)
 
 
 KIND = Kind(
@@ -114,7 +111,7 @@ KIND = Kind(
             default="auto", choices=("auto", "equal", "ordered", "hierarchical"), methods=_CELLS),
         option("sensitive", "names", "sensitive columns; overrides the roles", ["cost"]),
         option("criterion", "text", "what makes a good cut", "spread", default="spread", methods=_DENSITY,
-            choices=("spread", "factor", "width", "cell", "tight", "mondrian", "mixture")),
+            choices=("spread", "factor", "width", "cell")),
         option("supervised", "flag", "choose the cuts that tell most about the target", True, methods=_DENSITY),
         option("pruning", "text", "prune by cross-validation: larger groups, better densities", "folds",
             choices=("folds",), methods=_DENSITY),
@@ -122,8 +119,6 @@ KIND = Kind(
             high=1, methods=_DENSITY),
         option("max_depth", "whole", "the most cuts above a group", 64, default=64, low=0,
             methods=_DENSITY),
-        option("mode", "text", "strict or relaxed cuts", "strict", default="strict", choices=("strict", "relaxed"),
-            methods=("mondrian",)),
         option("grouping", "text", "near in all columns; each column by itself; or along the first component", "mdav",
             default="mdav", choices=("mdav", "univariate", "pca"), methods=_MEANS),
         option("columns", "pairs", "COLUMN=GROUP: columns of a group are grouped by themselves, and k holds for each",
@@ -165,14 +160,11 @@ KIND = Kind(
         ESCAPE_FORMULAS,
         option("hash_key", "file", "file with a secret: identifiers are hashed with it instead of dropped",
             "secret.txt",            arguments=()),
-        option("previous", "files", "release record of an earlier release about these people; give all of them",
-            ["january.record"]),
-        option("history", "folder", "all releases about these people: this one is checked with them and added",
-            "people.history"),
+        option("history", "folder",
+            "folder of all releases about these people: this one is checked with them and added", "people.history"),
     ),
     outputs=(
         release("the table: what may be published; CSV or Parquet"),
-        output("record", "who was published where: for later releases, never to be handed out", "february.record"),
         REPORT,
         PROMISE,
     ),

@@ -19,7 +19,7 @@ _CANDIDATES = option(
 )
 _CONSISTENCY = option(
     "consistency", "text", "make estimates add up; raw ones otherwise", "simplex", arguments=("consistency", "how"),
-    choices=("simplex", "base-cut", "norm-cut", "likelihood"),
+    choices=("simplex", "base-cut", "norm-cut"),
 )  # fmt: skip
 _DOMAIN_SIZE = option("domain_size", "whole", "number of values, if they are 0, 1, 2, ...", 100, low=2)
 _REPORTS = option("reports", "whole", "reports expected, for the automatic choice", 100000, default=100000, low=1,

@@ -4,7 +4,7 @@ import math
 
 from discreet.jobs.job import Job, JobResult
 from discreet.synopses import Synopsis
-from discreet.synopses.artifact import known
+from discreet.synopses.queries import known
 
 
 def run(job: Job) -> JobResult:
@@ -20,7 +20,7 @@ def run(job: Job) -> JobResult:
         figures["groups"] = groups.to_arrow().to_pylist()
     figures["seeded"] = made.guarantee.seeded
     figures["warnings"] = list(made.warnings)
-    figures["modelled"] = made.measured is not None
+    figures["modelled"] = made.modelled
     return JobResult(job, made.guarantee, {}, figures, found, groups)
 
 

@@ -14,8 +14,7 @@ from discreet.errors import DataSourceError, DiscreetError, FormatError
 from discreet.jobs.declare import Speech
 from discreet.jobs.job import Job
 from discreet.jobs.options import PAGE
-from discreet.synopses import Synopsis
-from discreet.synopses.artifact import promise_of
+from discreet.synopses import Synopsis, promise_of
 
 
 def task_of(job: Job) -> str | None:

@@ -1,6 +1,7 @@
 """What the job `perturb` does."""
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,9 @@ _METHODS: dict[str, Any] = {
     "elastic": metric.ElasticLaplace,
     "column-laplace": metric.ColumnLaplace,
     "piecewise": metric.Piecewise,
-    "hybrid": metric.Hybrid,
-    "duchi": metric.Duchi,
-    "square-wave": metric.SquareWave,
+    "hybrid": partial(metric.Piecewise, method="hybrid"),
+    "duchi": partial(metric.Piecewise, method="duchi"),
+    "square-wave": partial(metric.Piecewise, method="square_wave"),
     "priv-unit": metric.PrivUnit,
 }
 

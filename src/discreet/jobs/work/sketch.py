@@ -59,7 +59,7 @@ def build(job: Job) -> Mechanism:
         listed = ", ".join(sorted(kinds))
         raise wrong("mechanism", name, f"'auto', a file, or one of {listed}")
     kind = kinds[name]
-    wanted = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
+    wanted = {f.name: f for f in fields(kind)}
     settings: dict[str, Any] = {
         k: v
         for k, v in {"epsilon": given.get("epsilon"), "domain": labels, "key": given.get("key")}.items()

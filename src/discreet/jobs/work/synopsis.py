@@ -9,15 +9,15 @@ import pyarrow as pa
 
 from discreet import clustering, synopses
 from discreet.clustering import ClusterResult, PrivateKMeans, cluster_synopsis
-from discreet.clustering.central import described, place_texts
+from discreet.clustering.leaves import described, place_texts
 from discreet.core import Categorical, Guarantee, category_text, counted, stage
 from discreet.engines import write_table
 from discreet.errors import InvalidArgument
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.charging import charged, checkable, keep, repeated, standing
 from discreet.jobs.work.pages import finish
-from discreet.synopses import Synopsis
-from discreet.synopses.artifact import check_ending, rows_text
+from discreet.synopses import CenterSynopsis, Synopsis, check_ending
+from discreet.synopses.queries import rows_text
 
 
 def run(job: Job) -> JobResult:
@@ -148,7 +148,7 @@ def figures(made: Synopsis, output: Path) -> dict[str, Any]:
 
 def summary(made: Synopsis) -> str:
     """Return the same in a sentence."""
-    text = f"{made.n_leaves:,} boxes" if made.lifted is None else f"{made.n_leaves:,} groups of rows"
+    text = f"{made.n_leaves:,} groups of rows" if isinstance(made, CenterSynopsis) else f"{made.n_leaves:,} boxes"
     if made.hidden is not None:
         text += f" that survived out of {made.hidden.n_cells:,} (noisy count above {made.hidden.cutoff:,})"
     error = float(np.sqrt(made.total_variance))

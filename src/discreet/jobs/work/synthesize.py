@@ -12,8 +12,7 @@ from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.charging import charged, check_paid, checkable, keep, repeated, standing
 from discreet.jobs.work.pages import finish
 from discreet.jobs.work.synopsis import chosen_columns, figures
-from discreet.synopses import MarginalSynopsis, Synopsis
-from discreet.synopses.artifact import check_ending
+from discreet.synopses import MarginalSynopsis, Synopsis, check_ending
 
 
 def run(job: Job) -> JobResult:
@@ -52,9 +51,8 @@ def check(job: Job) -> None:
     checkable(named, _estimator(job)).check()
 
 
-def known(made: Synopsis) -> dict[str, Any]:
+def known(made: Any) -> dict[str, Any]:
     """Return what was measured together, as plain data."""
-    assert made.measured is not None
     names = made.domain.names
     together = [[names[c] for c in m.columns] for m in made.measured.measured if len(m.columns) > 1]
     return {"measured": together}

@@ -1,15 +1,14 @@
 """What the jobs `anonymize` and `risk` do."""
 
 import ast
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from discreet import anonymity, engines
 from discreet.anonymity.risk import with_promise
-from discreet.core import Domain, Guarantee, promise_place, stage, write_whole
+from discreet.core import Domain, Guarantee, promise_place, stage
 from discreet.engines import check_target
 from discreet.engines.tables import check_escapes
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
@@ -25,7 +24,7 @@ _METHODS: dict[str, Any] = {
     "generalization": anonymity.Generalization,
 }
 #: What is said about the release, not about the groups.
-_OF_RELEASE = ("output", "order", "previous", "history")
+_OF_RELEASE = ("output", "order", "history")
 
 
 def run(job: Job) -> JobResult:
@@ -42,8 +41,6 @@ def check(job: Job) -> None:
         check_escapes(job.places()["release"], _domain(job), _escapes(job))
         _check_model(job, checkable(job, _model(job)))
         _key(job)
-        for path in job.parameters.get("previous", ()):
-            anonymity.ReleaseRecord.load(job.place(path))
         if "history" in job.parameters:
             _ = anonymity.ReleaseHistory(job.place(job.parameters["history"])).entries
 
@@ -101,13 +98,11 @@ def _limit(given: Any) -> Any:
 def _check_model(job: Job, model: Any) -> None:
     """Check an estimator against the declared columns, and that there is somebody to follow."""
     model.check()
-    named = {**job.outputs, **job.parameters}
-    followed = next((name for name in ("record", "history", "previous") if name in named), None)
     follows = "person" in job.parameters or any(c.role in ("person", "identifier") for c in model.domain)
-    if followed and not follows:
+    if "history" in job.parameters and not follows:
         raise job.declared.refused(
             lambda say: (
-                f"{say(followed)} needs somebody to follow: the schema names no identifier and no person; "
+                f"{say('history')} needs a column to follow people by: the schema names no identifier and no person; "
                 'declare role = "identifier" or "person" for the column that says whose row it is'
             )
         )
@@ -130,7 +125,7 @@ def _key(job: Job) -> bytes | None:
 
 def _anonymize(job: Job) -> JobResult:
     given, places = job.parameters, job.places()
-    target, record = places["release"], places.get("record")
+    target = places["release"]
     if "sample" in given:
         return _draw(job, target)
     check_target(target, promised=True)  # before a row is read
@@ -143,45 +138,23 @@ def _anonymize(job: Job) -> JobResult:
         settings["order"] = given["order"]
     if given.get("method") != "microaggregation":
         settings["output"] = given.get("form", "interval")
-    named = [job.place(path) for path in given.get("previous", ())]
     history = anonymity.ReleaseHistory(job.place(given["history"])) if "history" in given else None
-    if named or history is not None:
-        settings["previous"] = [*named, *([] if history is None else [history])]
+    if history is not None:
+        settings["history"] = history
     stage("groups")
-    held = record is not None or "previous" in settings or given.get("form") == "sample"
+    held = "history" in settings or given.get("form") == "sample" or given.get("method") == "microaggregation"
     if not held and model.is_large(job.read_table()):
         return _anonymize_large(job, model, target, settings)
-    with history or nullcontext():  # from when earlier releases are read until this one is among them
+    with history or nullcontext():  # from reading the earlier releases until this one is among them
         release = model.fit_transform(job.read_table(), **settings)
-        with nullcontext() if record is None else _written_with(record):
-            if record is not None:
-                release.save_record(record)  # first: a table that was handed out without it could not be followed
-            if history is not None:
-                for path in named:
-                    history.adopt(path)
-            shape = "bounds" if given.get("bounds") else "text"
-            release.save(target, form=shape, escape_formulas=_escapes(job), history=history)
+        release.save(target, form="bounds" if given.get("bounds") else "text", escape_formulas=_escapes(job))
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
     figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
     quasi = release.guarantee.parameters["quasi_identifiers"]
     figures |= {"given_away": _given_away(release, release.table, quasi)}
-    files = {"release": target, "promise": promise_place(target), **({} if record is None else {"record": record})}
+    files = {"release": target, "promise": promise_place(target)}
     return replace(finish(job, sealed, files, figures, release), printed=release.guarantee.to_dict())
-
-
-@contextmanager
-def _written_with(record: Path) -> Iterator[None]:
-    """Put a release record back as it was if what it belongs to cannot be written: it must not tell of no release."""
-    before, done = record.read_bytes() if record.is_file() else None, False
-    try:
-        yield
-        done = True
-    finally:
-        if not done and before is None:
-            record.unlink(missing_ok=True)
-        elif not done and before is not None:
-            write_whole(record, before, private=True)
 
 
 def _draw(job: Job, target: Path) -> JobResult:

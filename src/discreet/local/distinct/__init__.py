@@ -1,4 +1,4 @@
-"""How many different items there are: private bitmaps of data holders, and plain sketches to measure them against."""
+"""Private counts of different items."""
 
 from discreet.core import door
 

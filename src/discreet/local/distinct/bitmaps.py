@@ -1,17 +1,17 @@
-"""Flipped bitmaps: what a data holder may give away about which items there are, and what can be made of several.
+"""Flipped bitmaps: noisy bitmaps of items that may be published, and their merging.
 
-Merging (Hehir, Ting, Cormode 2023). Let a bit x of one bitmap have been turned over with chance p = 1/(1 + e^e), and y
-of another with p' = 1/(1 + e^e'). From the two readings (a, b) a merged bit is drawn that is 1 with chance
+Merging (Hehir, Ting, Cormode 2023). Let a bit x of one bitmap be flipped with probability p = 1/(1 + e^e), and y of
+another with p' = 1/(1 + e^e'). From the two readings (a, b) a merged bit is drawn that is 1 with probability
 
     c(a, b) = 1 - q - (1 - 2q) u(a) u'(b),    u(0) = (1-p)/(1-2p),  u(1) = -p/(1-2p),
 
-u' likewise for p'. The mean of u(a) is 1 if x = 0 and 0 if x = 1, so the merged bit is 1 with chance q if x = y = 0 and
-1 - q else: it is the bit "x or y", turned over with chance q. The smallest q for which all c are chances has
+u' likewise for p'. The mean of u(a) is 1 if x = 0 and 0 if x = 1, so the merged bit is 1 with probability q if x = y =
+0, else 1 - q: it is the bit "x or y", flipped with probability q. The smallest q for which all c are probabilities has
 c(0, 0) = 0:
 
     q = 1/(1 + e^m),    1 - e^-m = (1 - e^-e)(1 - e^-e').
 
-So a merged bitmap is again a flipped bitmap, in whatever order many are merged.
+So a merged bitmap is again a flipped bitmap, in any order of merging.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ _TOO_ALIKE, _MOST_COMPARED = 8.0, 64
 
 @dataclass(frozen=True)
 class DistinctEstimate:
-    """How many different items there are, and how sure one can be.
+    """An estimated number of different items.
 
-    The estimate is raw, without bias to speak of, and may be negative where few items are counted with much noise.
-    Errors are over noise and hash key, the items being fixed.
+    The estimate is nearly unbiased and may be negative if few items are counted with much noise. Errors are over noise
+    and hash key, for fixed items.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class DistinctEstimate:
     std_error : float
         Its standard error.
     guarantee : Guarantee
-        What was promised by the holders of all bitmaps that were used.
+        The promise of all bitmaps that were used.
 
     Examples
     --------
@@ -84,18 +84,18 @@ class DistinctEstimate:
 
 
 class FlippedBitmap:
-    """A bitmap of items with every bit turned over by a coin. Made by `DistinctSketch.sketch`.
+    """A bitmap of items whose bits were flipped by coins. Made by `DistinctSketch.sketch`.
 
     Attributes
     ----------
     parameters : DistinctSketch
-        What it was made with; of a merged one, with the smallest budget of its parts.
+        Its settings; for a merged one, with the smallest budget of its parts.
     epsilons : tuple of Fraction
-        The budgets of all parts, in order: one, unless it was merged.
+        The budgets of all parts, in order.
     rows : ndarray of uint8
         Packed bits, one row per level.
     seeded : bool
-        True if coins can be repeated. Such a bitmap must not leave its holder.
+        True if coins can be repeated. Such a bitmap must not be published.
 
     Examples
     --------
@@ -117,45 +117,44 @@ class FlippedBitmap:
 
     @cached_property
     def odds(self) -> float:
-        """e^-m, the odds of a turned bit: 1 - e^-m is the product of 1 - e^-ε over the parts, ε that of one bit."""
+        """e^-m, the odds of a flipped bit: 1 - e^-m is the product of 1 - e^-ε over the parts, ε that of one bit."""
         bits = (float(e / (self.parameters.items or 1)) for e in self.epsilons)
         return -math.expm1(sum(math.log1p(-math.exp(-e)) for e in bits))
 
     @property
     def flip(self) -> float:
-        """The chance that a bit is not what it was."""
+        """The probability that a bit was flipped."""
         return self.odds / (1 + self.odds)
 
     @property
     def model_flip(self) -> float:
-        """The same for estimates: not so small that a reading would be impossible."""
+        """The same for estimates, large enough that every reading is possible."""
         return max(self.flip, _LEAST_FLIP)
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """What is promised: to somebody whose items several holders have, the sum of what their bitmaps cost."""
+        """The promise. The costs add up for anyone whose items several holders have."""
         return promise([self])
 
     def merge(self, *others: FlippedBitmap, rng: object = None) -> FlippedBitmap:
-        """Return a flipped bitmap of the union: with more noise than its parts have, and of the same kind.
+        """Return a flipped bitmap of the union, with more noise than its parts.
 
-        Answers are sharper from the parts themselves: see `DistinctOverlap`.
+        Estimates from the parts themselves are more accurate: see `DistinctOverlap`.
 
         Parameters
         ----------
         *others : FlippedBitmap
-            Made with the same buckets, levels, items and key, each with coins of its own: the same bitmap twice, one
-            beside a merged one that it is part of, or two of one seed are refused where their bits tell. Budgets may
-            differ.
+            Made with the same buckets, levels, items and key. Budgets may differ. The same bitmap twice, one together
+            with a merged one that contains it, or two of one seed are refused if their bits show it.
         rng : None, int or Generator
             Source of the coins of merging. Anything but None marks the result as seeded.
 
         Privacy
         -------
-        Post-processing: no cost beyond that of the parts, which add up for whoever is in several of them. Of one item,
-        somebody who sees the merged bitmap and none of its parts learns less than from any one of them: ε* with
-        1 - e^-ε* = Π (1 - e^-ε) over the parts. A person can have other items used by every holder, so up to ``items``
-        times the number of parts bits of the merged bitmap, each at the price of one. The guarantee says it.
+        Post-processing: no cost beyond that of the parts, which add up for anyone who is in several of them. About one
+        item, the merged bitmap alone reveals less than any one part: ε* with 1 - e^-ε* = Π (1 - e^-ε) over the parts. A
+        person can have other items used by every holder, up to ``items`` times the number of parts bits of the merged
+        bitmap, each at the price of one. The guarantee states it.
         """
         stream, merged = noise.generator(rng), self
         check_together([self, *others], "others")
@@ -164,7 +163,7 @@ class FlippedBitmap:
         return merged
 
     def same_as(self, other: Any, what: str) -> FlippedBitmap:
-        """Refuse what cannot be set beside this bitmap: anything that was not made with its settings and key."""
+        """Refuse bitmaps that were made with other settings or another key."""
         if not isinstance(other, FlippedBitmap):
             raise InvalidType(what, type(other).__name__, "bitmaps", "m.sketch(items)")
         mine, theirs = (bitmap.parameters.to_dict() for bitmap in (self, other))
@@ -175,7 +174,7 @@ class FlippedBitmap:
         return other
 
     def estimate(self) -> DistinctEstimate:
-        """Estimate how many different items were put in. This costs no privacy."""
+        """Estimate the number of different items. This costs no privacy."""
         law = PatternLaw(self.parameters.rates, self.parameters.buckets, np.array([self.model_flip]))
         ones = np.bitwise_count(self.rows).sum(axis=1).astype(np.float64)
         atoms = law.fit(np.stack([self.parameters.buckets - ones, ones], axis=1))
@@ -198,7 +197,7 @@ class FlippedBitmap:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> FlippedBitmap:
-        """Read what `to_bytes` wrote."""
+        """Read the result of `to_bytes`."""
         from discreet.local.distinct.sketch import DistinctSketch
 
         message = binary.read(data, binary.BITMAP)
@@ -215,7 +214,7 @@ class FlippedBitmap:
             raise FormatError("a bitmap damaged: the budgets of its parts are not in canonical form")
         shape = parameters.levels, parameters.buckets // 8
         if len(message.body) != math.prod(shape):
-            raise FormatError(f"a bitmap damaged: {len(message.body)} bytes where {math.prod(shape)} are asked for")
+            raise FormatError(f"a bitmap damaged: {len(message.body)} bytes where {math.prod(shape)} are expected")
         rows = np.frombuffer(message.body, np.uint8).reshape(shape).copy()
         return cls(parameters, rows, epsilons=budgets, seeded=message.seeded)
 
@@ -239,7 +238,7 @@ class FlippedBitmap:
 
 def _merged(one: FlippedBitmap, two: FlippedBitmap, stream: noise.Generator) -> FlippedBitmap:
     if len(one.epsilons) + len(two.epsilons) > _MOST_MERGED:
-        raise InvalidArgument("others", "more", f"at most {_MOST_MERGED} bitmaps in all", "fewer bitmaps")
+        raise InvalidArgument("others", "more", f"at most {_MOST_MERGED} bitmaps in total", "fewer bitmaps")
     odds = one.odds + two.odds - one.odds * two.odds
     q = odds / (1 + odds)
     a, b = one.rows, two.rows
@@ -253,10 +252,10 @@ def _merged(one: FlippedBitmap, two: FlippedBitmap, stream: noise.Generator) -> 
 
 
 def check_together(bitmaps: Sequence[FlippedBitmap], what: str) -> None:
-    """Refuse bitmaps that were not made with one set of settings, or not with coins of their own.
+    """Refuse bitmaps with different settings or shared coins.
 
-    Two bits that were turned over independently differ with chance d = p(1-p') + p'(1-p) if they were equal before, and
-    with 1 - d >= d if not. So that far fewer than a share d differ happens to dependent coins only.
+    Two independently flipped bits differ with probability d = p(1-p') + p'(1-p) if they were equal before, else with 1
+    - d >= d. If far fewer than a share d differ, the coins are dependent.
     """
     for other in bitmaps[1:]:
         bitmaps[0].same_as(other, what)
@@ -265,7 +264,7 @@ def check_together(bitmaps: Sequence[FlippedBitmap], what: str) -> None:
         chance = p * (1 - q) + q * (1 - p)
         differ = int(np.bitwise_count(one.rows ^ two.rows).sum())
         if differ < bits * chance - _TOO_ALIKE * math.sqrt(bits * chance * (1 - chance)):
-            expected = "made with coins of their own: not one bitmap twice, one beside its merged one, or two of a seed"
+            expected = "made with coins of their own: not one bitmap twice, one with its merged one, or two of a seed"
             raise InvalidArgument(what, "two that share coins", expected, "m.sketch(items) without rng, each once")
 
 
@@ -275,7 +274,7 @@ def weight(flip: float, reads: int) -> float:
 
 
 def promise(bitmaps: Iterable[FlippedBitmap]) -> Guarantee:
-    """Return what bitmaps promise together: their budgets add up for whoever is in all of them."""
+    """Return the joint promise of bitmaps: their budgets add up for anyone who is in all of them."""
     used = list(bitmaps)
     parameters = used[0].parameters
     spent = Counter(e for bitmap in used for e in bitmap.epsilons)
@@ -293,7 +292,7 @@ def promise(bitmaps: Iterable[FlippedBitmap]) -> Guarantee:
             "holder spent"
         )
         if len(used) == 1:
-            # An item sets one bit whoever holds it; of a person every holder may use other items.
+            # An item sets the same bit for every holder; every holder may use other items of a person.
             alone = -math.log(used[0].odds) * (1 if parameters.items is None else parameters.items * parts)
             assumes.append(f"who sees only the merged bitmap learns at most what epsilon {at_most(alone)} allows")
     return Guarantee(

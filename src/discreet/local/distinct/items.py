@@ -1,10 +1,9 @@
-"""Items as 64-bit words, and which of them are missing: what all counts of different items begin with.
+"""Items as 64-bit words, and which of them are missing.
 
-One item is one word, however it is spelled: by the rule by which persons are told apart everywhere
-(`discreet.engines.tables.same`). ``7``, `` 7``, ``7.0`` and the number 7 are one item, and so are two ways to compose
-``é``. Otherwise a person with two spellings would set two bits, at twice the price; and holders who write numbers
-differently would have nothing in common. A whole number of 64 bits is hashed as that number, any other item as the
-text of its key, and bytes that are no text as they are.
+One item is one word, however it is spelled, by the same rule as for persons (`discreet.engines.tables.same`). ``7``, ``
+7``, ``7.0`` and the number 7 are one item, and so are two ways to compose ``é``. Otherwise a person with two spellings
+would set two bits, at twice the price. A whole number of 64 bits is hashed as that number, any other item as the text
+of its key, and bytes that are not text as they are.
 """
 
 from typing import Any
@@ -26,14 +25,8 @@ _LARGEST = 2**64 - 1
 def item_words(items: Any, key: int, name: str = "items") -> tuple[WordArray, BoolArray]:
     """Return the fingerprint of every item, and whether it is missing.
 
-    Parameters
-    ----------
-    items : list, range, array, Arrow array or series
-        Numbers, text or bytes. No item makes a call fail: what else a list holds is missing.
-    key : int
-        Public key of the hash.
-    name : str
-        What the caller calls them, for errors.
+    ``items`` holds numbers, text or bytes; anything else in a list is missing. ``name`` is the argument's name in
+    errors.
 
     Examples
     --------
@@ -60,7 +53,7 @@ def item_words(items: Any, key: int, name: str = "items") -> tuple[WordArray, Bo
 
 
 def item_column(items: Any, name: str) -> Any:
-    """Return an Arrow array; a list where objects are of several types. Refuse what is none by its type."""
+    """Return an Arrow array, or a list if objects are of several types. Refuse other types."""
     if isinstance(items, (list, tuple)):
         return _listed(list(items))
     if isinstance(items, (str, bytes)) or not (hasattr(items, "__len__") or hasattr(items, "__arrow_c_stream__")):
@@ -114,7 +107,7 @@ def _texts(column: pa.Array, key: int) -> tuple[WordArray, BoolArray]:
 
 
 def _fractions(column: pa.Array, key: int) -> tuple[WordArray, BoolArray]:
-    """Hash whole numbers as these, the others by their keys."""
+    """Hash whole numbers as such, the others by their keys."""
     plain = column.cast(pa.float64()).to_numpy(zero_copy_only=False)  # missing ones are not a number
     with np.errstate(invalid="ignore"):
         whole = (np.abs(plain) < 2.0**63) & (np.floor(plain) == plain)
@@ -126,7 +119,7 @@ def _fractions(column: pa.Array, key: int) -> tuple[WordArray, BoolArray]:
 
 
 def _by_keys(values: Any, key: int) -> tuple[WordArray, BoolArray]:
-    """Hash values by their keys; bytes that are no text as they are."""
+    """Hash values by their keys; bytes that are not text as they are."""
     keys = same_key(values).cast(pa.large_string())
     missing = keys.is_null().to_numpy(zero_copy_only=False)
     words, _ = _hashed(keys.cast(pa.large_binary()).fill_null(b""), key)
@@ -137,7 +130,7 @@ def _by_keys(values: Any, key: int) -> tuple[WordArray, BoolArray]:
 
 
 def _hashed(texts: pa.Array, key: int) -> tuple[WordArray, BoolArray]:
-    """Hash texts, whole numbers in their shortest form as numbers; tell which may not be their own keys."""
+    """Hash texts, whole numbers in their shortest form as numbers; mark those that may not be their own keys."""
     _, places, buffer = texts.buffers()
     offsets = np.frombuffer(places, np.int64, len(texts) + 1, texts.offset * 8) if len(texts) else np.zeros(1, np.int64)
     data = np.frombuffer(buffer if buffer is not None and buffer.size else b"\0", np.uint8)

@@ -1,21 +1,19 @@
-"""How many items are in which of several flipped bitmaps: maximum likelihood from counts of bit patterns.
+"""Maximum likelihood for the number of items in several flipped bitmaps, from counts of bit patterns.
 
-The law. An item sets one bit, at level l with chance B·r_l in one of B buckets. A bit of level l stays 0 in *all*
-bitmaps of a set T if no item of their union hits it: chance exp(-g_l U_T), g_l = -ln(1 - r_l), U_T the size of that
-union. The sizes of unions are sums of *atoms*: n_S items are in exactly the bitmaps S, and U_T is the sum of n_S over
-the S that meet T. A bit of bitmap i, turned over with chance p_i, reads 1 with chance (1-p_i) - (1-2p_i)·[it was 0], so
-the chance of a pattern of readings is linear in the exp(-g_l U_T): one matrix, a product of 2 x 2 matrices. How often
-each pattern was read at each level is all that the likelihood needs.
+The law. An item sets one bit, at level l with probability B·r_l in one of B buckets. A bit of level l is 0 in *all*
+bitmaps of a set T with probability exp(-g_l U_T), g_l = -ln(1 - r_l), where U_T is the size of their union. U_T is the
+sum of the *atoms* n_S over the S that meet T; n_S items are in exactly the bitmaps S. A bit of bitmap i, flipped with
+probability p_i, reads 1 with probability (1-p_i) - (1-2p_i)·[it was 0], so the probability of a pattern of readings is
+linear in the exp(-g_l U_T): one matrix, a product of 2 x 2 matrices. The counts of patterns per level are sufficient.
 
-Bits of one level are taken as independent, as Hehir, Ting and Cormode do ("Sketch-Flip-Merge", ICML 2023): they are,
-exactly, if the number of items is Poisson. Then the inverse J of the information is the covariance of the estimates.
-For a *fixed* number of items the spread of that Poisson number must go out again: a variance is the mean of the
-variances given the number, plus the variance of the mean, which is the number itself as the estimate is unbiased. So
-the covariance of the atoms is J - diag(n_S). It is smaller than the published J, and tends to it where there are many
-more items than bits.
+Bits of one level are treated as independent (Hehir, Ting and Cormode, "Sketch-Flip-Merge", ICML 2023), which is exact
+for a Poisson number of items. The inverse J of the information is then the covariance. For a *fixed* number of items,
+the variance of that Poisson number is subtracted: the covariance of the atoms is J - diag(n_S). It is smaller than the
+published J, and tends to it for many more items than bits.
 
-The largest likelihood is a little too large on average, by an amount that is known to first order (Cox, Snell 1968) and
-taken off. With p the chances of the readings of B bits at each level, the bias of independent multinomial counts is
+The maximum likelihood estimate is slightly too large; the bias is known to first order (Cox, Snell 1968) and
+subtracted. With p the probabilities of the readings of B bits at each level, the bias of independent multinomial counts
+is
 
     -1/2 J Σ B (grad p/p) tr(J hess p).
 """
@@ -26,10 +24,10 @@ import numpy as np
 
 from discreet.core import FloatArray
 
-#: Starting values are looked for on a grid of this many sizes.
+#: Number of sizes on the grid of starting values.
 _GRID = 600
 _STEPS = 200
-#: Chances below are lost in the rounding of those that they are differences of.
+#: Smaller probabilities are lost in rounding.
 _LEAST = 1e-12
 #: Scoring stops when the next step would gain less than this in log-likelihood.
 _GAIN = 1e-9
@@ -37,16 +35,16 @@ _GAIN = 1e-9
 
 @dataclass(frozen=True)
 class PatternLaw:
-    """The chances of patterns of bits, one bit of every bitmap.
+    """The probabilities of patterns of bits, one bit of every bitmap.
 
     Attributes
     ----------
     rates : array
-        The chance r_l that an item sets one given bit of level l.
+        The probability r_l that an item sets one given bit of level l.
     buckets : int
         Bits of a level.
     flips : array
-        The chance that a bit was turned over, for every bitmap.
+        The probability that a bit was flipped, for every bitmap.
 
     Examples
     --------
@@ -61,13 +59,13 @@ class PatternLaw:
 
     @property
     def meets(self) -> FloatArray:
-        """Whether the set T (a row, from the empty one) and the atom S (a column) have a bitmap in common."""
+        """Matrix of whether the set T (a row, from the empty one) and the atom S (a column) have a bitmap in common."""
         sets = np.arange(2 ** len(self.flips))
         return ((sets[:, None] & sets[None, 1:]) > 0).astype(np.float64)
 
     @property
     def readings(self) -> FloatArray:
-        """The matrix from the chances that all bits of T are 0 to those of the readings."""
+        """The matrix from the probabilities that all bits of T are 0 to those of the readings."""
         full = np.ones((1, 1))
         for flip in self.flips:  # the first bitmap is the lowest binary digit
             full = np.kron(np.array([[flip, 1 - 2 * flip], [1 - flip, 2 * flip - 1]]), full)
@@ -78,7 +76,7 @@ class PatternLaw:
         return np.asarray(np.exp(np.minimum(exponent, 700.0)))
 
     def chances(self, atoms: FloatArray) -> FloatArray:
-        """Return the chance of every reading (a column) at every level."""
+        """Return the probability of every reading (a column) at every level."""
         return np.asarray(self._empty(atoms) @ self.readings.T)
 
     def slopes(self, atoms: FloatArray) -> FloatArray:
@@ -96,11 +94,11 @@ class PatternLaw:
 
     @property
     def most(self) -> float:
-        """More items than the bits can tell from still more: all of them are set."""
+        """A number of items at which all bits are set."""
         return 64 / float(self.rates.min())
 
     def spread(self, atoms: FloatArray) -> FloatArray:
-        """Return J, the inverse of the information at atoms that are not negative; infinite where nothing is known."""
+        """Return J, the inverse of the information at non-negative atoms; infinite if nothing is known."""
         information = self.information(np.maximum(atoms, 0.0))
         scale = np.sqrt(np.diag(information))
         if not np.all(scale > 0) or not np.all(np.isfinite(scale)) or np.abs(atoms).max() >= self.most:
@@ -113,7 +111,7 @@ class PatternLaw:
         return np.asarray(self.spread(atoms) - np.diag(np.maximum(atoms, 0.0)))
 
     def bias(self, atoms: FloatArray) -> FloatArray:
-        """Return by how much the atoms of the largest likelihood are too large, to first order."""
+        """Return the bias of the maximum likelihood atoms, to first order."""
         at = np.maximum(atoms, 0.0)
         spread = self.spread(at)
         if not np.all(np.isfinite(spread)):
@@ -122,13 +120,13 @@ class PatternLaw:
         curves = (np.log1p(-self.rates) ** 2)[:, None] * (self._empty(at) * bent) @ self.readings.T
         pull = np.einsum("lrs,lr->s", self.slopes(at), curves / self._safe(at))
         found = -0.5 * self.buckets * spread @ pull
-        # The first order holds where errors are small beside the counts, or beside the bits that few items leave empty.
+        # The first order holds if errors are small compared with the counts, or with the empty bits.
         error = np.sqrt(np.diag(spread))
         near = error < max(float(at.sum()), self.buckets) / 2
         return np.where(near, np.clip(found, -error / 2, error / 2), 0.0)
 
     def start(self, counts: FloatArray) -> FloatArray:
-        """Return atoms to start from: the size of every union by least squares, then what atoms these are sums of."""
+        """Return starting atoms: the size of every union by least squares, then the atoms that add up to them."""
         shares = np.linalg.solve(self.readings, counts.T / self.buckets).T  # unbiased for the chances of being empty
         sizes = np.append(0.0, np.geomspace(1.0, self.most, _GRID))
         empty = np.exp(np.log1p(-self.rates)[:, None] * sizes)
@@ -136,7 +134,7 @@ class PatternLaw:
         return np.maximum(np.linalg.solve(self.meets[1:], np.array(unions)), 0.0)
 
     def fit(self, counts: FloatArray) -> FloatArray:
-        """Return the atoms of the largest likelihood, less its bias. They may be negative: cutting off at 0 has a bias.
+        """Return the maximum likelihood atoms, less their bias. They may be negative; clipping would add bias.
 
         Examples
         --------

@@ -1,7 +1,7 @@
-"""Questions about several bitmaps at once: how many items are in one and in another, in one or another, in one only.
+"""Unions, intersections and differences of several bitmaps.
 
-All from one likelihood (`likelihood.py`): the numbers of items that are in exactly these bitmaps and no others, with
-their covariance. An answer is a sum of some of these numbers, so its error follows.
+One likelihood (`likelihood.py`) gives the numbers of items in exactly these bitmaps and no others, with their
+covariance. An answer is a sum of such numbers.
 """
 
 from __future__ import annotations
@@ -27,18 +27,17 @@ _EXPECTED = "names of bitmaps with and, or, not and brackets"
 
 
 class DistinctOverlap:
-    """Answer questions about which bitmaps items are in.
+    """Answer questions about the items of several bitmaps.
 
     Parameters
     ----------
     bitmaps : mapping of str to FlippedBitmap
-        From 1 to 6 of them, made with the same buckets, levels, items and key, each with coins of its own: a merged one
-        does not go together with its own parts, nor one with itself, and both are refused where bits tell.
+        From 1 to 6 of them, made with the same buckets, levels, items and key, each with its own coins.
 
     Notes
     -----
-    Post-processing: no cost beyond that of the bitmaps. Noise of several bitmaps multiplies, so errors of intersections
-    are much larger than those of unions, and do not shrink with the intersection: look at the interval.
+    Post-processing: no cost beyond that of the bitmaps. Errors of intersections are much larger than those of unions
+    and do not shrink with the intersection: look at the interval.
 
     Examples
     --------
@@ -82,12 +81,9 @@ class DistinctOverlap:
     def count(self, question: str) -> DistinctEstimate:
         """Estimate how many items a question is true of.
 
-        Parameters
-        ----------
-        question : str
-            Names of bitmaps with ``and``, ``or``, ``not`` and brackets; a name that is no plain word stands in
-            quotation marks: ``"'St Mary' and not 'site-b'"``. Items that are in none of the bitmaps are unknown, so
-            ``not a`` alone asks for those of the other bitmaps that are not in ``a``.
+        ``question`` combines names of bitmaps with ``and``, ``or``, ``not`` and brackets; other names than plain words
+        are quoted: ``"'St Mary' and not 'site-b'"``. Items in none of the bitmaps are unknown, so ``not a`` counts
+        items of the others that are not in ``a``.
         """
         chosen = self._holds(question).astype(np.float64)
         atoms, covariance = self._fitted
@@ -137,7 +133,7 @@ class DistinctOverlap:
         return self.count(" and not ".join(map(repr, self.names)))
 
     def to_arrow(self) -> pa.Table:
-        """Return a table: for every way to be in some bitmaps and not in the others, the count with its error."""
+        """Return a table with the count and error of every combination of bitmaps."""
         atoms = range(1, 2 ** len(self.names))
         where = [
             " and ".join(("" if s >> i & 1 else "not ") + repr(n) for i, n in enumerate(self.names)) for s in atoms
@@ -153,5 +149,5 @@ class DistinctOverlap:
 
 
 def _spelled(name: str) -> str:
-    """Return a name as it stands in a question."""
+    """Return a name as written in a question."""
     return name if name.isidentifier() and not iskeyword(name) else repr(name)

@@ -1,18 +1,18 @@
-"""How many different items there are, counted with privacy: a bitmap whose bits are flipped.
+"""Private counts of different items: a bitmap with flipped bits.
 
-Hehir, Ting, Cormode, "Sketch-Flip-Merge: Mergeable Sketches for Private Distinct Counting" (ICML 2023). In the central
-model: a holder of data (a clinic, a shop, a day) makes one bitmap of its items and gives it away; anybody can then
-merge bitmaps of several holders, and ask how many items are in one and in another, or in one and not in another.
+Hehir, Ting, Cormode, "Sketch-Flip-Merge: Mergeable Sketches for Private Distinct Counting" (ICML 2023). Central model:
+a holder of data (a clinic, a shop, a day) makes one bitmap of its items and publishes it. Bitmaps of several holders
+can be merged, and intersections and differences estimated.
 
-Why bitmaps. A private HyperLogLog would need noise on its registers, and a register is a maximum: one item alone can
-lift it from 0 to its full height, so noise that hides one item would have to be as large as a register can be. Here an
-item sets one bit of many, and a coin on every bit hides it.
+A private HyperLogLog would need noise on its registers. A register is a maximum that one item can raise to its full
+height, so the noise would be as large as a register. Here an item sets one bit of many, and a coin on every bit hides
+it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import zip_longest
@@ -22,56 +22,45 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import noise
-from discreet.core import PERSON, PERSON_NEIGHBOURS, BoolArray, FloatArray, Person, WordArray, checks
+from discreet.core import (
+    PERSON,
+    PERSON_NEIGHBOURS,
+    BoolArray,
+    DeclaredValue,
+    FloatArray,
+    Person,
+    WordArray,
+    checks,
+    option,
+)
 from discreet.core.budget import Epsilon, Wanted
 from discreet.engines.tables import person_key
-from discreet.errors import DiscreetError, FormatError, InvalidArgument
+from discreet.errors import InvalidArgument
 from discreet.local.distinct.bitmaps import FlippedBitmap
 from discreet.local.distinct.items import item_column, item_words
 from discreet.local.distinct.likelihood import PatternLaw
-from discreet.local.mechanism import MOST_REPORTS, SMALLEST_EPSILON, local_budget, public_key, written_budget
+from discreet.local.mechanism import KEY, MOST_REPORTS, REPORT_EPSILON, SMALLEST_EPSILON, local_budget, public_key
 from discreet.local.wire.bits import Rows
+from discreet.local.wire.parameters import from_plain, to_plain, written_budget
 from discreet.mechanisms import Gate, flipped_bits
 from discreet.noise import PublicRandomness
 
-_MOST_BUCKETS, _MOST_LEVELS, _MOST_ITEMS = 2**24, 40, 2**20
 
-
-@dataclass(frozen=True)
-class DistinctSketch:
+class DistinctSketch(DeclaredValue):
     """Count different items with privacy: public settings that all holders share.
-
-    Parameters
-    ----------
-    epsilon : float
-        Budget of one bitmap: for one item, or with ``items`` for one person.
-    buckets : int, default 4096
-        Bits of a level, a power of two from 8. Relative errors of large counts fall with the root of it, absolute
-        errors of small counts grow with the root of it; see `std_error`.
-    levels : int, default 24
-        How many levels there are; a level has half as many items as the one before. Counts up to about buckets times
-        2^levels can be told apart.
-    items : int, optional
-        If the unit of privacy is a person: at most this many different items of each are used, and `sketch` is told
-        whose item it is. None: the unit is an item. If items are persons (a count of different patients), that is a
-        person.
-    key : int, optional
-        Public key of the hash; drawn if None. Bitmaps can be compared only if they were made with one key.
 
     Privacy
     -------
     Neighbours: add or remove one item, with all its rows; with ``items``, one person with all their rows. An item sets
-    one bit, however often it occurs and however it is spelled, and no other: the hash of its key gives it one bucket
-    and one level (``7``, `` 7`` and ``7.0`` have one key, `discreet.engines.tables.same`). So without it the bitmap
-    differs in at most one bit (in none, if another item sets that bit too). A person with at most ``items`` items sets
-    that many bits at most: what is used of a person is a function of their own rows and a random key, so nobody else's
-    bits change. Every bit is turned over with chance 1/(1 + e^e), e = ε/items, by an exact coin: a reading of one bit
-    is at most e^e times as likely with the one bit as with the other, and readings are independent, so no bitmap is
-    more than e^ε times as likely for one neighbour as for the other. Price: ε per bitmap. Bitmaps of several holders,
-    or of several days, add up for whoever is in several of them.
+    exactly one bit, however often it occurs and however it is spelled: the hash of its key gives one bucket and one
+    level (``7``, `` 7`` and ``7.0`` have one key, `discreet.engines.tables.same`). Without it the bitmap differs in at
+    most one bit. A person sets at most ``items`` bits. Which items of a person are used depends on their own rows and a
+    random key only. Every bit is flipped with probability 1/(1 + e^e), e = ε/items, by an exact coin: the ratio is at
+    most e^e per bit and e^ε in total. Price: ε per bitmap. Bitmaps of several holders or days add up for anyone who is
+    in several of them.
 
-    Nothing depends on the number of rows or items: the bitmap has one size, no row makes a call fail, and missing items
-    are left out one by one. The key is public; that others can work out which bit an item sets is allowed for.
+    Nothing depends on the number of rows or items: the bitmap has a fixed size, no row causes an error, and missing
+    items are left out. The key is public; privacy does not depend on it.
 
     Examples
     --------
@@ -86,27 +75,33 @@ class DistinctSketch:
 
     NAME = "distinct-sketch"
 
-    epsilon: Any
-    buckets: int = 4096
-    levels: int = 24
-    items: int | None = None
-    key: Any = None
+    epsilon: Any = replace(REPORT_EPSILON, help="Budget of one bitmap: for one item, or with ``items`` for one person.")
+    buckets: int = option(
+        default=4096, low=8, high=2**24, help="Number of bits per level, a power of two.",
+        details=(
+            "Relative errors of large counts fall with its square root, absolute errors of small counts grow with it; "
+            "see `std_error`."
+        ),
+    )  # fmt: skip
+    levels: int = option(
+        default=24, low=1, high=40, help="Number of levels, each with half as many items as the one before.",
+        details="Counts up to about buckets times 2^levels can be distinguished.",
+    )  # fmt: skip
+    items: int | None = option(
+        default=None, low=1, high=2**20, help="Most different items per person that are used.",
+        details="The unit of privacy is then a person, and `sketch` needs to know whose item it is. None: an item.",
+    )  # fmt: skip
+    key: Any = replace(KEY, details="None draws one. Bitmaps can be compared only if they were made with one key.")
 
     def __post_init__(self) -> None:
-        wide = checks.whole("buckets", self.buckets, low=8, high=_MOST_BUCKETS)
+        checked = self.read_options()
+        wide, most = checked["buckets"], checked["items"]
         if wide & (wide - 1):
             raise InvalidArgument("buckets", wide, "a power of two", f"buckets={2 ** (wide.bit_length() - 1)}")
-        most = None if self.items is None else checks.whole("items", self.items, low=1, high=_MOST_ITEMS)
-        checked = {
-            "epsilon": local_budget("epsilon", self.epsilon),
-            "buckets": wide,
-            "levels": checks.whole("levels", self.levels, low=1, high=_MOST_LEVELS),
-            "items": most,
-            "key": public_key(self.key),
-        }
+        checked |= {"epsilon": local_budget("epsilon", self.epsilon), "key": public_key(self.key)}
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        if most is not None:  # the budget of a bit must mean something too
+        if most is not None:  # the budget of a bit must not be too small either
             if self.exact < most * SMALLEST_EPSILON:
                 least = f"{float(SMALLEST_EPSILON):g}"
                 expected = f"so few that each has at least {least} of epsilon={float(self.exact):g}"
@@ -117,12 +112,12 @@ class DistinctSketch:
 
     @property
     def exact(self) -> Fraction:
-        """The budget as it was written."""
+        """The budget as an exact number."""
         return Fraction(self.epsilon.exact)
 
     @property
     def unit(self) -> str:
-        """The unit of privacy, as a promise names it."""
+        """The unit of privacy."""
         return "one item, with all its rows" if self.items is None else f"{PERSON} (at most {self.items:,} items used)"
 
     @property
@@ -132,7 +127,7 @@ class DistinctSketch:
 
     @cached_property
     def rates(self) -> FloatArray:
-        """The chance that an item sets one given bit, by level."""
+        """The probability that an item sets one given bit, by level."""
         levels = np.minimum(np.arange(1, self.levels + 1), self.levels - 1)
         return np.asarray(0.5**levels / self.buckets)
 
@@ -142,25 +137,12 @@ class DistinctSketch:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
-        facts = {name: getattr(self, name) for name in ("buckets", "levels", "items")}
-        key = self.key.to_bytes(16, "little").hex()
-        return {"mechanism": self.NAME, "epsilon": str(self.exact), **facts, "key": key}
+        return to_plain(self)
 
     @classmethod
     def from_dict(cls, facts: Any) -> DistinctSketch:
         """Rebuild settings from `to_dict`."""
-        wanted = {"mechanism", "epsilon", "buckets", "levels", "items", "key"}
-        if not isinstance(facts, dict) or set(facts) != wanted or facts["mechanism"] != cls.NAME:
-            raise FormatError(f"not a {cls.NAME}: fields missing or unknown")
-        try:
-            key = int.from_bytes(bytes.fromhex(facts["key"]), "little")
-            settings = {name: facts[name] for name in ("buckets", "levels", "items")}
-            made = cls(cls.read(facts["epsilon"]), key=key, **settings)
-        except (DiscreetError, TypeError, ValueError) as error:
-            raise FormatError(f"{cls.NAME} damaged: {error}") from None
-        if made.to_dict() != facts:
-            raise FormatError(f"{cls.NAME} damaged: its parameters are not in canonical form")
-        return made
+        return from_plain(cls, facts)
 
     @staticmethod
     def read(text: Any) -> Fraction:
@@ -168,7 +150,7 @@ class DistinctSketch:
         return Fraction(local_budget("epsilon", written_budget("epsilon", text)).exact)
 
     def std_error(self, n: float, *, merged: int = 1) -> float:
-        """Return the standard error to expect of a count of ``n`` items, from one bitmap or one merged from several.
+        """Return the expected standard error of a count of ``n`` items, from one bitmap or a merged one.
 
         Examples
         --------
@@ -187,25 +169,19 @@ class DistinctSketch:
     # ---- the verb
 
     def sketch(self, items: Any, persons: Any = None, *, ledger: Any = None, rng: object = None) -> FlippedBitmap:
-        """Make the bitmap of a holder's items: what may leave the holder.
+        """Make the bitmap of a holder's items, which may be published.
 
         Parameters
         ----------
         items : list, array, Arrow array or series; or an iterator of these
-            Numbers, text or bytes, in any order, any number of times. Missing ones are left out. Numbers and texts that
-            read as such are one item if they are equal, whoever holds them. An iterator is read part by part, so that
-            there may be more items than memory holds.
+            Numbers, text or bytes, in any order, any number of times. Missing ones are left out. Equal numbers, also as
+            text, are one item. An iterator is read part by part.
         persons : the same, optional
-            Whose item it is, where a person is the unit: one per item, and in parts if items are; told apart by the
-            same rule. Items without a person are left out.
+            Whose item it is, if a person is the unit. Items without a person are left out.
         ledger : Ledger or Account, optional
-            Charged before the items are touched.
+            Charged before the items are read.
         rng : None, int or Generator
-            None is the operating system's entropy. Anything else marks the bitmap as seeded.
-
-        Returns
-        -------
-        FlippedBitmap
+            None uses the operating system's entropy. Anything else marks the bitmap as seeded.
         """
         if (persons is None) != (self.items is None):
             expected = "given: one per item" if persons is None else "None, as the unit is an item"
@@ -232,7 +208,7 @@ class DistinctSketch:
         return words[~missing]
 
     def _set(self, bits: BoolArray, words: WordArray) -> None:
-        """Set the bit of every item, given by its fingerprint: the low bits are the bucket, the next ones the level."""
+        """Set the bit of every item: low bits of its fingerprint are the bucket, the next ones the level."""
         bucket = (words & np.uint64(self.buckets - 1)).astype(np.int64)
         rest = words >> np.uint64(self.buckets.bit_length() - 1)
         # Ones below the lowest one: how often in a row a fair coin came down tails.
@@ -240,7 +216,7 @@ class DistinctSketch:
         bits[np.minimum(level.astype(np.int64), self.levels - 1) * self.buckets + bucket] = True
 
     def _used(self, items: Any, persons: Any, random: PublicRandomness) -> WordArray:
-        """Return the items that are used: of everybody those of the smallest keyed hash of person and item."""
+        """Return the items that are used: those of each person with the smallest keyed hash."""
         whole = not isinstance(items, Iterator)
         pairs = [(items, persons)] if whole else zip_longest(items, persons, fillvalue=[])
         parts = [(*item_words(i, self.key), person_key(item_column(p, "persons"))) for i, p in pairs]
@@ -266,7 +242,7 @@ class DistinctSketch:
         return used
 
     def sketch_law(self, items: Any) -> tuple[Rows, FloatArray]:
-        """Return every bitmap, packed and flat, and its chance given the items; small settings only."""
+        """Return every bitmap, packed and flat, and its probability given the items; for small settings."""
         size = self.levels * self.buckets
         if size > 20 or self.items is not None:
             raise InvalidArgument("buckets", self.buckets, f"so small that there are at most {MOST_REPORTS} bitmaps")

@@ -1,1 +1,1 @@
-"""Numbers of a public range: means and whole distributions."""
+"""Means and distributions of numbers in a public range."""

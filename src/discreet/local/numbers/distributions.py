@@ -1,4 +1,4 @@
-"""Distributions: what is estimated of numbers from randomised reports."""
+"""Estimated distributions of numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.errors import InvalidArgument, MissingExtra
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-#: ``refit(replicates, rng)`` returns the shares of that many bootstrap samples, a row each.
+#: ``refit(replicates, rng)`` returns the shares of bootstrap samples, one per row.
 Refit = Callable[[int, object], FloatArray]
 
 
@@ -23,28 +23,27 @@ Refit = Callable[[int, object], FloatArray]
 class Distribution:
     """An estimated distribution over equal buckets of a public range.
 
-    Not unbiased: the shares are those that make the reports most likely (or smoothed ones). Within a bucket, values are
-    taken as spread evenly.
+    The fit is biased. Within a bucket, values are assumed to be uniform.
 
     Attributes
     ----------
     shares : ndarray of float
-        Estimated share of the reporters in each bucket; they are at least 0 and sum to 1.
+        Estimated share of the reporters in each bucket; at least 0, with sum 1.
     edges : ndarray of float
-        The ends of the buckets, one more than there are buckets.
+        The ends of the buckets.
     n : int
         Number of reports.
     guarantee : Guarantee
-        What every reporter was promised.
+        The promise to every reporter.
     method : str
-        How it was estimated.
+        The method of estimation.
     steps : int
-        Steps the fit took.
+        Steps of the fit.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from discreet.local.numbers.square_wave import SquareWave
+    >>> from discreet.local import SquareWave
     >>> m = SquareWave(epsilon=2, low=0, high=100, buckets=20)
     >>> ages = np.repeat([25.0, 40.0, 61.0], 4000)
     >>> found = m.estimate(m.aggregate(m.encode(ages, rng=1)))
@@ -78,7 +77,7 @@ class Distribution:
 
     @property
     def std(self) -> float:
-        """Estimated standard deviation, buckets taken as their middles."""
+        """Estimated standard deviation of the middles."""
         return float(np.sqrt(self.shares @ (self.middles - self.mean) ** 2))
 
     def cdf(self, x: Any) -> FloatArray:
@@ -86,23 +85,23 @@ class Distribution:
         return np.asarray(np.interp(np.asarray(x, np.float64), self.edges, _running(self.shares)))
 
     def quantile(self, q: Any) -> FloatArray:
-        """Return the values that shares ``q`` of the reporters do not exceed."""
+        """Return the estimated quantiles at the levels ``q``."""
         return _quantiles(self.shares, self.edges, _levels(q))
 
     def interval(
         self, level: float = 0.95, *, of: str = "shares", q: Any = 0.5, replicates: int = 200, rng: object = None
     ) -> tuple[Any, Any]:
-        """Return bootstrap intervals: the reports are resampled, the fit is repeated.
+        """Return bootstrap intervals for the population that the reporters are a sample of.
 
-        They speak of the population that the reporters are a sample of. A fit cannot see detail finer than the noise,
-        and this bias is not in the interval: trust means, quantiles and sums over many buckets more than single shares.
+        A fit cannot resolve detail finer than the noise, and the interval does not contain this bias. Trust means,
+        quantiles and sums over many buckets more than single shares.
 
         Parameters
         ----------
         level : float
             Coverage, between 0 and 1.
         of : {"shares", "cdf", "mean", "quantile"}
-            Of what: every bucket's share, the share up to every edge, the mean, or the quantiles at ``q``.
+            The share of every bucket, the share up to every edge, the mean, or the quantiles at ``q``.
         q : float or array
             Levels of the quantiles.
         replicates : int

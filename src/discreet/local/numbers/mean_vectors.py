@@ -1,20 +1,19 @@
-"""The means of several numbers of each user: everyone speaks of a few of them, drawn at random.
+"""The means of several numbers per user. Each report contains a few of them, drawn at random.
 
-The budget is spent on k of the D attributes, ε/k each, never ε on every one (Wang and others 2019; spec
-local-sketches, C.16.5).
+The budget is spent on k of the D attributes, ε/k each, never ε on every one (Wang and others 2019).
 """
 
-from dataclasses import dataclass
+from dataclasses import MISSING
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from discreet import noise
-from discreet.core import IntArray, checks
+from discreet.core import IntArray, checks, option
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.local.mechanism import Mechanism, adds_up, local_budget, within
-from discreet.local.numbers.means import METHODS, MOST_STEPS, STEPS, MeanEstimate, moments
+from discreet.local.mechanism import REPORT_EPSILON, Mechanism, adds_up, within
+from discreet.local.numbers.means import METHOD, POINTS, MeanEstimate, moments
 from discreet.local.numbers.ranges import public_range
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.noise import Generator
@@ -24,25 +23,15 @@ from discreet.noise.reports import MeanLaw, Sampled, Together, mean_law, numbers
 MOST_ATTRIBUTES = 2**16
 
 
-@dataclass(frozen=True)
 class MeanVector(Mechanism):
     """Report k of D numbers, drawn at random, each with ε/k; k = max(1, min(D, ⌊ε/2.5⌋)).
 
-    Parameters
-    ----------
-    epsilon : float
-        Budget of one report, all its numbers together.
-    low, high : list of float
-        The public range of every attribute. Values outside count as its ends; what is not a number as its middle.
-    method : {"hybrid", "piecewise", "duchi"}
-        See `MeanResponse`.
-    steps : int
-        See `MeanResponse`.
+    Values outside the bounds count as the nearest bound; missing ones as the middle.
 
     Privacy
     -------
-    Neighbours: any two vectors of one user, which may differ in every attribute. Which attributes are spoken of is
-    drawn without looking at the values; each costs ε/k as in `MeanResponse`, together ε. Cost: ε per report.
+    Neighbours: any two vectors of one user, which may differ in every attribute. Which attributes are reported does not
+    depend on the values. Each costs ε/k as in `MeanResponse`, together ε. Cost: ε per report.
 
     Examples
     --------
@@ -57,13 +46,14 @@ class MeanVector(Mechanism):
 
     NAME = "mean-vector"
 
-    epsilon: float
-    low: Any
-    high: Any
-    method: str = "hybrid"
-    steps: int = STEPS
+    epsilon: float = REPORT_EPSILON
+    low: Any = option(default=MISSING, help="Lower bounds, one per attribute.", example=[0.0, 0.0])
+    high: Any = option(default=MISSING, help="Upper bounds, one per attribute.", example=[1.0, 1.0])
+    method: str = METHOD
+    steps: int = POINTS
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("low", "high"):
             ends = getattr(self, name)
             if not isinstance(ends, (list, tuple, np.ndarray)) or np.ndim(ends) != 1:
@@ -72,17 +62,11 @@ class MeanVector(Mechanism):
             lengths = f"{len(self.low)} and {len(self.high)} entries"
             raise InvalidArgument("low, high", lengths, "of one length, at least 1", "low=[0, 0], high=[1, 1]")
         ranges = [public_range(a, b) for a, b in zip(self.low, self.high, strict=True)]
-        self._set(
-            epsilon=local_budget("epsilon", self.epsilon),
-            low=tuple(a for a, _ in ranges),
-            high=tuple(b for _, b in ranges),
-            method=checks.choice("method", self.method, METHODS),
-            steps=checks.whole("steps", self.steps, low=1, high=MOST_STEPS),
-        )
+        self._set(low=tuple(a for a, _ in ranges), high=tuple(b for _, b in ranges))
 
     @cached_property
     def n_sent(self) -> int:
-        """How many attributes a report speaks of, k."""
+        """Number k of attributes in a report."""
         return numbers_sent(len(self.low), self._exact)
 
     @cached_property
@@ -92,12 +76,12 @@ class MeanVector(Mechanism):
 
     @cached_property
     def randomiser(self) -> Together:
-        """The law of a whole report: k numbers, each by its own."""
+        """The law of a whole report: k numbers, each by its own law."""
         return Together((("one report", Sampled(self.law, self.n_sent, len(self.low))),))
 
     @cached_property
     def layout(self) -> Layout:
-        """Pairs of numbers: an attribute and what is said of it."""
+        """Pairs of an attribute and its report."""
         pair = (("attribute", bits_for(len(self.low))), ("report", bits_for(len(self.law.values))))
         return Layout(tuple((f"{name}_{i}", bits) for i in range(self.n_sent) for name, bits in pair))
 
@@ -122,7 +106,7 @@ class MeanVector(Mechanism):
         return self.layout.pack(**fields)
 
     def _attributes(self, n: int, stream: Generator) -> IntArray:
-        """Draw k different attributes per row: the next one is a number below those left, moved past the ones taken."""
+        """Draw k different attributes per row: a number below the number left, shifted past those taken."""
         taken = np.empty((n, self.n_sent), np.int64)
         for i in range(self.n_sent):
             place = noise.below(len(self.low) - i, size=n, rng=stream)
@@ -149,20 +133,10 @@ class MeanVector(Mechanism):
         return within(counters["reports"].sum(axis=1), n) and adds_up(counters["reports"], n * self.n_sent)
 
     def estimate(self, counts: Any) -> MeanEstimate:  # type: ignore[override]
-        """Estimate the mean of every attribute, from those who spoke of it.
+        """Estimate the mean of every attribute from the result of `aggregate`.
 
-        They are a random part of the reporters, so their mean estimates that of all without bias. It is taken over
-        their actual number: the form with the expected one, n k/D, has the larger variance.
-
-        Parameters
-        ----------
-        counts : Counts
-            What `aggregate` gave.
-
-        Returns
-        -------
-        MeanEstimate
-            With arrays, one entry per attribute.
+        Reporters of an attribute are a random sample of all, so their mean is unbiased. It is divided by their actual
+        number; the expected one, n k/D, would give a larger variance.
         """
         counts = self._own(counts)
         reports = counts.counters["reports"]
@@ -172,7 +146,7 @@ class MeanVector(Mechanism):
         return MeanEstimate(low + scale + scale * mean, scale * error, scale * wide, counts.n, counts.guarantee)
 
     def variance(self, n: int, f: Any = 0) -> Any:
-        """Return the variance of every attribute's estimated mean at worst, with nk/D reports of it."""
+        """Return the worst-case variance of every attribute's estimated mean, with nk/D reports of it."""
         flat, growth = self.law.second
         spoke = n * self.n_sent / len(self.low)
         # As in `moments`, at the worst: mean 0, and all values in the middle or all at the ends.

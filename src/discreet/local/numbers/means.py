@@ -1,7 +1,6 @@
-"""The mean of one number in a public range, without bias: Duchi's sign, the piecewise point, or a mixture of the two.
+"""The mean of one number in a public range, without bias.
 
-Duchi, Jordan, Wainwright (2018); Wang and others (2019). The laws, in whole numbers, are in
-`discreet.noise.reports.means` (spec local-sketches, C.16).
+Duchi, Jordan, Wainwright (2018); Wang and others (2019). The laws are in `discreet.noise.reports.means`.
 """
 
 from dataclasses import dataclass
@@ -11,9 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from discreet.core import Guarantee, IntArray, checks
-from discreet.local.mechanism import OneNumber, local_budget
-from discreet.local.numbers.ranges import numbers, public_range
+from discreet.core import Guarantee, IntArray, checks, option
+from discreet.local.mechanism import REPORT_EPSILON, OneNumber
+from discreet.local.numbers.ranges import HIGH, LOW, numbers, public_range
 from discreet.local.wire.bits import Rows
 from discreet.noise import Generator
 from discreet.noise.reports import HALF, DuchiLaw, MeanLaw, mean_law, places_of
@@ -21,25 +20,36 @@ from discreet.noise.reports import HALF, DuchiLaw, MeanLaw, mean_law, places_of
 METHODS = ("hybrid", "piecewise", "duchi")
 #: Half the points of the piecewise law: its variance is within 0.4 % of the continuous one's up to ε = 3.
 STEPS = 128
-MOST_STEPS = 2**20
+
+METHOD: Any = option(
+    default="hybrid", choices=METHODS, help="The law of a report.",
+    details=(
+        '"duchi": one of two values; best for small ε. "piecewise": a point that is more likely near the value; best '
+        'for large ε. "hybrid": a mixture with the smallest worst-case variance.'
+    ),
+)  # fmt: skip
+POINTS: Any = option(
+    default=STEPS, low=1, high=2**20, help="Half the number of points of a piecewise report.",
+    details="More points make longer reports and a slightly smaller variance.",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class MeanEstimate:
-    """An estimated mean with its error; of several attributes, arrays of them.
+    """An estimated mean with its error; arrays if there are several attributes.
 
     Attributes
     ----------
     mean : float or ndarray
-        Unbiased estimate of the reporters' mean; it may lie outside the range.
+        Unbiased estimate of the reporters' mean. It may be outside the range.
     std_error : float or ndarray
-        Standard error over the mechanism, the reporters' values being fixed.
+        Standard error over the noise, for fixed values of the reporters.
     population_error : float or ndarray
-        Standard error as an estimate of the mean of the population that the reporters are a sample of.
+        Standard error if the reporters are a sample of a population whose mean is estimated.
     n : int
         Number of reports.
     guarantee : Guarantee
-        What every reporter was promised.
+        The promise to every reporter.
 
     Examples
     --------
@@ -58,41 +68,22 @@ class MeanEstimate:
     guarantee: Guarantee
 
     def interval(self, level: float = 0.95, *, population: bool = False) -> tuple[Any, Any]:
-        """Return the ends of a confidence interval.
-
-        Parameters
-        ----------
-        level : float
-            Coverage, between 0 and 1.
-        population : bool
-            Whether for the mean of the population rather than that of the reporters.
-        """
+        """Return the ends of a confidence interval, for the mean of the reporters or of the population."""
         confidence = float(checks.probability("level", level))
         reach = float(ndtri(0.5 + confidence / 2)) * (self.population_error if population else self.std_error)
         return self.mean - reach, self.mean + reach
 
 
-@dataclass(frozen=True)
 class MeanResponse(OneNumber):
-    """Report a number at random such that its mean is right.
+    """Report one number so that the mean of all reports is unbiased.
 
-    Parameters
-    ----------
-    epsilon : float
-        Budget of one report.
-    low, high : float
-        The public range. Values outside count as its ends; what is not a number counts as its middle.
-    method : {"hybrid", "piecewise", "duchi"}
-        "duchi" sends one bit; "piecewise" a point of 2·steps + 1, better for values near the middle and for large
-        budgets; "hybrid" draws one of the two and is at least as good as both at their worst.
-    steps : int
-        Fineness of the piecewise points.
+    For a whole table instead of devices, see `discreet.metric.Piecewise`.
 
     Privacy
     -------
-    Neighbours: any two values of one user. A value is put on a public grid of 2^31 steps. Given the grid point, a sign
-    is + with chance 1/2 ± at most (E-1)/(2(E+1)), a point of the window has E times the chance of the others, E = e^ε,
-    and which of the two is sent does not depend on the value: the ratio is exactly e^ε. Cost: ε per report.
+    Neighbours: any two values of one user. A value is put on a public grid. Given its place, every report has a
+    probability between Q and e^ε Q, exact and independent of floating point (`discreet.noise.reports.means`): the ratio
+    is exactly e^ε. Cost: ε per report.
 
     Examples
     --------
@@ -106,30 +97,25 @@ class MeanResponse(OneNumber):
 
     NAME = "mean-response"
 
-    epsilon: float
-    low: float
-    high: float
-    method: str = "hybrid"
-    steps: int = STEPS
+    epsilon: float = REPORT_EPSILON
+    low: float = LOW
+    high: float = HIGH
+    method: str = METHOD
+    steps: int = POINTS
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         low, high = public_range(self.low, self.high)
-        self._set(
-            epsilon=local_budget("epsilon", self.epsilon),
-            low=low,
-            high=high,
-            method=checks.choice("method", self.method, METHODS),
-            steps=checks.whole("steps", self.steps, low=1, high=MOST_STEPS),
-        )
+        self._set(low=low, high=high)
 
     @cached_property
     def law(self) -> MeanLaw:
-        """The chances of the reports and the numbers they stand for, on [-1, 1]."""
+        """The probabilities of the reports and the numbers they stand for, on [-1, 1]."""
         return mean_law(self.method, self._exact, self.steps)
 
     @property
     def randomiser(self) -> MeanLaw:
-        """The law that a report is drawn from and priced by."""
+        """The law that reports are drawn from and that prices them."""
         return self.law
 
     @property
@@ -140,17 +126,7 @@ class MeanResponse(OneNumber):
         return self.layout.pack(report=self.law.draw(places_of(numbers(values), self.low, self.high), stream))
 
     def estimate(self, counts: Any) -> MeanEstimate:  # type: ignore[override]
-        """Estimate the mean of the reporters' values.
-
-        Parameters
-        ----------
-        counts : Counts
-            What `aggregate` gave.
-
-        Returns
-        -------
-        MeanEstimate
-        """
+        """Estimate the mean of the reporters' values from the result of `aggregate`."""
         counts = self._own(counts)
         centre, error, wide = moments(self.law, counts.counters["reports"][None])
         scale = (self.high - self.low) / 2
@@ -180,9 +156,9 @@ class MeanResponse(OneNumber):
 def moments(law: MeanLaw, reports: IntArray, sampled: Any = 1.0) -> tuple[Any, Any, Any]:
     """Return means on [-1, 1] with their errors, for the reporters and for their population, of every row of counts.
 
-    ``sampled`` is the share of the reporters who spoke of the attribute. A report's value has E[value²] = a + b t². The
-    mean of t² over the reporters is estimated from it, between mean² and 1; of a sign nothing can be learnt (b = 0), so
-    the least, mean², is taken, which makes the error too large rather than too small.
+    ``sampled`` is the share of the reporters who reported the attribute. A report's value has E[value²] = a + b t². The
+    mean of t² over the reporters is estimated from it, between mean² and 1. A sign contains no information on it (b =
+    0), so mean² is used: the error is then too large rather than too small.
     """
     n = reports.sum(axis=1)
     some = np.maximum(n, 1)

@@ -1,13 +1,18 @@
-"""Numbers of a public range: how the range is declared and how rows are read."""
+"""Numbers of a public range: its bounds, and how rows are read."""
 
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import FloatArray, Numeric, checks
+from discreet.core import FloatArray, Numeric, checks, option
 from discreet.engines.tables import Encoder, arrow_kind
 from discreet.errors import InvalidArgument, InvalidType
+
+LOW: Any = option(
+    takes="number", example=0.0, help="Lower bound. Values outside the bounds count as the nearest bound."
+)
+HIGH: Any = option(takes="number", example=1.0, help="Upper bound.")
 
 
 def public_range(low: object, high: object) -> tuple[float, float]:
@@ -26,7 +31,7 @@ def public_range(low: object, high: object) -> tuple[float, float]:
 
 
 def numbers(values: Any) -> FloatArray:
-    """Read one number per row; what is not a number is NaN. Types may be refused, rows may not.
+    """Read one number per row; anything else is NaN. Types may be refused, rows may not.
 
     Examples
     --------

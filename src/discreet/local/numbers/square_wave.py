@@ -1,52 +1,41 @@
 """Square wave: the whole distribution of one number, from one small report per user.
 
-Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li (2020), in its integer form (spec local-sketches, C.15): a report is likelier
-near the value than far from it, so near misses still tell. The collector fits the distribution by maximum likelihood.
+Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li (2020), on integers. A report is more likely near the value, so near misses are
+informative too. The collector fits the distribution by maximum likelihood.
 """
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from discreet import noise
-from discreet.core import FloatArray, IntArray, checks, jit
+from discreet.core import FloatArray, IntArray, checks, jit, option
 from discreet.errors import InvalidArgument
-from discreet.local.mechanism import MOST_REPORTS, OneNumber, local_budget
+from discreet.local.mechanism import MOST_REPORTS, REPORT_EPSILON, OneNumber
 from discreet.local.numbers.distributions import Distribution
-from discreet.local.numbers.ranges import numbers, public_range
+from discreet.local.numbers.ranges import HIGH, LOW, numbers, public_range
 from discreet.local.wire.bits import Rows
 from discreet.noise import Generator
 from discreet.noise.reports import Window, half_width, square_wave
 from discreet.noise.stream import resample
 
-#: A fit that has not settled after this many steps is returned as it is.
 _MOST_STEPS = 10_000
 _LEAST_GAIN = 1e-3
 
 
-@dataclass(frozen=True)
 class SquareWave(OneNumber):
-    """Report a point that is e^ε times as likely within reach of the value's bucket as elsewhere.
+    """Report a point that is e^ε times as likely near the value's bucket as elsewhere.
 
-    The range is cut into d equal buckets. A report is one of d + 2h points; the 2h + 1 round the value's bucket have
-    the larger chance. h = ⌊B d⌋ with B = (εE - E + 1)/(2E(E - 1 - ε)), E = e^ε, which makes a report tell most.
-
-    Parameters
-    ----------
-    epsilon : float
-        Budget of one report.
-    low, high : float
-        The public range. Values outside count as its ends; what is not a number becomes a bucket at random.
-    buckets : int
-        Number of buckets d.
+    The range is cut into d equal buckets. A report is one of d + 2h points; the 2h + 1 points around the value's bucket
+    have the larger probability. h = ⌊B d⌋ with B = (εE - E + 1)/(2E(E - 1 - ε)), E = e^ε, which is the most informative
+    choice. A missing value becomes a random bucket.
 
     Privacy
     -------
-    Neighbours: any two values of one user. Every point has chance Q = 1/((2h+1)E + d - 1) or E·Q under every value: the
-    ratio is exactly e^ε. Points and chances are whole numbers and exact, so floating point leaks nothing. Cost: ε per
+    Neighbours: any two values of one user. Every point has probability Q = 1/((2h+1)E + d - 1) or E·Q under every
+    value: the ratio is exactly e^ε. Points and probabilities are exact, so floating point leaks nothing. Cost: ε per
     report.
 
     Examples
@@ -62,15 +51,15 @@ class SquareWave(OneNumber):
     NAME = "square-wave"
     FIELD = "point"
 
-    epsilon: float
-    low: float
-    high: float
-    buckets: int = 256
+    epsilon: float = REPORT_EPSILON
+    low: float = LOW
+    high: float = HIGH
+    buckets: int = option(default=256, low=2, high=2**20, help="Number d of equal buckets.")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         low, high = public_range(self.low, self.high)
-        buckets = checks.whole("buckets", self.buckets, low=2, high=2**20)
-        self._set(epsilon=local_budget("epsilon", self.epsilon), low=low, high=high, buckets=buckets)
+        self._set(low=low, high=high)
 
     @cached_property
     def reach(self) -> int:
@@ -79,12 +68,12 @@ class SquareWave(OneNumber):
 
     @cached_property
     def law(self) -> Window:
-        """The chances of the randomiser, which are those of the fit."""
+        """The law that reports are drawn from and that prices them."""
         return square_wave(self._exact, self.buckets)
 
     @property
     def randomiser(self) -> Window:
-        """The law that a report is drawn from and priced by."""
+        """The law that reports are drawn from and that prices them."""
         return self.law
 
     @property
@@ -97,7 +86,7 @@ class SquareWave(OneNumber):
         return np.linspace(self.low, self.high, self.buckets + 1)
 
     def buckets_of(self, values: Any) -> IntArray:
-        """Return the bucket of every value, -1 for what is not a number."""
+        """Return the bucket of every value, -1 for anything but a number."""
         share = (np.clip(numbers(values), self.low, self.high) - self.low) / (self.high - self.low)
         missing = np.isnan(share)
         places = np.minimum(np.where(missing, 0.0, share) * self.buckets, self.buckets - 1).astype(np.int64)
@@ -116,14 +105,10 @@ class SquareWave(OneNumber):
         Parameters
         ----------
         counts : Counts
-            What `aggregate` gave.
+            The result of `aggregate`.
         method : {"em", "ems"}
             "em" is maximum likelihood, stopped when a step gains little. "ems" smooths after every step: better for
             smooth distributions, worse for spikes.
-
-        Returns
-        -------
-        Distribution
         """
         how = checks.choice("method", method, ("em", "ems"))
         counts = self._own(counts)
@@ -138,7 +123,7 @@ class SquareWave(OneNumber):
 
     def _fit(self, reports: IntArray, method: str) -> tuple[FloatArray, IntArray]:
         shares, steps = np.empty((len(reports), self.buckets)), np.zeros(len(reports), np.int64)
-        # Larger budgets tell more, so plain EM may stop earlier (C.15.2).
+        # Reports are more informative with larger budgets, so plain EM may stop earlier.
         gain = _LEAST_GAIN * (np.exp(self.epsilon) if method == "em" else 1.0)
         law = self.law
         table = reports.astype(np.float64)
@@ -150,7 +135,7 @@ class SquareWave(OneNumber):
         raise InvalidArgument("mechanism", self.NAME, "one with a closed variance", "found.interval(0.95)")
 
     def total_variation(self) -> float:
-        """Return the largest total variation, between the two ends of the range: min(2h + 1, d - 1)(P - Q)."""
+        """Return the largest total variation, between the ends of the range: min(2h + 1, d - 1)(P - Q)."""
         return min(self.law.width, self.buckets - 1) * (self.law.near - self.law.far)
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
@@ -170,9 +155,8 @@ def _window_em(
 ) -> None:  # pragma: no cover
     """Fit every row of ``counts``: shares of the d values whose windows start at report 0, 1, ... d - 1.
 
-    A fit stops when the log-likelihood grows by less than ``gain``, or after ``most`` steps. With M(j, i) = Q, or P
-    where j is in the window of i, both products of a step, M x and Mᵀ r, are differences of running sums: O(d), not
-    O(d²) (spec local-sketches, C.15.2).
+    A fit stops when the log-likelihood grows by less than ``gain``, or after ``most`` steps. With M(j, i) = P if j is
+    in the window of i, else Q, both products of a step, M x and Mᵀ r, are differences of running sums: O(d), not O(d²).
     """
     n_reports, d = counts.shape[1], out.shape[1]
     before, ratio = np.zeros(d + 1), np.zeros(n_reports + 1)

@@ -66,7 +66,7 @@ def scaled_points(order: int, places: Any) -> None:  # pragma: no cover
 
 @jit
 def shorten(lines: Any, prefix_sums: Any, places: Any, inverses: Any, out: Any) -> None:  # pragma: no cover
-    """Shorten the prefixes by a digit: one layer of the dynamic programme (spec local-sketches, C.10.4).
+    """Shorten the prefixes by a digit: one layer of the dynamic programme.
 
     ``lines[a, b, z]`` is the sum over the messages with prefix a whose other coordinates have inner product z with the
     point b; ``out`` is the same for prefixes without their last digit δ, and points (b0, γ b) with b0 in {0, 1}:

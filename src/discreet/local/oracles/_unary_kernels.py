@@ -6,7 +6,7 @@ import numpy as np
 
 from discreet.core import jit
 
-#: A counter of one byte is full after this many reports.
+#: Reports after which a counter of one byte is full.
 _FULL = 255
 
 

@@ -1,6 +1,5 @@
-"""What every oracle over declared values shares: one table of counters, a pure law, and the estimates they give."""
+"""The base of the oracles over declared values."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -9,30 +8,29 @@ import numpy as np
 from discreet.core import IntArray
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import MOST_REPORTS, Mechanism, local_budget
+from discreet.local.mechanism import MOST_REPORTS, REPORT_EPSILON, VALUES, Mechanism
 from discreet.local.oracles.choices import Choices
-from discreet.local.oracles.laws import SupportLaw, pure_estimate
+from discreet.local.support import SupportLaw, pure_estimate
 from discreet.local.wire.bits import Rows
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 
 
-@dataclass(frozen=True)
 class Oracle(Mechanism):
     """A pure oracle over declared values.
 
-    A subclass is a frozen dataclass. It has a `law`, a `layout`, `_randomise` and `_add`, and says what its counters
-    are called (`COUNTER`), how many there are (`_counters`) and how many reports support a value (`_support`), where
-    that is not one counter per value. If a report is one number, `OneNumber` gives the layout and counts.
+    A subclass has a `law`, a `layout`, `_randomise` and `_add`. It names its counters (`COUNTER`) and, unless there is
+    one counter per value, defines their number (`_counters`) and the support of a value (`_support`).
     """
 
     COUNTER: ClassVar[str] = "reports"
 
-    epsilon: float
-    domain: Any
+    epsilon: float = REPORT_EPSILON
+    domain: Any = VALUES
 
     def __post_init__(self) -> None:
-        self._set(epsilon=local_budget("epsilon", self.epsilon), domain=Choices.read(self.domain).domain)
+        super().__post_init__()
+        self._set(domain=Choices.read(self.domain).domain)
 
     @cached_property
     def choices(self) -> Choices:
@@ -41,7 +39,7 @@ class Oracle(Mechanism):
 
     @cached_property
     def law(self) -> SupportLaw:
-        """The chances of the randomiser, which are those of the estimator."""
+        """The support probabilities, taken from the randomiser."""
         raise NotImplementedError
 
     def _encode(self, values: Any, stream: Generator) -> Rows:
@@ -71,11 +69,11 @@ class Oracle(Mechanism):
         return self.law.variance(n, f)
 
     def total_variation(self) -> float:
-        """Return p - q, for any two values: reports that support both, or neither, are as likely under either."""
+        """Return p - q, for any two values: a report that supports both or neither is equally likely under both."""
         return self.law.p - self.law.q
 
     def _listable(self, value: Any, reports: int) -> int:
-        """Return the number of a declared value, if few enough reports can be sent to list them all."""
+        """Return the number of a declared value, or refuse if there are too many reports to list."""
         if reports > MOST_REPORTS:
             expected = f"small enough to list all reports, at most {MOST_REPORTS}"
             raise InvalidArgument("domain", self.choices.size, expected)

@@ -1,4 +1,4 @@
-"""The declared values that a report can speak of: the numbers 0..d-1, or labels."""
+"""The declared values of a report: the numbers 0..d-1, or labels."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from discreet.engines.tables import Encoder, arrow_kind
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise import Generator
 
-#: More declared values than this belong into a sketch.
+#: Use a sketch for more declared values.
 MOST_VALUES = 2**32
 
 
 @dataclass(frozen=True)
 class Choices:
-    """A declared list of values, and how rows are matched with it.
+    """A declared list of values.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Choices:
 
     @classmethod
     def read(cls, domain: Any) -> Choices:
-        """Check a ``domain`` argument: how many values there are, or their labels."""
+        """Check a ``domain`` argument: a number of values, or labels."""
         if isinstance(domain, (list, tuple, np.ndarray)):
             column = Categorical("domain", tuple(x.item() if isinstance(x, np.generic) else x for x in domain))
             if len(column.categories) < 2:
@@ -56,7 +56,7 @@ class Choices:
 
     @property
     def size(self) -> int:
-        """How many values there are."""
+        """Number of values."""
         return self.domain if isinstance(self.domain, int) else len(self.domain)
 
     @cached_property
@@ -65,7 +65,7 @@ class Choices:
         return Encoder(Categorical("domain", tuple(map(_nfc, self.domain))))
 
     def codes(self, values: Any) -> IntArray:
-        """Return the number of every value, -1 for what is not declared. No row causes an error."""
+        """Return the number of every value, -1 if it is not declared. No row causes an error."""
         if isinstance(self.domain, int):
             found = whole_numbers(values)
             return np.where((found >= 0) & (found < self.domain), found, -1)
@@ -90,10 +90,9 @@ class Choices:
         return self._encoder.objects([_nfc(value) for value in values])
 
     def known(self, values: Any, stream: Generator) -> IntArray:
-        """Return the number of every value; what is not declared becomes a declared one at random.
+        """Return the number of every value; an undeclared one becomes a random declared one.
 
-        Such a report says nothing about anyone, and adds the same to every estimate. A mixture of ε-private reports is
-        ε-private.
+        Such a report adds the same to every estimate. A mixture of ε-private reports is ε-private.
         """
         codes = self.codes(values)
         unknown = codes < 0
@@ -102,7 +101,7 @@ class Choices:
         return codes
 
     def candidates(self, candidates: Any) -> tuple[list[Any], IntArray]:
-        """Return labels and numbers of the candidates asked for; None asks for all. One not declared is an error."""
+        """Return labels and numbers of the candidates; None means all. An undeclared one is an error."""
         if candidates is None:
             labels = list(range(self.domain)) if isinstance(self.domain, int) else list(self.domain)
             return labels, np.arange(self.size)
@@ -118,12 +117,12 @@ class Choices:
 
 
 def _nfc(value: Any) -> Any:
-    """Return a text in NFC form, as hashed text is: two spellings of one accent are one label."""
+    """Return a text in NFC form: two spellings of one accent are one label."""
     return unicodedata.normalize("NFC", value) if isinstance(value, str) and not value.isascii() else value
 
 
 def _nfc_column(column: Any) -> Any:
-    """Return an Arrow column with its texts in NFC form. Bytes that are not UTF-8 stay: no row causes an error."""
+    """Return an Arrow column with its texts in NFC form. Bytes that are not UTF-8 stay as they are."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
@@ -133,8 +132,8 @@ def _nfc_column(column: Any) -> Any:
             column if pc.all(pc.string_is_ascii(column)).as_py() in (True, None) else pc.utf8_normalize(column, "NFC")
         )
     except pa.ArrowInvalid:
-        mended = [_nfc_bytes(value) for value in column.cast(pa.large_binary()).to_pylist()]
-        return pa.array(mended, pa.large_binary()).view(pa.large_string())
+        texts = [_nfc_bytes(value) for value in column.cast(pa.large_binary()).to_pylist()]
+        return pa.array(texts, pa.large_binary()).view(pa.large_string())
 
 
 def _nfc_bytes(value: bytes | None) -> bytes | None:
@@ -145,9 +144,9 @@ def _nfc_bytes(value: bytes | None) -> bytes | None:
 
 
 def whole_numbers(values: Any) -> IntArray:
-    """Read a column of whole numbers; what is none counts as undeclared. Types may be refused, rows may not.
+    """Read a column of whole numbers; -1 for anything else. Types may be refused, rows may not.
 
-    A number with nothing after the point is that number: pandas writes whole numbers so where one is missing.
+    A float without a fraction is a whole number: pandas writes whole numbers so if one is missing.
     """
     if isinstance(values, (list, tuple, range)):
         return _from_objects(list(values))

@@ -1,37 +1,25 @@
-"""Direct response, also called k-ary randomised response: the value itself, or another one.
+"""Direct response, also called k-ary randomised response: send the value itself, or another one.
 
-Warner (1965) for two values; Kairouz, Bonawitz, Ramage (2016) for k. Beats unary encoding and local hashing while there
-are fewer than about 3e^ε + 2 values (spec local-sketches, C.3).
+Warner (1965) for two values; Kairouz, Bonawitz, Ramage (2016) for k. More accurate than unary encoding and local
+hashing for fewer than about 3e^ε + 2 values.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from discreet.core import IntArray
-from discreet.local.estimates import Estimate
 from discreet.local.mechanism import OneNumber
 from discreet.local.oracles.base import Oracle
-from discreet.local.oracles.laws import SupportLaw
-from discreet.local.oracles.likelihood import likelihood_estimate
+from discreet.local.support import SupportLaw
 from discreet.local.wire.bits import Rows
-from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports import Response
 
 
-@dataclass(frozen=True)
 class DirectResponse(OneNumber, Oracle):
     """Report the value with probability e^ε/(e^ε + d - 1), else one of the d - 1 others.
-
-    Parameters
-    ----------
-    epsilon : float
-        Budget of one report.
-    domain : int or list
-        How many values there are (0..d-1), or their labels. A value not declared is replaced by a random one.
 
     Privacy
     -------
@@ -53,19 +41,16 @@ class DirectResponse(OneNumber, Oracle):
 
     @cached_property
     def randomiser(self) -> Response:
-        """The law that a report is drawn from and priced by."""
+        """The law that reports are drawn from and that prices them."""
         return Response(self._exact, self.choices.size)
 
     @cached_property
     def law(self) -> SupportLaw:
-        """The chances of the randomiser, which are those of the estimator."""
+        """The support probabilities, taken from the randomiser."""
         return SupportLaw(self.randomiser.kept, self.randomiser.stray)
 
     def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
         return self.layout.pack(value=self.randomiser.draw(codes, stream))
-
-    def _likelihood(self, counts: Counts, candidates: Any) -> Estimate:
-        return likelihood_estimate(self, counts, candidates, counts.counters["reports"], np.asarray, np.asarray)
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every report and its probability given the value."""

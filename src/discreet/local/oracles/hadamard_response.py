@@ -1,11 +1,10 @@
-"""Hadamard response: a few signs of a random transform of the value, as a short report with the best error.
+"""Hadamard response: a few signs of a random transform of the value.
 
-One bit: Bassily and Smith (2015), Nguyên et al. (2016). Several bits, read as one direct response over a random
-projection, reach the optimal error at about log₂ e^ε signs (spec local-sketches, C.8).
+One bit: Bassily and Smith (2015), Nguyên et al. (2016). Several bits are sent as one direct response over a random
+projection and reach the optimal error with about log₂ e^ε signs.
 """
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -13,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import BoolArray, IntArray, checks, inlined, jit
+from discreet.core import BoolArray, IntArray, inlined, jit, option
 from discreet.local.mechanism import within
 from discreet.local.oracles.base import Oracle
-from discreet.local.oracles.laws import SupportLaw
+from discreet.local.support import SupportLaw
 from discreet.local.walsh_hadamard import walsh_hadamard
 from discreet.local.wire.bits import Layout, Rows, bits_for, read_bits
 from discreet.noise import Generator
@@ -27,23 +26,14 @@ from discreet.noise.stream import Chance, chance_value
 MOST_BITS = 20
 
 
-@dataclass(frozen=True)
 class HadamardResponse(Oracle):
-    """Draw t independent vectors of bits, take the parities of the value's number with them, send both, with noise.
-
-    Parameters
-    ----------
-    epsilon, domain
-        See `DirectResponse`.
-    bits : int, optional
-        The number t of parities, 1 to ⌈log₂ d⌉ (at most 20). None takes the one with the smallest error for rare
-        values, about log₂(e^ε + 1). 1 is the one-bit mechanism.
+    """Draw t independent vectors of bits and send them with noisy parities of the value's number.
 
     Privacy
     -------
-    Neighbours: any two values of one user. The vectors are drawn without a look at the value. Given them, the t
-    parities are one of 2^t words, sent by direct response: the true word with probability e^ε/(e^ε + 2^t - 1), every
-    other with 1/(e^ε + 2^t - 1). The ratio is exactly e^ε. Cost: ε per report.
+    Neighbours: any two values of one user. The vectors do not depend on the value. Given them, the t parities are one
+    of 2^t words, sent by direct response: the true word with probability e^ε/(e^ε + 2^t - 1), every other with 1/(e^ε +
+    2^t - 1). The ratio is exactly e^ε. Cost: ε per report.
 
     Notes
     -----
@@ -62,9 +52,14 @@ class HadamardResponse(Oracle):
 
     NAME = "hadamard-response"
     COUNTER = "spectrum"
-    NO_LIKELIHOOD = "the Hadamard response keeps sums of signs, not how often each report was sent"
 
-    bits: int | None = None
+    bits: int | None = option(
+        default=None,
+        low=1,
+        high=MOST_BITS,
+        help="Number t of parities, 1 to ⌈log₂ d⌉.",
+        details="None minimises the error for rare values, about log₂(e^ε + 1). 1 is the one-bit mechanism.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,7 +68,7 @@ class HadamardResponse(Oracle):
             best = min(range(1, most + 1), key=lambda t: support_law(self._exact, self.length, t).variance(1, 0))
             self._set(bits=best)
         else:
-            self._set(bits=checks.whole("bits", self.bits, low=1, high=most))
+            self._set(bits=self._within("bits", high=most))
 
     @property
     def _t(self) -> int:
@@ -87,12 +82,12 @@ class HadamardResponse(Oracle):
 
     @cached_property
     def randomiser(self) -> ParityLaw:
-        """The law that a report is drawn from and priced by."""
+        """The law that reports are drawn from and that prices them."""
         return ParityLaw(self._exact, 2**self._t, self.length)
 
     @cached_property
     def law(self) -> SupportLaw:
-        """The chances that a report supports a value: that all its signs agree with the value's parities."""
+        """The support probabilities. A report supports the values whose parities agree with all its signs."""
         return support_law(self._exact, self.length, self._t)
 
     @cached_property
@@ -114,7 +109,7 @@ class HadamardResponse(Oracle):
         return 1 << self.length
 
     def possible(self, rows: Rows) -> BoolArray:
-        """Tell which packed reports a device can have made."""
+        """Return which packed reports are valid: their vectors are independent."""
         good = self.layout.padded(rows)
         _check_independent(rows, self.length, self._t, good)
         return good
@@ -144,8 +139,8 @@ class HadamardResponse(Oracle):
 def support_law(epsilon: Fraction, length: int, t: int) -> SupportLaw:
     """Return p = e^ε/(e^ε + 2^t - 1) and q = ρ p + (1 - ρ)/(e^ε + 2^t - 1).
 
-    ρ = (2^(b-t) - 1)/(2^b - 1) is the chance that two different numbers of b bits agree on t random independent
-    parities, the same for every pair (spec local-sketches, C.8.2).
+    ρ = (2^(b-t) - 1)/(2^b - 1) is the probability that two different numbers of b bits agree on t random independent
+    parities.
     """
     same = Fraction(2 ** (length - t) - 1, 2**length - 1)
     other = Chance(a=same, b=1 - same, d=Fraction(2**t - 1), x=epsilon)
@@ -186,8 +181,8 @@ def _parities(codes: Any, vectors: Any, out: Any) -> None:  # pragma: no cover
 def _add_products(rows: Any, bits: int, count: int, spectrum: Any) -> int:  # pragma: no cover
     """Add, for every subset of a report's vectors, the product of their signs to the entry of their sum.
 
-    Subsets come in the order of a Gray code: each differs from the one before in one vector. A report whose vectors are
-    dependent is left out.
+    Subsets come in Gray-code order: each differs from the previous one in one vector. Reports with dependent vectors
+    are skipped.
     """
     vectors, reduced = np.empty(count, np.int64), np.empty(count, np.int64)
     accepted = 0

@@ -1,71 +1,50 @@
-"""Local hashing: the value is hashed to a few buckets by a function drawn for the report, then sent by direct response.
+"""Local hashing: hash the value to a few buckets with a random function, and send the bucket by direct response.
 
-Optimal local hashing: Wang, Blocki, Li, Jha (2017). Fast local hashing, with a limited pool of functions: Cormode,
-Maddock, Maple (2021); it is a sketch with direct-response rows (spec local-sketches, C.5, C.6).
+Optimal local hashing: Wang, Blocki, Li, Jha (2017). Fast local hashing, with a pool of functions: Cormode, Maddock,
+Maple (2021); it is a sketch with direct-response rows.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from discreet import noise
-from discreet.core import IntArray, checks, jit
+from discreet.core import IntArray, jit, option
 from discreet.errors import FormatError, InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, count_places, local_budget, public_key, within
+from discreet.local.mechanism import KEY, MOST_REPORTS, REPORT_EPSILON, Mechanism, adds_up, count_places, within
 from discreet.local.oracles.choices import Choices
-from discreet.local.oracles.laws import SupportLaw, pure_estimate
-from discreet.local.sketches.base import MOST_CELLS, asked
-from discreet.local.sketches.shared_rows import RowLaw, rows_estimate
+from discreet.local.support import MOST_CELLS, RowLaw, SupportLaw, asked, pure_estimate, rows_estimate
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator, HashFamily
 from discreet.noise.hashing import hash_kernels
 from discreet.noise.reports import Response
 
-#: Functions to draw from without a pool: a seed has 63 bits.
+#: Number of functions without a pool: a seed has 63 bits.
 SEEDS = 2**63
 MOST_BUCKETS = 2**32
-#: How far the share of the 2^63 functions that tell two values apart can be from 1 - 1/g: beyond it for any of the
+#: Bound on how far the share of the 2^63 functions that separate two values is from 1 - 1/g. It fails for any of the
 #: 2^121 pairs of points with probability below 2^-200 (Hoeffding).
 _SPREAD = 2.0**-28
 
 
-@dataclass(frozen=True)
 class LocalHashing(Mechanism):
     """Draw a public hash function, hash the value to one of g buckets, and send the bucket by direct response.
 
-    Parameters
-    ----------
-    epsilon : float
-        Budget of one report.
-    width : int, optional
-        The number g of buckets. None takes the best, about e^ε + 1.
-    candidates : int or list, optional
-        The values that will be asked for, if they are known before the reports come: a number of values (0..d-1), or
-        labels. The state is then one counter each, and a report costs a hash of each. Without them the state is the
-        reports themselves, sixteen bytes each, so memory grows with their number; add them in large parts, since each
-        part is merged with all before. Reports made with and without candidates are the same.
-    pool : int, optional
-        Draw from a pool of this many functions ("fast local hashing"). Then the state is ``pool`` times g counters, and
-        candidates may be named late; the values that share functions add a term to the variance that more reports do
-        not lower: see `variance`.
-    key : int, optional
-        Public key of the hash functions; None draws one.
-
     Privacy
     -------
-    Neighbours: any two values of one user. The function is drawn without a look at the value. Given it, a report is a
-    direct response over g buckets: ratio e^ε, reached whenever the function tells the two values apart. Cost: ε per
-    report. Function and key are public and hide nothing.
+    Neighbours: any two values of one user. The function does not depend on the value. Given it, a report is a direct
+    response over g buckets: ratio e^ε, reached if the function separates the two values. Cost: ε per report. Function
+    and key are public.
 
     Notes
     -----
     Estimates are unbiased because two values share a bucket under a random function with probability 1/g. Without a
-    pool a report has 63 + ⌈log₂ g⌉ bits.
+    pool a report has 63 + ⌈log₂ g⌉ bits. Add reports in large parts: each part is merged with all earlier ones.
 
     Examples
     --------
@@ -81,21 +60,36 @@ class LocalHashing(Mechanism):
     """
 
     NAME = "local-hashing"
-    NO_LIKELIHOOD = "the functions of local hashing leave no table of messages to fit"
 
-    epsilon: float
-    width: int | None = None
-    candidates: Any = None
-    pool: int | None = None
-    key: int | None = None
+    epsilon: float = REPORT_EPSILON
+    width: int | None = option(
+        default=None, low=2, high=MOST_BUCKETS, help="Number g of buckets.", details="None: about e^ε + 1, the best."
+    )
+    candidates: Any = option(
+        default=None,
+        help="The values that will be estimated, if known beforehand: a number of values, or labels.",
+        details=(
+            "The state is then one counter per candidate. Otherwise it holds all reports, 16 bytes each. Reports do "
+            "not depend on this option."
+        ),
+    )
+    pool: int | None = option(
+        default=None,
+        low=1,
+        help='Number of functions of a pool ("fast local hashing").',
+        details=(
+            "The state is then ``pool`` times g counters, and candidates may be named later. Collisions add variance "
+            "that more reports do not lower; see `variance`."
+        ),
+    )
+    key: int | None = KEY
 
     def __post_init__(self) -> None:
-        epsilon = local_budget("epsilon", self.epsilon)
-        width = best_width(epsilon) if self.width is None else self.width
-        width = checks.whole("width", width, low=2, high=MOST_BUCKETS)
-        self._set(epsilon=epsilon, width=width, key=public_key(self.key))
+        super().__post_init__()
+        if self.width is None:
+            self._set(width=best_width(self.epsilon))
         if self.pool is not None:
-            self._set(pool=checks.whole("pool", self.pool, low=1, high=max(1, MOST_CELLS // width)))
+            self._set(pool=self._within("pool", high=max(1, MOST_CELLS // self._g)))
         if self.candidates is not None:
             if self.pool is not None:
                 raise InvalidArgument("candidates", "given", "None with a pool: name them when estimating")
@@ -108,7 +102,7 @@ class LocalHashing(Mechanism):
 
     @cached_property
     def family(self) -> HashFamily:
-        """The public hash functions; three-wise independent in a pool, as the variance there needs."""
+        """The public hash functions; three-wise independent in a pool, as the variance requires."""
         assert self.key is not None
         if self.pool is None:
             return HashFamily(SEEDS, self._g, key=self.key, independence=2)
@@ -116,22 +110,22 @@ class LocalHashing(Mechanism):
 
     @cached_property
     def choices(self) -> Choices | None:
-        """The candidates named beforehand."""
+        """The candidates that were named beforehand."""
         return None if self.candidates is None else Choices(self.candidates)
 
     @cached_property
     def randomiser(self) -> Response:
-        """The law that a bucket is drawn from and priced by."""
+        """The law that reports are drawn from and that prices them."""
         return Response(self._exact, self._g)
 
     @cached_property
     def row_law(self) -> SupportLaw:
-        """The chances with which a bucket is sent: the true one, and any other."""
+        """The probabilities with which a bucket is sent: the true one, and any other."""
         return SupportLaw(self.randomiser.kept, self.randomiser.stray)
 
     @cached_property
     def law(self) -> SupportLaw:
-        """The chances that a report supports its sender's value, and any other (over the functions): E/(E+g-1), 1/g."""
+        """The probabilities that a report supports its sender's value, and any other: E/(E+g-1) and 1/g."""
         return SupportLaw(self.row_law.p, 1 / self._g)
 
     @cached_property
@@ -140,7 +134,7 @@ class LocalHashing(Mechanism):
         return Layout((("seed", 63 if self.pool is None else bits_for(self.pool)), ("bucket", bits_for(self._g))))
 
     def same_as(self, other: Mechanism, what: str) -> None:
-        """Refuse reports or counts made with other parameters; to a report the candidates make no difference."""
+        """Refuse reports or counts made with other parameters. Candidates make no difference to reports."""
         if what == "reports" and isinstance(other, LocalHashing):
             other = replace(other, candidates=self.candidates) if other.pool is None else other
         super().same_as(other, what)
@@ -229,15 +223,15 @@ class LocalHashing(Mechanism):
     def variance(self, n: int, f: Any = 0, second_moment: Any = None) -> Any:
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold.
 
-        ``second_moment`` as in `CountMeanSketch.variance`; without a pool it changes nothing.
+        ``second_moment`` as in `CountMeanSketch.variance`; it matters only with a pool.
         """
         return self.law.variance(n, f) if self.pool is None else self._rows.variance(n, f, second_moment)
 
     def total_variation(self) -> float:
         """Return the largest total variation between two values.
 
-        That is (e^ε - 1)/(e^ε + g - 1) times the share of functions that tell the values apart: 1 - 1/g without a pool
-        (rounded up by 2^-28, for the functions are many but not all), at most all of them in a pool.
+        That is (e^ε - 1)/(e^ε + g - 1) times the share of functions that separate the values: 1 - 1/g without a pool
+        (plus 2^-28, since the functions are many but not all), at most 1 in a pool.
         """
         apart = 1.0 if self.pool is not None else 1 - 1 / self._g + _SPREAD
         return (self.row_law.p - self.row_law.q) * apart
@@ -253,7 +247,7 @@ class LocalHashing(Mechanism):
 
 
 def best_width(epsilon: float) -> int:
-    """Return the number of buckets with the smallest variance (E+g-1)²/((g-1)(E-1)²), E = e^ε (spec C.5).
+    """Return the number of buckets with the smallest variance (E+g-1)²/((g-1)(E-1)²), E = e^ε.
 
     Examples
     --------

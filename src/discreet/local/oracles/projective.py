@@ -1,41 +1,37 @@
-"""Projective-geometry response: the optimal error at about log₂ d bits, with a fast collector.
+"""Projective-geometry response: the optimal error with about log₂ d bits and a fast collector.
 
 Feldman, Nelson, Nguyen, Talwar (2022), "Private frequency estimation via projective geometry". Values and messages are
-the points of a finite geometry; a message supports the values whose hyperplanes it lies on (spec local-sketches, C.10).
+the points of a finite geometry. A message supports the values on whose hyperplanes it is.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.core import FloatArray, IntArray, checks
+from discreet.core import IntArray, option
 from discreet.errors import InvalidArgument
-from discreet.local.estimates import Estimate
 from discreet.local.mechanism import OneNumber
 from discreet.local.oracles import _projective_kernels as kernels
 from discreet.local.oracles.base import Oracle
-from discreet.local.oracles.laws import SupportLaw
-from discreet.local.oracles.likelihood import likelihood_estimate
+from discreet.local.support import SupportLaw
 from discreet.local.wire.bits import Rows
-from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports import HyperplaneLaw
 from discreet.noise.stream import Chance, chance_value
 
 #: The collector keeps a number for each of the K points.
 MOST_POINTS = 2**30
-#: Primes that are tried on either side of e^ε + 1, and small ones besides.
+#: Primes that are tried on either side of e^ε + 1, and the small ones that are tried.
 _PRIMES_NEAR, _SMALL = 12, 64
 
 
 class Geometry(NamedTuple):
-    """The points of F_q^t: how many there are, on a hyperplane, and on two hyperplanes at once.
+    """The points of F_q^t: their number, the number on a hyperplane, and the number on two hyperplanes at once.
 
     Examples
     --------
@@ -58,7 +54,7 @@ class Geometry(NamedTuple):
         return cls(order, length, points, on, both)
 
     def reports(self, epsilon: Fraction) -> HyperplaneLaw:
-        """Return the law of a message: on the value's hyperplane with chance e^ε c_s/Z, Z = e^ε c_s + K - c_s."""
+        """Return the law of a message: on the value's hyperplane with probability e^ε c_s/Z, Z = e^ε c_s + K - c_s."""
         return HyperplaneLaw(epsilon, self.order, self.length, self.points, self.on)
 
     def law(self, epsilon: Fraction) -> SupportLaw:
@@ -68,16 +64,8 @@ class Geometry(NamedTuple):
         return SupportLaw(chance_value(self.reports(epsilon).inside), chance_value(other))
 
 
-@dataclass(frozen=True)
 class ProjectiveGeometry(OneNumber, Oracle):
-    """Send one point of a finite geometry, likelier by e^ε if it lies on the hyperplane of the value.
-
-    Parameters
-    ----------
-    epsilon, domain
-        See `DirectResponse`.
-    order : int, optional
-        The prime q. None takes the one with the smallest error for rare values, near e^ε + 1.
+    """Send one point of a finite geometry, e^ε times as likely if it is on the hyperplane of the value.
 
     Privacy
     -------
@@ -87,8 +75,8 @@ class ProjectiveGeometry(OneNumber, Oracle):
 
     Notes
     -----
-    K is the first (q^t - 1)/(q - 1) that is at least d, and a report has ⌈log₂ K⌉ bits. Points with numbers from d on
-    are messages like the others. The collector counts messages; sums over all hyperplanes take K q t additions.
+    K is the first (q^t - 1)/(q - 1) that is at least d; a report has ⌈log₂ K⌉ bits. The collector counts messages. Sums
+    over all hyperplanes take K q t additions.
 
     Examples
     --------
@@ -104,16 +92,22 @@ class ProjectiveGeometry(OneNumber, Oracle):
     FIELD = "point"
     COUNTER = "messages"
 
-    order: int | None = None
+    order: int | None = option(
+        default=None,
+        low=2,
+        high=MOST_POINTS - 1,
+        help="The prime q.",
+        details="None minimises the error for rare values; it is near e^ε + 1.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.choices.size > MOST_POINTS // 2:
             raise InvalidArgument("domain", self.choices.size, f"of at most {MOST_POINTS // 2} values", "a sketch")
-        self._set(order=self._best_order() if self.order is None else self._checked_order(self.order))
+        self._set(order=self._best_order() if self.order is None else self._checked_order())
 
-    def _checked_order(self, order: object) -> int:
-        prime = checks.whole("order", order, low=2, high=MOST_POINTS - 1)
+    def _checked_order(self) -> int:
+        prime: int = self.read_option("order")
         if not is_prime(prime):
             raise InvalidArgument("order", prime, "a prime number", f"order={next_prime(prime)}")
         if Geometry.fitting(prime, self.choices.size).points > MOST_POINTS:
@@ -123,7 +117,7 @@ class ProjectiveGeometry(OneNumber, Oracle):
         return prime
 
     def _best_order(self) -> int:
-        """Try the primes round e^ε + 1, small ones, and for each length the first that has points enough."""
+        """Try the primes near e^ε + 1, small ones, and for each length the first with enough points."""
         size = self.choices.size
         middle = math.floor(min(math.exp(self.epsilon) + 1, 2 * size))
         orders = {q for q in range(2, _SMALL) if is_prime(q)} | set(primes_near(middle, _PRIMES_NEAR))
@@ -143,12 +137,12 @@ class ProjectiveGeometry(OneNumber, Oracle):
 
     @cached_property
     def randomiser(self) -> HyperplaneLaw:
-        """The law that a report is drawn from and priced by."""
+        """The law that reports are drawn from and that prices them."""
         return self.geometry.reports(self._exact)
 
     @cached_property
     def law(self) -> SupportLaw:
-        """The chances of the randomiser, which are those of the estimator."""
+        """The support probabilities, taken from the randomiser."""
         return self.geometry.law(self._exact)
 
     def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
@@ -160,18 +154,6 @@ class ProjectiveGeometry(OneNumber, Oracle):
 
     def _support(self, counters: IntArray, codes: IntArray) -> IntArray:
         return hyperplane_sums(self.geometry, counters, codes)
-
-    def _likelihood(self, counts: Counts, candidates: Any) -> Estimate:
-        g, size = self.geometry, self.choices.size
-
-        def spread(shares: FloatArray) -> FloatArray:
-            # u lies on the hyperplane of v if v lies on that of u: both sums are the same transform.
-            return np.asarray(all_hyperplanes(g, np.concatenate([shares, np.zeros(g.points - size)])))
-
-        def gather(weights: FloatArray) -> FloatArray:
-            return np.asarray(all_hyperplanes(g, weights)[:size])
-
-        return likelihood_estimate(self, counts, candidates, counts.counters["messages"], spread, gather)
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every point and its probability given the value."""
@@ -194,14 +176,13 @@ def hyperplane_sums(g: Geometry, messages: IntArray, codes: IntArray) -> IntArra
     return out
 
 
-def all_hyperplanes(g: Geometry, messages: Any) -> Any:
-    """Sum numbers on the points over the hyperplane of every point: a dynamic programme of K q t additions.
+def all_hyperplanes(g: Geometry, messages: IntArray) -> IntArray:
+    """Sum numbers on the points over the hyperplane of every point, in K q t additions.
 
-    Prefixes of messages are shortened digit by digit, from the last on, while the points asked for grow from their end;
-    messages that begin at a place are taken in when the prefixes have shrunk to their leading 1.
+    A dynamic programme: prefixes of messages get shorter, digit by digit from the last, while the points asked for grow
+    from their end. Messages that begin at a place join when the prefixes have shrunk to their leading 1.
     """
-    whole = np.issubdtype(messages.dtype, np.integer)
-    kind = (np.int32 if messages.sum() < 2**31 else np.int64) if whole else np.float64
+    kind = np.int32 if messages.sum() < 2**31 else np.int64
     q, sizes, inverses = g.order, [0], np.zeros(g.order, np.int64)
     kernels.write_inverses(inverses)
     for _ in range(g.length):
@@ -222,11 +203,11 @@ def all_hyperplanes(g: Geometry, messages: Any) -> Any:
             shorter = np.empty((sizes[left], sizes[g.length - left], q), kind)
             kernels.shorten(lines, np.diff(sums[ends]).astype(kind), places, inverses, shorter)
             lines = shorter
-    return later if kind != np.int32 else later.astype(np.int64)
+    return later.astype(np.int64)
 
 
 def is_prime(number: int) -> bool:
-    """Tell whether a number is prime, by trial division."""
+    """Return whether a number is prime."""
     return number > 1 and all(number % k for k in range(2, math.isqrt(number) + 1))
 
 
@@ -238,7 +219,7 @@ def next_prime(number: int) -> int:
 
 
 def primes_near(middle: int, count: int) -> list[int]:
-    """Return ``count`` primes on either side of a number, the number itself on the left."""
+    """Return ``count`` primes on either side of a number."""
     up, down, found = middle + 1, middle, []
     for _ in range(count):
         up = next_prime(up)

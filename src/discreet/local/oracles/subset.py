@@ -1,11 +1,9 @@
-"""Subset selection: a random set of values that is a little likelier to hold the true one.
+"""Subset selection: send a random set of values that is more likely to contain the true one.
 
-Ye and Barg (2018); Wang et al. (2016). The smallest error of all oracles for values of any share, at the price of long
-reports (spec local-sketches, C.7).
+Ye and Barg (2018); Wang et al. (2016). The smallest error of all oracles at any frequency, with long reports.
 """
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -13,15 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import BoolArray, IntArray, checks, jit
-from discreet.local.estimates import Estimate
+from discreet.core import BoolArray, IntArray, jit, option
 from discreet.local.mechanism import adds_up, within
 from discreet.local.oracles._unary_kernels import count_ones
 from discreet.local.oracles.base import Oracle
-from discreet.local.oracles.laws import SupportLaw
-from discreet.local.oracles.likelihood import likelihood_estimate
+from discreet.local.support import SupportLaw
 from discreet.local.wire.bits import Layout, Rows, bits_for, check_ascending
-from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports import SubsetLaw
 from discreet.noise.stream import Chance, chance_value
@@ -30,28 +25,18 @@ from discreet.noise.stream import Chance, chance_value
 _AT_ONCE = 1 << 22
 
 
-@dataclass(frozen=True)
 class SubsetSelection(Oracle):
-    """Send a set of w values: it holds the true one with probability w e^ε/(w e^ε + d - w), and others at random.
-
-    Parameters
-    ----------
-    epsilon, domain
-        See `DirectResponse`.
-    size : int, optional
-        The number w of values in a set, below d. None takes the best, about d/(e^ε + 1): the
-        smallest mean squared error over all declared values.
+    """Send a set of w values that contains the true one with probability w e^ε/(w e^ε + d - w).
 
     Privacy
     -------
-    Neighbours: any two values of one user. The set holds x and w - 1 of the *other* d - 1 values, or w of the other
-    ones; so all sets with x are equally likely, all sets without it too, and the former are e^ε times as likely as the
-    latter: the ratio is exactly e^ε. (Filling up from all d values would cost ln(1 + e^ε d/(d-w)) instead.) Cost: ε per
-    report.
+    Neighbours: any two values of one user. The set contains x and w - 1 of the *other* d - 1 values, or w of the other
+    ones. All sets with x are equally likely, all sets without it too, and the former are e^ε times as likely as the
+    latter: the ratio is exactly e^ε. (Filling up from all d values would cost ln(1 + e^ε d/(d-w)).) Cost: ε per report.
 
     Notes
     -----
-    A report is the sorted list of its values, w times ⌈log₂ d⌉ bits, or d bits where that is shorter. With w = 1 it is
+    A report is the sorted list of its values, w times ⌈log₂ d⌉ bits, or d bits if that is shorter. With w = 1 it is
     direct response.
 
     Examples
@@ -66,15 +51,17 @@ class SubsetSelection(Oracle):
 
     NAME = "subset-selection"
     COUNTER = "support"
-    NO_LIKELIHOOD = "subset selection keeps how many reports hold each value, not the reports"
 
-    size: int | None = None
+    size: int | None = option(
+        default=None,
+        low=1,
+        help="Number w of values in a set, below d.",
+        details="None minimises the mean squared error over all declared values, about d/(e^ε + 1).",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        most = self.choices.size - 1
-        size = self._best_size() if self.size is None else checks.whole("size", self.size, low=1, high=most)
-        self._set(size=size)
+        self._set(size=self._best_size() if self.size is None else self._within("size", high=self.choices.size - 1))
 
     def _best_size(self) -> int:
         d = self.choices.size
@@ -90,12 +77,12 @@ class SubsetSelection(Oracle):
 
     @cached_property
     def randomiser(self) -> SubsetLaw:
-        """The law that a report is drawn from and priced by."""
+        """The law that reports are drawn from and that prices them."""
         return SubsetLaw(self._exact, self.choices.size, self._w)
 
     @cached_property
     def law(self) -> SupportLaw:
-        """The chances of the randomiser, which are those of the estimator."""
+        """The support probabilities, taken from the randomiser."""
         return support_law(self._exact, self.choices.size, self._w)
 
     @cached_property
@@ -122,7 +109,7 @@ class SubsetSelection(Oracle):
             _write_marks(chosen, rows)
 
     def possible(self, rows: Rows) -> BoolArray:
-        """Tell which packed reports a device can have made."""
+        """Return which packed reports are valid."""
         good = self.layout.padded(rows)
         if self._listed:
             check_ascending(rows, bits_for(self.choices.size), self._w, self.choices.size, good)
@@ -141,11 +128,6 @@ class SubsetSelection(Oracle):
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return within(counters["support"], n) and adds_up(counters["support"], n * self._w)
 
-    def _likelihood(self, counts: Counts, candidates: Any) -> Estimate:
-        if self._w > 1:
-            return super()._likelihood(counts, candidates)
-        return likelihood_estimate(self, counts, candidates, counts.counters["support"], np.asarray, np.asarray)
-
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every subset and its probability given the value."""
         d, w = self.choices.size, self._w
@@ -160,7 +142,7 @@ class SubsetSelection(Oracle):
 
 
 def support_law(epsilon: Fraction, d: int, w: int) -> SupportLaw:
-    """Return p and q = (w - p)/(d - 1) (spec local-sketches, C.7)."""
+    """Return p and q = (w - p)/(d - 1)."""
     ratio = Fraction(d - w, w)
     other = Chance(Fraction(w - 1), w * ratio, Fraction(d - 1), (d - 1) * ratio, epsilon)
     return SupportLaw(chance_value(SubsetLaw(epsilon, d, w).inside), chance_value(other))
@@ -193,7 +175,7 @@ def _write_marks(subsets: Any, rows: Any) -> None:  # pragma: no cover
 
 @jit
 def _count_lists(rows: Any, bits: int, size: int, out: Any) -> int:  # pragma: no cover
-    """Count the numbers that the reports hold. One whose numbers do not rise, or are out of range, is left out."""
+    """Count the numbers in the reports. Reports with numbers out of order or out of range are skipped."""
     line, mask = np.empty(size, np.int64), (1 << bits) - 1
     accepted = 0
     for i in range(rows.shape[0]):

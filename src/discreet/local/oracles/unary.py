@@ -1,21 +1,20 @@
-"""Unary encoding: one bit per declared value, every bit randomised by itself.
+"""Unary encoding: one bit per declared value, each randomised independently.
 
-Wang, Blocki, Li, Jha (2017). "Symmetric" turns all bits with one chance (basic RAPPOR without its permanent part);
-"optimised" spends the budget on the zeros, which are many (spec local-sketches, C.4).
+Wang, Blocki, Li, Jha (2017). The symmetric variant is basic RAPPOR without its permanent part.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from discreet.core import IntArray, checks
+from discreet.core import IntArray, option
 from discreet.errors import InvalidArgument
 from discreet.local.mechanism import MOST_REPORTS, within
 from discreet.local.oracles import _unary_kernels as kernels
 from discreet.local.oracles.base import Oracle
-from discreet.local.oracles.laws import SupportLaw, UnaryLaw
+from discreet.local.oracles.laws import UnaryLaw
+from discreet.local.support import SupportLaw
 from discreet.local.wire.bits import Layout, Rows
 from discreet.noise import Generator
 from discreet.noise.stream import chance_value
@@ -23,24 +22,14 @@ from discreet.noise.stream import chance_value
 VARIANTS = ("optimised", "symmetric")
 
 
-@dataclass(frozen=True)
 class UnaryEncoding(Oracle):
-    """Send one bit per declared value: 1 for the value held, 0 for the others, each bit randomised.
-
-    Parameters
-    ----------
-    epsilon, domain
-        See `DirectResponse`.
-    variant : {"optimised", "symmetric"}
-        "optimised": the held bit is 1 with probability 1/2, another with 1/(e^ε + 1). "symmetric": every bit is turned
-        with probability 1/(e^(ε/2) + 1); better only for values that a large share of all hold (above 0.20 at ε = 2,
-        0.10 at ε = 4).
+    """Send one noisy bit per declared value: 1 for the value held, 0 for the others.
 
     Privacy
     -------
-    Neighbours: any two values of one user. Their vectors differ in two bits, and the chances of a report by at most
-    p(1-q)/(q(1-p)), p and q being the chances that the held bit and another one are sent as 1: exactly e^ε for both
-    variants. All bits are randomised, in both directions. Cost: ε per report.
+    Neighbours: any two values of one user. Their vectors differ in two bits. With p and q the probabilities that the
+    held bit and another one are sent as 1, the ratio is at most p(1-q)/(q(1-p)): exactly e^ε for both variants. Cost: ε
+    per report.
 
     Examples
     --------
@@ -54,22 +43,25 @@ class UnaryEncoding(Oracle):
 
     NAME = "unary-encoding"
     COUNTER = "ones"
-    NO_LIKELIHOOD = "a report of unary encoding has more than two probabilities, and only sums of bits are kept"
 
-    variant: str = "optimised"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set(variant=checks.choice("variant", self.variant, VARIANTS))
+    variant: str = option(
+        default="optimised",
+        choices=VARIANTS,
+        help="How the budget is divided between ones and zeros.",
+        details=(
+            '"optimised": the held bit is 1 with probability 1/2, another with 1/(e^ε + 1). "symmetric": every bit is '
+            "flipped with probability 1/(e^(ε/2) + 1); better only for very frequent values (above 20 % at ε = 2)."
+        ),
+    )
 
     @cached_property
     def randomiser(self) -> UnaryLaw:
-        """The law that a report is drawn from and priced by."""
+        """The law that reports are drawn from and that prices them."""
         return UnaryLaw(self._exact, self.choices.size, self.variant == "symmetric")
 
     @cached_property
     def law(self) -> SupportLaw:
-        """The same two chances for the estimator: a report supports the values whose bits are 1."""
+        """The support probabilities. A report supports the values whose bits are 1."""
         held, other = self.randomiser.coins.values()
         return SupportLaw(chance_value(held.chance), chance_value(other.chance))
 

@@ -1,4 +1,4 @@
-"""Which mechanism and settings, what can be found, what shuffling adds: before anything is collected."""
+"""Choice of mechanisms and settings, amplification by shuffling, and the influence of made-up reports."""
 
 from discreet.core import door
 

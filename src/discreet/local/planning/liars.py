@@ -1,23 +1,16 @@
-"""What devices that lie can do to an estimate: nobody can tell them from noise, so their number is the bound."""
+"""The influence of made-up reports on an estimate."""
 
 from discreet.errors import InvalidArgument
 from discreet.local.mechanism import Mechanism
-from discreet.local.oracles.laws import SupportLaw
 from discreet.local.sketches.base import Sketch
+from discreet.local.support import SupportLaw
 
 
 def liars_move(mechanism: Mechanism, liars: int = 1) -> tuple[float, float]:
-    """Return how far reports that somebody made up can move any estimated count, down and up.
+    """Return how far a number of made-up reports can move any estimated count, down and up.
 
-    An estimate adds up what every report says about a value: (1 - q)/(p - q) if it supports it, -q/(p - q) if not. Of a
-    sketch with m buckets both are taken less 1/m, times m/(m-1). Nobody can send more than one of the two per report.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        A frequency oracle or a sketch.
-    liars : int
-        How many made-up reports; a device that repeats itself under new keys counts every time.
+    A report adds (1 - q)/(p - q) to an estimate if it supports the value, else -q/(p - q). For a sketch with m buckets
+    both are taken less 1/m, times m/(m-1).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What there is to choose from: every frequency mechanism with the settings that suit a wish, and what it costs."""
+"""The mechanisms that a plan compares, with suitable settings and their costs."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from discreet.local.sketches.count_mean import CountMeanSketch
 from discreet.local.sketches.hadamard import HadamardSketch
 from discreet.local.wire.bits import bits_for
 
-#: Share of the noise that collisions may add, once for columns and once for rows (annex B.3, B.4).
+#: Share of the noise that collisions may add, once for columns and once for rows.
 _COLLISIONS = 0.05
 #: Counters of a sketch: 128 MiB.
 _MOST_COUNTERS = 2**24
@@ -32,12 +32,12 @@ _WIDEST = 2**16
 _MOST_ROWS = 2**20
 #: Stored answers of a user that are worth listing.
 _MOST_STORED = 2**12
-#: Beyond this the two budgets of RAPPOR protect nobody.
+#: Larger budgets of RAPPOR give no protection.
 _LARGEST_PAIR = 20
 
 
 class PlanGoal(NamedTuple):
-    """What is being planned for."""
+    """The requirements of a plan."""
 
     epsilon: float
     domain_size: int
@@ -47,7 +47,7 @@ class PlanGoal(NamedTuple):
     skew: float
 
     def fits(self, mechanism: Mechanism) -> bool:
-        """Tell whether a report is small enough."""
+        """Return whether a report is small enough."""
         return self.max_bytes is None or mechanism.layout.size <= self.max_bytes
 
 
@@ -80,7 +80,7 @@ class Option:
 
 
 def options(wish: PlanGoal) -> Iterator[Option]:
-    """Yield what there is to choose from."""
+    """Yield the mechanisms to compare."""
     for family in (_declared, _hashed, _sketches, _remembering):
         yield from family(wish)
 
@@ -155,12 +155,12 @@ def _hashed(wish: PlanGoal) -> Iterator[Option]:
 
 
 def _told_apart(wish: PlanGoal, used: int) -> int:
-    """Return how many rows the bits that are left of a report can name."""
+    """Return the number of rows that the remaining bits of a report can name."""
     return 2**62 if wish.max_bytes is None else 2 ** min(max(8 * wish.max_bytes - used, 0), 62)
 
 
 def _rows(wish: PlanGoal, noise: float, width: int) -> int:
-    """Return the rows that keep collisions small: k >= F₂/(τ σ² (m - 1)) (annex B.4), σ² no less than the target."""
+    """Return the rows that keep collisions small: k >= F₂/(τ σ² (m - 1)), σ² at least the target."""
     allowed = wish.n * noise
     if wish.target is not None:
         allowed = max(allowed, (wish.target * wish.n) ** 2)
@@ -168,13 +168,13 @@ def _rows(wish: PlanGoal, noise: float, width: int) -> int:
 
 
 def _columns(noise: float, least: int) -> int:
-    """Return the columns that keep collisions small: m >= 1 + n/(τ σ²), a power of two (annex B.3)."""
+    """Return the columns that keep collisions small: m >= 1 + n/(τ σ²), a power of two."""
     wanted = min(max(least, 1 + math.ceil(1 / (_COLLISIONS * noise))), _WIDEST)
     return 1 << (wanted - 1).bit_length()
 
 
 def _sketches(wish: PlanGoal) -> Iterator[Option]:
-    """Yield the sketches: of the wanted shape, or if reports must be small the one that fits with the least error."""
+    """Yield the sketches of the wanted shape or, if reports must be small, the best one that fits."""
     d = wish.domain_size
     a = math.exp(wish.epsilon / 2)
     flips, signs = a / (a - 1) ** 2, 1 / math.tanh(wish.epsilon / 2) ** 2

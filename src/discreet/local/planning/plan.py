@@ -1,7 +1,6 @@
-"""Which mechanism, and with which settings: predicted from the formulas, before anything is collected.
+"""Compare mechanisms and settings before a collection, from their formulas. No data are used.
 
-Nothing here looks at data. Errors come from the mechanisms' own `variance`, sizes from their own layouts (spec
-local-sketches, annex B).
+Errors come from the mechanisms' own `variance`, sizes from their layouts.
 """
 
 import math
@@ -9,12 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from scipy.special import ndtri
 
 from discreet.core import checks
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.errors import InvalidArgument
 from discreet.local.mechanism import Mechanism, local_budget
 from discreet.local.oracles.choices import MOST_VALUES, Choices
 from discreet.local.planning.options import Option, PlanGoal, options
@@ -28,7 +25,7 @@ _MOST_REPORTS = 10**15
 
 @dataclass(frozen=True)
 class PlanRow:
-    """One mechanism with its settings, what it would achieve and what it would cost.
+    """One mechanism with its settings, its errors and its costs.
 
     Attributes
     ----------
@@ -37,29 +34,27 @@ class PlanRow:
     settings : dict
         Parameters besides budget, values and key.
     rare_error : float
-        Predicted standard error of the share of a value that nobody holds.
+        Predicted standard error of the share of a value that no one holds.
     held_error : float
         The same for a value that the plan's ``share`` of the reporters hold.
     report_bits, report_bytes : int
         Size of a report.
-    client_work : int
-        Random numbers or hashes a report costs the device, about.
-    server_work : int
-        Additions or hashes a report costs the collector, about.
+    client_work, server_work : int
+        Approximate operations per report on the device and at the collector.
     decode_work : int
-        Operations that estimating all values takes, about.
+        Approximate operations to estimate all values.
     state_bytes : int
-        What the collector keeps: 8 bytes per counter.
+        State of the collector: 8 bytes per counter.
     smallest_n : int or None
-        Reports needed to reach the target error for a rare value; None without a target, or if no number does.
+        Reports needed for the target error of a rare value; None without a target, or if it cannot be reached.
     fits : bool
-        Whether a report is no larger than allowed.
+        Whether a report is small enough.
     heavy : bool
-        Whether the collector would need more than 4 GiB or 10^13 operations.
+        Whether the collector needs more than 4 GiB or 10^13 operations.
     remembers : bool
-        Whether it is made for repeated reports of one user, and needs a key per user.
+        Whether it is for repeated reports of one user, and needs a key per user.
     notes : str
-        What else to know.
+        Remarks.
 
     Examples
     --------
@@ -89,15 +84,7 @@ class PlanRow:
     _size: int = field(repr=False, compare=False)
 
     def make(self, domain: Any, *, key: int | None = None) -> Mechanism:
-        """Build the mechanism.
-
-        Parameters
-        ----------
-        domain : int or list
-            The values: as many as were planned for.
-        key : int, optional
-            Public hash key, for mechanisms that have one; None draws one.
-        """
+        """Build the mechanism for as many values as planned; ``key`` is the public hash key, None draws one."""
         if Choices.read(domain).size != self._size:
             given = Choices.read(domain).size
             raise InvalidArgument("domain", f"{given} values", f"the {self._size} planned for", f"domain={self._size}")
@@ -115,19 +102,18 @@ _COLUMNS = tuple(name for name in PlanRow.__dataclass_fields__ if not name.start
 class Plan:
     """Mechanisms, the best first.
 
-    Without a target error, rows are in the order of `PlanRow.rare_error`; of those within 3 % of the leader, the one
-    with the smallest report comes first. With a target, rows that reach it come first, the smallest report first. Rows
-    that are heavy for the collector come after the others, then those with too large a report, then those made for
-    repeated reports.
+    Without a target error, rows are sorted by `PlanRow.rare_error`; within 3 % of the best, the smallest report comes
+    first. With a target, rows that reach it come first, the smallest report first. Rows that are heavy for the
+    collector come after the others, then those with too large a report, then those for repeated reports.
 
     Attributes
     ----------
     rows : tuple of PlanRow
         The mechanisms.
     epsilon, domain_size, n, max_bytes, target_error
-        What was planned for.
+        The arguments of `plan`.
     share : float
-        The share at which `PlanRow.held_error` is predicted.
+        The share for which `PlanRow.held_error` is predicted.
 
     Examples
     --------
@@ -153,7 +139,7 @@ class Plan:
         return iter(self.rows)
 
     def __getitem__(self, mechanism: str) -> PlanRow:
-        """Return the best row of a mechanism, by its name."""
+        """Return the best row of a mechanism, by name."""
         for row in self.rows:
             if row.mechanism == mechanism:
                 return row
@@ -162,7 +148,7 @@ class Plan:
 
     @property
     def best(self) -> PlanRow:
-        """The first row. There is always one: a small enough Hadamard sketch has a report of one byte."""
+        """The first row. There is always one: a Hadamard sketch can have a report of one byte."""
         return self.rows[0]
 
     def to_rows(self) -> list[dict[str, str]]:
@@ -184,7 +170,7 @@ class Plan:
         ]
 
     def to_arrow(self) -> pa.Table:
-        """Return the plan as a table, a column for every attribute of `PlanRow`; settings as text."""
+        """Return the plan as a table, with a column per attribute of `PlanRow`; settings as text."""
         facts = [{**row.to_dict(), "settings": str(row.settings)} for row in self.rows]
         table = pa.table({name: pa.array([f[name] for f in facts]) for name in _COLUMNS if name != "smallest_n"})
         return table.append_column("smallest_n", pa.array([f["smallest_n"] for f in facts], pa.int64()))
@@ -210,36 +196,30 @@ def plan(
     share: float = 0.1,
     skew: float = 1.0,
 ) -> Plan:
-    """Compare the local mechanisms for a collection that is being planned. No data are looked at.
+    """Compare the local mechanisms for a planned collection.
 
     Parameters
     ----------
     epsilon : float
         Budget of one report.
     domain_size : int
-        How many values there are.
+        Number of values.
     n : int
-        Reports expected.
+        Expected reports.
     max_bytes : int, optional
         Largest report allowed.
     target_error : float, optional
         Wanted standard error of a *share*, such as 0.001.
     share : float
-        The share at which errors of held values are predicted.
+        The share for which errors of held values are predicted.
     skew : float
-        Sum of the squared shares of all values, between 1/domain_size and 1: how strongly values collide in sketches.
-        1, the worst, means that all may hold one value.
-
-    Returns
-    -------
-    Plan
-        See `PlanRow` for what each column means.
+        Sum of the squared shares of all values, between 1/domain_size and 1, which determines collisions in sketches. 1
+        is the worst case: all hold one value.
 
     Notes
     -----
-    Sketches get the columns and rows that keep collisions at a twentieth of the noise each (annex B.3, B.4), within 128
-    MiB of state. Mechanisms for strings that are not known beforehand are not compared here: see `FragmentPuzzle` and
-    `PrefixExtension`.
+    Sketches get enough columns and rows to keep collisions at a twentieth of the noise each, within 128 MiB of state.
+    Mechanisms for unknown strings are not compared: see `FragmentPuzzle` and `PrefixExtension`.
 
     Examples
     --------
@@ -289,7 +269,7 @@ def _row(option: Option, wish: PlanGoal, share: float) -> PlanRow:
 
 
 def _smallest_n(option: Option, target: float, skew: float) -> int | None:
-    """Return the smallest number of reports whose error for a rare value is at most the target."""
+    """Return the smallest number of reports with the target error for a rare value."""
 
     def reached(n: int) -> bool:
         return bool(option.variance(n, 0.0, skew) <= (target * n) ** 2)
@@ -306,7 +286,7 @@ def _smallest_n(option: Option, target: float, skew: float) -> int | None:
 
 
 def _ranked(rows: list[PlanRow], wish: PlanGoal) -> Iterator[PlanRow]:
-    """Put the rows in order: see `Plan`."""
+    """Sort the rows: see `Plan`."""
 
     def usable(row: PlanRow) -> tuple[bool, bool, bool]:
         return row.remembers, not row.fits, row.heavy
@@ -330,77 +310,3 @@ def _size_text(size: int) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.3g} {unit}"
         size /= 1024  # type: ignore[assignment]
     return f"{size:.3g} TiB"
-
-
-def detection_limit(
-    mechanism: Mechanism, n: int, candidates: int, *, level: float = 0.05, power: float = 0.98
-) -> float:
-    """Return how many of ``n`` reporters must hold a value for it to be found.
-
-    A value counts as found when its estimate exceeds z standard errors of an absent one, z for all candidates at once
-    (`Estimate.significant`; annex B.6).
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        A frequency mechanism. Of a sketch, collisions are taken at their worst.
-    n : int
-        Reports.
-    candidates : int
-        Values asked for.
-    level : float
-        Chance that any absent value counts as found.
-    power : float
-        Chance that a value held by the returned number is found.
-
-    Examples
-    --------
-    >>> from discreet.local import DirectResponse
-    >>> round(detection_limit(DirectResponse(epsilon=2, domain=10), 10_000, 10))
-    290
-    """
-    if not isinstance(mechanism, Mechanism):
-        raise InvalidType("mechanism", mechanism, "a local mechanism", "mechanism=plan(...).best.make(domain)")
-    reports = checks.whole("n", n, low=1, high=_MOST_REPORTS)
-    asked = checks.whole("candidates", candidates, low=1)
-    cut = float(ndtri(1 - float(checks.probability("level", level)) / asked))
-    sure = float(ndtri(float(checks.probability("power", power))))
-    threshold = cut * math.sqrt(float(np.max(mechanism.variance(reports, 0))))
-    held = threshold
-    # The spread of a held value's estimate depends on how many hold it: solved by repeating, it changes slowly.
-    for _ in range(60):
-        held = threshold + sure * math.sqrt(float(np.max(mechanism.variance(reports, min(max(held, 0.0), reports)))))
-    return held
-
-
-def needed_epsilon(n: int, std_error: float, mechanism: str = "optimal") -> float:
-    """Return the ε at which the estimated *count* of a rare value has a standard error, collisions left aside.
-
-    Parameters
-    ----------
-    n : int
-        Reports.
-    std_error : float
-        Wanted standard error of a count.
-    mechanism : {"optimal", "count-mean-sketch", "hadamard-sketch"}
-        "optimal" is the least that any ε-private mechanism of many values needs: local hashing, subset selection,
-        projective geometry, optimised unary encoding.
-
-    Examples
-    --------
-    >>> round(needed_epsilon(50_000, 300, "count-mean-sketch"), 2), round(needed_epsilon(50_000, 300), 2)
-    (1.46, 1.38)
-    """
-    reports = checks.whole("n", n, low=1, high=_MOST_REPORTS)
-    kind = checks.choice("mechanism", mechanism, ("optimal", "count-mean-sketch", "hadamard-sketch"))
-    ratio = float(checks.positive("std_error", std_error)) ** 2 / reports
-    if kind == "hadamard-sketch":
-        if ratio <= 1:
-            floor = math.sqrt(reports)
-            expected = f"above {floor:.6g}, the square root of n: one random sign says no more, whatever epsilon is"
-            raise InvalidArgument("std_error", std_error, expected, f"std_error={2 * floor:.3g}")
-        return math.log((math.sqrt(ratio) + 1) / (math.sqrt(ratio) - 1))
-    # a/(a - 1)² = r, with a = e^(ε/2) (B.1); the optimum is 4E/(E - 1)² = r.
-    r = ratio if kind == "count-mean-sketch" else ratio / 4
-    a = (2 * r + 1 + math.sqrt(4 * r + 1)) / (2 * r)
-    return math.log(a) * (2 if kind == "count-mean-sketch" else 1)

@@ -1,15 +1,15 @@
-"""What shuffling adds: if only the set of all reports is seen, not who sent which, each report hides among the others.
+"""Amplification by shuffling: if only the set of all reports is seen, each report hides among the others.
 
-Two certified bounds on the central (ε, δ), of which the smaller is taken (spec local-sketches, C.17).
+The smaller of two certified bounds on the central (ε, δ).
 
-*Clones* (Feldman, McMillan, Talwar 2021): every ε₀-private report is, with chance c = e^(-ε₀)/2 each, one of the two
-extreme answers of the victim. *Total variation*: if the reports of any two values are β apart, then with
-p = β/(e^ε₀ - 1) the victim's report differs only with chance (e^ε₀ + 1) p, and every other report is with chance p each
-a clone.
+*Clones* (Feldman, McMillan, Talwar 2021): every ε₀-private report is, with probability c = e^(-ε₀)/2 each, one of the
+two extreme answers of the victim. *Total variation*: if the reports of any two values are β apart, then with p =
+β/(e^ε₀ - 1) the victim's report differs only with probability (e^ε₀ + 1) p, and every other report is a clone with
+probability p each.
 
-Both rest on one function, δ(ε; n, c): the distance between C + 1 answers of which one is the victim's and C, a binomial
-number, are fair coins. The formula of the 2022 paper is not used: it hides the part of the victim's report that does
-not differ, which is not a valid step (its authors issued an erratum), and falls below the truth in small cases.
+Both use one function, δ(ε; n, c): the distance between C + 1 answers of which one is the victim's and C, a binomial
+number, are fair coins. The formula of the 2022 paper is not used: one of its steps is invalid (its authors issued an
+erratum), and it falls below the truth in small cases.
 """
 
 import math
@@ -44,7 +44,7 @@ _EVEN = frozenset({"direct-response", "unary-encoding", "subset-selection", "had
 
 @dataclass(frozen=True)
 class ShuffledBound:
-    """What the collected set of reports promises once it is shuffled.
+    """The promise of shuffled reports.
 
     Attributes
     ----------
@@ -53,9 +53,9 @@ class ShuffledBound:
     n : int
         Honest reports, the victim's among them.
     local_epsilon : float
-        What every report promises by itself, also without a shuffler.
+        The promise of every report without a shuffler.
     method : {"clones", "total variation", "local"}
-        Which bound it is. "local" means that shuffling adds nothing that could be shown.
+        The bound. "local" means that no amplification could be shown.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class ShuffledBound:
 
     @property
     def amplification(self) -> float:
-        """How many times smaller the central ε is."""
+        """The ratio of the local and the central ε."""
         return self.local_epsilon / self.epsilon if self.epsilon else math.inf
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,28 +106,23 @@ class ShuffledBound:
 
 
 def shuffled(mechanism: Any, n: int, delta: float, *, total_variation: Any = None) -> ShuffledBound:
-    """Return a central ε that shuffled reports satisfy at ``delta``: an upper bound, never below the truth.
+    """Return an upper bound on the central ε of shuffled reports at ``delta``.
 
     Parameters
     ----------
     mechanism : Mechanism or float
-        The local mechanism, or the ε of any one.
+        The local mechanism, or the ε of any mechanism.
     n : int
         Honest reports, one per user.
     delta : float
-        The chance that the promise may fail, between 0 and 1; well below 1/n.
+        Probability that the promise may fail; well below 1/n.
     total_variation : float or pair of float, optional
-        How far apart the reports of two values are: one number if it is the same for all pairs, else the least and the
-        largest above 0. Taken from the mechanism where it is the same for all pairs. A sketch depends on how many rows
-        two values share, so without this argument it gets the bound that holds for every mechanism.
-
-    Returns
-    -------
-    ShuffledBound
+        Distance between the reports of two values: one number if it is the same for all pairs, else the least and the
+        largest above 0. Taken from the mechanism if it is the same for all pairs.
 
     Privacy
     -------
-    Neighbours: one user's value replaced. Nothing is spent: the bound speaks of reports that were already made.
+    Neighbours: one user's value replaced. Nothing is spent: the bound is about reports that exist already.
 
     Examples
     --------
@@ -154,9 +149,7 @@ def shuffled(mechanism: Any, n: int, delta: float, *, total_variation: Any = Non
 
 
 def shuffled_delta(mechanism: Any, n: int, epsilon: float, *, total_variation: Any = None) -> float:
-    """Return a δ with which shuffled reports satisfy the central ``epsilon``: an upper bound, never below the truth.
-
-    Parameters are those of `shuffled`, with the central ε in place of δ.
+    """Return an upper bound on the δ of shuffled reports at the central ``epsilon``. Arguments as in `shuffled`.
 
     Examples
     --------
@@ -177,7 +170,7 @@ def shuffled_delta(mechanism: Any, n: int, epsilon: float, *, total_variation: A
 
 
 def _local(mechanism: Any, total_variation: Any) -> tuple[float, tuple[float, float] | None]:
-    """Return the local ε and the range of total variations between two values, None where it is not known."""
+    """Return the local ε and the range of total variations between two values, None if it is not known."""
     if isinstance(mechanism, Mechanism):
         local = float(mechanism.guarantee.epsilon or 0.0)
     elif isinstance(mechanism, (int, float, np.integer, np.floating)) and not isinstance(mechanism, (bool, np.bool_)):
@@ -202,8 +195,8 @@ def _local(mechanism: Any, total_variation: Any) -> tuple[float, tuple[float, fl
 
 
 def even(mechanism: Mechanism) -> bool:
-    """Tell whether the reports of a mechanism are equally far apart for any two values."""
-    # Local hashing without a pool draws from so many functions that every pair is told apart by as good as 1 - 1/g.
+    """Return whether the reports of a mechanism are equally far apart for any two values."""
+    # Local hashing without a pool draws from so many functions that almost a share 1 - 1/g separates any pair.
     return mechanism.NAME in _EVEN or (mechanism.NAME == "local-hashing" and getattr(mechanism, "pool", 0) is None)
 
 
@@ -224,7 +217,7 @@ def _solve(local: float, n: int, delta: float, apart: tuple[float, float] | None
 
 
 def _delta(epsilon: float, local: float, n: int, apart: tuple[float, float] | None) -> float:
-    """Return the certified δ of the clones bound, or of the one by total variation over a range of it."""
+    """Return the certified δ of the clones bound, or of the bound by total variation over a range of it."""
     if epsilon >= local:
         return 0.0
     if apart is None:
@@ -240,10 +233,10 @@ def _delta(epsilon: float, local: float, n: int, apart: tuple[float, float] | No
 
 
 def _core(epsilon: float, local: float, n: int, chance: float) -> float:
-    """Return δ(ε; n, c) for 2c = ``chance``, rounded up: the omitted numbers of clones and all rounding are added.
+    """Return δ(ε; n, c) for 2c = ``chance``, rounded up: omitted numbers of clones and all rounding are added.
 
-    With C clones, all fair coins, the victim's own answer being the one with chance w = E₀/(E₀ + 1) or 1 - w,
-    δ_C = A·P[Bin(C, ½) >= τ - 1] - B·P[Bin(C, ½) >= τ]. It falls in C, since a fair coin can be added afterwards.
+    With C clones, all fair coins, and the victim's own answer with probability w = E₀/(E₀ + 1) or 1 - w, δ_C =
+    A·P[Bin(C, ½) >= τ - 1] - B·P[Bin(C, ½) >= τ]. It falls with C.
     """
     clones, weight, rest = _clones(n, chance)
     # A = w - e^ε (1 - w) and B = e^ε w - (1 - w), without the cancellation near ε = ε₀.
@@ -268,9 +261,9 @@ def _tail(clones: FloatArray, least: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=64)
 def _clones(n: int, chance: float) -> tuple[FloatArray, FloatArray, float]:
-    """Return numbers of clones with their chances, and the chance of fewer than the least of them.
+    """Return numbers of clones with their probabilities, and the probability of fewer than the least of them.
 
-    Neighbouring numbers are one run, counted as its least: fewer clones hide less, so δ only grows.
+    Neighbouring numbers form one run, counted as its least: with fewer clones δ only grows.
     """
     others = min(n - 1, int(_MOST_CLONES / chance))
     mean = others * chance
@@ -287,6 +280,6 @@ def _clones(n: int, chance: float) -> tuple[FloatArray, FloatArray, float]:
 
 
 def _up(number: float) -> str:
-    """Write a number with four digits, never less than it is."""
+    """Write a number with four digits, rounded up."""
     text = f"{number:.4g}"
     return text if float(text) >= number else f"{number * (1 + 2e-4):.4g}"

@@ -1,4 +1,4 @@
-"""Mechanisms and ledgers for devices that report again and again."""
+"""Mechanisms and ledgers for repeated reports of a device."""
 
 from discreet.core import door
 

@@ -1,27 +1,27 @@
-"""d-bit flip: each device speaks of d values only, one noisy bit each, and can say the same for life.
+"""d-bit flip: each device reports on d values only, one noisy bit each, and can repeat the same answer for life.
 
 Ding, Kulkarni, Yekhanin, "Collecting Telemetry Data Privately" (2017), corrected: the whole budget at d = 1, one index
-set per user, one stored response for all values outside it (spec local-sketches, 3.C.5, 8.2 B4, C.13).
+set per user, one stored response for all values outside it.
 """
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from discreet import noise
-from discreet.core import BoolArray, FloatArray, Guarantee, IntArray, at_most, checks
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.core import BoolArray, FloatArray, Guarantee, IntArray, at_most, checks, option
+from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, within
+from discreet.local.mechanism import MOST_REPORTS, REPORT_EPSILON, VALUES, Mechanism, adds_up, within
 from discreet.local.oracles.choices import Choices
-from discreet.local.oracles.laws import SupportLaw
 from discreet.local.repeated import _memo_kernels
 from discreet.local.repeated import memo as _memo
 from discreet.local.repeated.memo import Memo
+from discreet.local.support import SupportLaw
 from discreet.local.wire.bits import Layout, Rows, bits_for, check_ascending
 from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
@@ -41,34 +41,18 @@ _STORED = (
 )
 
 
-@dataclass(frozen=True)
 class BitFlip(Mechanism):
-    """Report for d of the K values whether it is the one held, each answer turned over at random.
-
-    Parameters
-    ----------
-    epsilon : float
-        Budget of one report.
-    domain : int or list
-        How many values there are (0..K-1), or their labels. A value not declared is held by nobody: it adds to no
-        estimate.
-    bits : int, default 1
-        d, how many values a report speaks of, 1 to K. More bits lower the variance at the same ε per report, and show
-        more of the changes when responses are stored.
-    memoised : bool, default False
-        False: every report has a new index set and fresh noise; for one report per user. True: index set and responses
-        follow from the client's secret and never change, d + 1 of them per user; for repeated collection.
+    """Report for d of the K values whether it is the one held, each answer flipped at random.
 
     Privacy
     -------
     Neighbours: any two values of one user. The index set does not depend on the value. Two values change at most two of
     the d answers, each by a ratio of e^(ε/2), or one answer by e^ε at d = 1: the ratio is exactly e^ε. Cost: ε per
-    report. Fresh reports add up: r of them cost rε. Stored ones repeat: a user with r different stored responses in use
-    pays at most min(r, d + 1)·ε *given which rounds carry equal responses*. That pattern of changes is not covered by
-    any ε: a value that stays never changes its response (`discreet.local.change_visible`).
+    report. Fresh reports add up: r of them cost rε. A user of r different stored responses pays at most min(r, d + 1)·ε
+    *given which rounds have equal responses*. No ε covers that pattern of changes (`change_visible`).
 
     Stored answers are 64-bit words under HMAC-SHA256 and SipHash-2-4, compared with a threshold rounded up: an answer
-    is turned over with the exact chance, or up to 2^-64 more.
+    is flipped with the exact probability, or up to 2^-64 more.
 
     Examples
     --------
@@ -77,7 +61,7 @@ class BitFlip(Mechanism):
     >>> m.estimate(counts).count.round().tolist()
     [684.0, 288.0, -33.0]
 
-    Day after day from the same devices, saying the same as long as the value stays:
+    The same devices every day, with the same answer as long as the value stays the same:
 
     >>> m = BitFlip(epsilon=2, domain=["low", "mid", "high"], bits=2, memoised=True)
     >>> memo = Memo.draw(rng=1)
@@ -88,21 +72,27 @@ class BitFlip(Mechanism):
 
     NAME = "bit-flip"
 
-    epsilon: float
-    domain: Any
-    bits: int = 1
-    memoised: bool = False
+    epsilon: float = REPORT_EPSILON
+    domain: Any = replace(VALUES, details="Other values count as held by no one.")
+    bits: int = option(
+        default=1,
+        low=1,
+        help="Number d of values that a report contains, 1 to K.",
+        details="More bits lower the variance at the same ε, and show more of the changes if responses are stored.",
+    )
+    memoised: bool = option(
+        default=False,
+        help="Store the responses, for repeated collection.",
+        details=(
+            "False: every report has new indices and fresh noise; for one report per user. True: the d + 1 responses "
+            "of a user follow from the client's secret and never change."
+        ),
+    )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         choices = Choices.read(self.domain)
-        most = min(choices.size, _MOST_BITS)
-        if not isinstance(self.memoised, bool):
-            raise InvalidType("memoised", self.memoised, "True or False", "memoised=True")
-        self._set(
-            epsilon=local_budget("epsilon", self.epsilon),
-            domain=choices.domain,
-            bits=checks.whole("bits", self.bits, low=1, high=most),
-        )
+        self._set(domain=choices.domain, bits=self._within("bits", high=min(choices.size, _MOST_BITS)))
 
     @cached_property
     def choices(self) -> Choices:
@@ -113,16 +103,16 @@ class BitFlip(Mechanism):
 
     @cached_property
     def randomiser(self) -> BitFlipLaw:
-        """The law by which answers are turned over and priced: two differ between two values, or the only one."""
+        """The law that reports are drawn from and that prices them."""
         return BitFlipLaw(self._exact, min(self.bits, 2), self.memoised, self.choices.size, self.bits)
 
     @cached_property
     def law(self) -> SupportLaw:
-        """The chances of the randomiser, which are those of the estimator."""
+        """The support probabilities, taken from the randomiser."""
         return SupportLaw(self.randomiser.kept, self.randomiser.flipped)
 
     def epsilon_over(self, rounds: int, values: int = 1) -> float:
-        """Return what ``rounds`` reports of one user cost who holds ``values`` different values in them.
+        """Return the cost of ``rounds`` reports of one user who holds ``values`` different values in them.
 
         Fresh reports add up. Stored ones cost once per response, of which there are d + 1, given the pattern of
         changes.
@@ -136,9 +126,28 @@ class BitFlip(Mechanism):
         held = min(checks.whole("values", values, low=1), total)
         return float(self.epsilon) * (min(held, self.bits + 1) if self.memoised else total)
 
+    def change_visible(self) -> float:
+        """Return the probability that a stored response changes when the value does, averaged over pairs of values.
+
+        Responses are equal if every answer is: with probability P² + Q² if both truths agree, 2PQ if they differ;
+        P = 1 - Q is the probability of a true answer. Values outside the index set share one response.
+
+        Examples
+        --------
+        >>> round(BitFlip(1, 26, bits=4, memoised=True).change_visible(), 3)
+        0.269
+        """
+        size, taken = self.choices.size, self.bits
+        alike, unlike = self.law.p**2 + self.law.q**2, 2 * self.law.p * self.law.q
+        one = 1 - alike ** (taken - 1) * unlike
+        both = 1 - alike ** (taken - 2) * unlike**2 if taken > 1 else 0.0
+        pairs = size * (size - 1)
+        neither, within = (size - taken) * (size - taken - 1) / pairs, taken * (taken - 1) / pairs
+        return within * both + (1 - neither - within) * one
+
     @cached_property
     def guarantee(self) -> Guarantee:
-        """What every reporter is promised."""
+        """The promise to every reporter."""
         return replace(super().guarantee, assumptions=_STORED if self.memoised else _FRESH)
 
     def _unit(self) -> str:
@@ -151,7 +160,7 @@ class BitFlip(Mechanism):
         )
 
     def total_variation(self) -> float:
-        """Return the total variation between the reports of two values: some answer must be about one of them."""
+        """Return the total variation between the reports of two values."""
         size, taken = self.choices.size, self.bits
         neither = (size - taken) * (size - taken - 1) / (size * (size - 1))
         return (self.law.p - self.law.q) * (1 - neither)
@@ -160,12 +169,12 @@ class BitFlip(Mechanism):
 
     @cached_property
     def _index_bits(self) -> int:
-        """Bits of an index; none if all values are spoken of."""
+        """Bits of an index; 0 if reports contain all values."""
         return 0 if self.bits == self.choices.size else bits_for(self.choices.size)
 
     @cached_property
     def layout(self) -> Layout:
-        """The indices, ascending, then one bit each; the bits alone where all values are spoken of."""
+        """The indices, ascending, then one bit each; the bits alone if reports contain all values."""
         answers = ("answers", self.bits)
         return Layout((("indices", self.bits * self._index_bits), answers) if self._index_bits else (answers,))
 
@@ -175,23 +184,19 @@ class BitFlip(Mechanism):
         return _memo.context(self.NAME, {name: facts[name] for name in ("epsilon", "domain", "bits")})
 
     def encode(self, values: Any, users: Any = None, *, memo: Memo | None = None, rng: object = None) -> Reports:
-        """Randomise values: what leaves the devices.
+        """Randomise values on the devices.
 
         Parameters
         ----------
         values : list, array, Arrow array or series
             One value per report. No value causes an error.
         users : list or array, optional
-            Needed if ``memoised``, refused if not: a key per report that says who reports; on a device, any constant. A
-            missing one counts as a user met once.
+            A key per report that identifies the user; on a device, any constant. Needed if ``memoised``, refused if
+            not. A missing key counts as a new user.
         memo : Memo, optional
-            With ``users``: the secret that stored responses follow from.
+            With ``users``: the secret of the stored responses.
         rng : None, int or Generator
-            None is the operating system's entropy, as on a device. Anything else marks the reports as seeded.
-
-        Returns
-        -------
-        Reports
+            None uses the operating system's entropy. Anything else marks the reports as seeded.
         """
         stream = noise.generator(rng)
         codes = self.choices.codes(values)
@@ -212,10 +217,7 @@ class BitFlip(Mechanism):
         return self._reports(indices, answers, seeded=stream.seeded)
 
     def responses(self, values: Any, users: Any, *, memo: Memo) -> Words:
-        """Return a number per report that names the stored response used: equal numbers, equal response.
-
-        For the device's own ledger (`ReportLedger`); never send it.
-        """
+        """Return the label of every report's stored response. For the device's own ledger; never send it."""
         known, codes = _memo.need(users, memo), self.choices.codes(values)
         people = known.users(users, noise.generator())
         _memo.same_length(people, codes)
@@ -224,8 +226,7 @@ class BitFlip(Mechanism):
     def _stored(self, codes: IntArray, people: Words, memo: Memo) -> tuple[IntArray, Rows]:
         """Return every user's index set, and the key of the response to the value held.
 
-        Values outside the set have the same answers, so they share one response: the set is drawn before the value is
-        looked at, and the response is named by what is seen through it (spec B4).
+        Values outside the set have the same answers, so they share one response.
         """
         personal = memo.personal(self._context, people)
         indices = self.randomiser.kept_choice(personal[:, 16:])
@@ -262,7 +263,7 @@ class BitFlip(Mechanism):
         return {name: np.zeros(self.choices.size, np.int64) for name in ("asked", "ones")}
 
     def possible(self, rows: Rows) -> BoolArray:
-        """Tell which packed reports a device can have made."""
+        """Return which packed reports are valid."""
         good = self.layout.padded(rows)
         if self._index_bits:
             check_ascending(rows, self._index_bits, self.bits, self.choices.size, good)
@@ -289,8 +290,8 @@ class BitFlip(Mechanism):
     def variance(self, n: int, f: Any = 0) -> Any:
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold: exact.
 
-        (K/d)[n Q(1-Q)/(P-Q)² + f(1 - d/K)], P and Q the chances of a 1 for the value held and for another. Stored
-        responses repeat: averaging the estimates of many rounds does not lower it.
+        (K/d)[n Q(1-Q)/(P-Q)² + f(1 - d/K)], P and Q the probabilities of a 1 for the value held and for another.
+        Averaging over rounds of stored responses does not lower it.
         """
         ratio = self.choices.size / self.bits
         return ratio * (n * self.law.other / (self.law.p - self.law.q) ** 2 + f * (1 - 1 / ratio))

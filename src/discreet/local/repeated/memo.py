@@ -1,19 +1,18 @@
-"""A client's memory: everything it must repeat follows from one secret, so nothing else need be kept.
+"""The memory of a client: all stored responses follow from one secret, so nothing else is kept.
 
 The construction, for a client in another language (numbers are little-endian):
 
 1. *User word.* u = the keyed fingerprint (see `discreet.noise.fingerprint`) of the user key, under the first 16 bytes
    of HMAC-SHA256(secret, "discreet users"). On a device there is one user.
-2. *Personal key.* P = HMAC-SHA256(secret, SHA-256(context) ‖ u). The context names the mechanism and those of its
-   parameters that fix what is stored, so two collections never share randomness.
+2. *Personal key.* P = HMAC-SHA256(secret, SHA-256(context) ‖ u). The context names the mechanism and the parameters
+   that determine what is stored, so two collections never share randomness.
 3. *Public choices* (a cohort, an index set) are read from SipHash-2-4 words under P[16:32]
-   (`discreet.noise.reports.stored`). They are drawn before any value is looked at and never change.
+   (`discreet.noise.reports.stored`). They do not depend on a value and never change.
 4. *Stored responses.* For a value with the word v: R = HMAC-SHA256(P[0:16], v). Its coins are SipHash-2-4 words under
-   R[0:16], each compared with a 64-bit threshold; R[16:24] is a label that tells equal stored responses on the device.
+   R[0:16], each compared with a 64-bit threshold; R[16:24] is a label that identifies the response on the device.
 
-Whoever lacks the secret sees coins that look random if HMAC-SHA256 and SipHash-2-4 are pseudo-random functions: the
-promise then holds against any attacker who cannot break them. A new secret means new stored responses, hence a new
-lifetime budget. The secret must never leave the device.
+The promise holds against attackers without the secret who cannot break these pseudo-random functions. A new secret
+means new stored responses, hence a new lifetime budget. The secret must never leave the device.
 """
 
 from __future__ import annotations
@@ -42,16 +41,16 @@ _SHORTEST = 16
 _MISSING = ("NAType", "NaTType")
 _INNER, _OUTER = bytes(x ^ 0x36 for x in range(256)), bytes(x ^ 0x5C for x in range(256))
 _BLOCK = 64
-#: Changed if the construction ever is: old and new stored responses must not be mixed.
+#: Version of the construction; stored responses of two versions must not be mixed.
 _VERSION = 1
 
 
 @dataclass(frozen=True, repr=False)
 class Memo:
-    """The secret from which a client's stored responses follow.
+    """The secret that determines a client's stored responses.
 
-    On a device: draw one at installation, keep ``memo.secret`` where secrets are kept, and rebuild the memo from it
-    before every report. In a simulation: one memo stands for all devices, told apart by ``users``.
+    On a device: draw one at installation, store ``memo.secret`` safely, and rebuild the memo from it before every
+    report. In a simulation, one memo stands for all devices, which ``users`` identifies.
 
     Parameters
     ----------
@@ -81,13 +80,7 @@ class Memo:
 
     @classmethod
     def draw(cls, rng: object = None) -> Memo:
-        """Draw a secret: from the operating system's entropy, or, for experiments, from a seed.
-
-        Parameters
-        ----------
-        rng : None, int or Generator
-            See `discreet.noise.generator`.
-        """
+        """Draw a secret from the operating system's entropy or, for experiments, from a seed."""
         stream = noise.generator(rng)
         return cls(stream.bytes(32).tobytes(), seeded=stream.seeded)
 
@@ -99,19 +92,19 @@ class Memo:
         return int.from_bytes(hmac.digest(self.secret, b"discreet users", "sha256")[:16], "little")
 
     def users(self, users: Any, stream: Generator) -> Words:
-        """Return the word of every user. One without a key counts as a user met once, with a random word.
+        """Return the word of every user. A user without a key gets a random word.
 
-        A key of a kind that has no fingerprint is refused: taken as missing, it would be a new lifetime in every call.
+        A key of a type without a fingerprint is refused: as missing, it would be a new lifetime in every call.
         """
         _keys(users)
         words = noise.fingerprint(users, self._user_key)
-        nobody = words == noise.fingerprint([None], self._user_key)[0]
-        if nobody.any():
-            words[nobody] = stream.bytes(8 * int(nobody.sum())).view(np.uint64)
+        missing = words == noise.fingerprint([None], self._user_key)[0]
+        if missing.any():
+            words[missing] = stream.bytes(8 * int(missing.sum())).view(np.uint64)
         return words
 
     def personal(self, context: bytes, users: Words) -> Keys:
-        """Return the personal key of every user, 32 bytes per row; each user's is computed once."""
+        """Return the personal key of every user, 32 bytes per row."""
         different, place = np.unique(users, return_inverse=True)
         inner = hashlib.sha256(_pad(self.secret, _INNER) + hashlib.sha256(context).digest())
         outer = hashlib.sha256(_pad(self.secret, _OUTER))
@@ -135,7 +128,7 @@ def _keys(users: Any) -> None:
     for kind in set(map(type, users)) - {int, str, bytes, type(None)}:
         odd = not issubclass(kind, (Integral, np.bool_, str, bytes, bytearray)) and kind.__name__ not in _MISSING
         if odd and not (issubclass(kind, (float, np.floating)) and all(u != u for u in users if type(u) is kind)):
-            expected = "whole numbers, text or bytes: no other key is the same key next time"
+            expected = "whole numbers, text or bytes, which are the same key next time"
             raise InvalidType("users", kind.__name__, expected, "users=[str(u) for u in ids]")
 
 
@@ -163,12 +156,12 @@ def labels(responses: Keys) -> Words:
 
 
 def context(name: str, parameters: dict[str, Any]) -> bytes:
-    """Write down what stored responses belong to."""
+    """Return what identifies a collection."""
     return binary.canonical({"stored": name, "version": _VERSION, **parameters})
 
 
 def need(users: Any, memo: Any) -> Memo:
-    """Refuse to encode with memory unless told who reports, and by which secret."""
+    """Refuse to encode without users and a memo."""
     if users is None:
         expected = "a key per user: this mechanism repeats what it once said for a user"
         raise InvalidArgument("users", None, expected, "users=['this device']")
@@ -185,7 +178,7 @@ def same_length(users: Words, words: AnyArray) -> None:
 
 
 def _pad(key: bytes, table: bytes) -> bytes:
-    """Return a key as HMAC takes it: one block, hashed first if it is longer, each byte changed by a table."""
+    """Return a key in the form that HMAC takes."""
     short = hashlib.sha256(key).digest() if len(key) > _BLOCK else key
     return short.ljust(_BLOCK, b"\0").translate(table)
 

@@ -1,15 +1,15 @@
 """RAPPOR: a Bloom filter of the value, randomised once for life and once more for every report.
 
-Erlingsson, Pihur, Korolova, "RAPPOR: Randomized Aggregatable Privacy-Preserving Ordinal Response" (CCS 2014); decoding
-and the cost of repeats as in spec local-sketches, C.12. For strings collected again and again: the permanent response
-caps what a lifetime of reports can tell about one value.
+Erlingsson, Pihur, Korolova, "RAPPOR: Randomized Aggregatable Privacy-Preserving Ordinal Response" (CCS 2014). For
+strings that are collected again and again: the permanent response limits what a lifetime of reports reveals about one
+value.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import Budget, FloatArray, Guarantee, IntArray, at_most, checks
+from discreet.core import Budget, FloatArray, Guarantee, IntArray, at_most, checks, option
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.local.mechanism import LARGEST_EPSILON, MOST_REPORTS, Mechanism, adds_up, public_key, rows_within
+from discreet.local.mechanism import KEY, LARGEST_EPSILON, MOST_REPORTS, Mechanism, adds_up, rows_within
 from discreet.local.repeated import _memo_kernels
 from discreet.local.repeated import memo as _memo
 from discreet.local.repeated.memo import Memo
 from discreet.local.repeated.rappor_decoding import NormalEquations, RapporEstimate, system
 from discreet.local.repeated.rappor_law import RapporLaw, solve
 from discreet.local.repeated.rappor_lists import LEAST_COHORTS, MOST_SOLVED, decode_list
-from discreet.local.sketches.base import asked
+from discreet.local.support import asked
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
@@ -35,46 +35,25 @@ from discreet.noise.hashing import Words
 
 #: Three values hash independently, however many hashes a filter has (one hash must not mean a constant one).
 _INDEPENDENCE = 3
-_MOST_BITS, _MOST_HASHES, _MOST_COHORTS = 2**16, 64, 2**16
 #: Chances on a grid of 10^-12 cannot spend less with any precision.
 _LEAST_BUDGET = Fraction(1, 1000)
 _RATIONAL = re.compile(r"\d{1,60}(/\d{1,60})?")
 
 
-@dataclass(frozen=True)
 class Rappor(Mechanism):
     """Report a Bloom filter of the value, each bit randomised permanently (f), then afresh in every report (p, q).
-
-    Parameters
-    ----------
-    f : float
-        A permanent bit is turned over with probability f/2; 0 <= f < 1. With f = 0 there is no lifetime bound.
-    p, q : float
-        A report has a 1 with probability q where the permanent bit is 1, with probability p where it is 0.
-    bits : int, default 128
-        Bits of the Bloom filter.
-    hashes : int, default 2
-        Bits a value sets. Both budgets grow in proportion to it.
-    cohorts : int, default 64
-        Groups with hash functions of their own. A user belongs to one for life, so few are better for anonymity;
-        lists of candidates longer than half of cohorts times bits need at least 16.
-    key : int, optional
-        Public key of the hash functions; drawn if None.
-
-    Numbers are read as they are written: 0.1 is exactly 1/10; a rational may be given as text, "1/3".
 
     Privacy
     -------
     Neighbours: any two values of one user. Two values differ in at most h Bloom bits each way. One report costs exactly
     ε₁ = h ln [q*(1-p*)/(p*(1-q*))] with natural logarithms, q* = (1-f/2)q + (f/2)p and p* = (1-f/2)p + (f/2)q. All
-    reports that a user ever makes of *one* value share the permanent response and cost at most
-    ε∞ = 2h ln((1-f/2)/(f/2)) together; T of them cost ``epsilon_over(T)``. A user who holds r values over time pays up
-    to r times that, given when they change: the pattern of changes itself is not covered. The cohort is drawn once per
-    user, independently of the value.
+    reports of a user about *one* value share the permanent response and cost at most ε∞ = 2h ln((1-f/2)/(f/2))
+    together; T of them cost ``epsilon_over(T)``. A user with r values over time pays up to r times that, given when
+    they change: the pattern of changes is not covered. The cohort is drawn once per user, independently of the value.
 
-    Permanent bits are not stored but recomputed from the client's secret (see `Memo`): 64-bit words under HMAC-SHA256
-    and SipHash-2-4, compared with the least threshold T such that T/2^64 >= f/2. A bit is thus turned over with
-    probability f/2 or up to 2^-64 more, never less. Bits of a report are exact coins.
+    Permanent bits follow from the client's secret (see `Memo`): 64-bit words under HMAC-SHA256 and SipHash-2-4,
+    compared with the least threshold T such that T/2^64 >= f/2. A bit is thus flipped with probability f/2 or up to
+    2^-64 more, never less. Bits of a report are exact coins.
 
     Examples
     --------
@@ -99,24 +78,32 @@ class Rappor(Mechanism):
         "HMAC-SHA256 and SipHash-2-4 cannot be told from random functions",
     )
 
-    f: Any
-    p: Any
-    q: Any
-    bits: int = 128
-    hashes: int = 2
-    cohorts: int = 64
-    key: Any = None
+    f: Any = option(
+        example=0.5, help="A permanent bit is flipped with probability f/2; 0 <= f < 1.",
+        details="With f = 0 there is no lifetime bound. A rational may be given as text, \"1/3\".",
+    )  # fmt: skip
+    p: Any = option(example=0.5, help="Probability of a 1 in a report if the permanent bit is 0.")
+    q: Any = option(example=0.75, help="Probability of a 1 in a report if the permanent bit is 1.")
+    bits: int = option(default=128, low=2, high=2**16, help="Number of bits of the Bloom filter.")
+    hashes: int = option(
+        default=2,
+        low=1,
+        high=64,
+        help="Number of bits that a value sets.",
+        details="Both budgets are proportional to it.",
+    )
+    cohorts: int = option(
+        default=64, low=1, high=2**16, help="Number of groups with their own hash functions.",
+        details=(
+            "A user belongs to one for life, so fewer are better for anonymity. Long lists of candidates "
+            "need at least 16."
+        ),
+    )  # fmt: skip
+    key: Any = KEY
 
     def __post_init__(self) -> None:
-        self._set(
-            f=_rational("f", self.f),
-            p=_rational("p", self.p),
-            q=_rational("q", self.q),
-            bits=checks.whole("bits", self.bits, low=2, high=_MOST_BITS),
-            hashes=checks.whole("hashes", self.hashes, low=1, high=_MOST_HASHES),
-            cohorts=checks.whole("cohorts", self.cohorts, low=1, high=_MOST_COHORTS),
-            key=public_key(self.key),
-        )
+        super().__post_init__()
+        self._set(**{name: _rational(name, getattr(self, name)) for name in ("f", "p", "q")})
         if self.f == 1:
             raise InvalidArgument("f", 1, "below 1: else a report says nothing", "f=0.5")
         if self.p == self.q:
@@ -132,20 +119,15 @@ class Rappor(Mechanism):
     def from_budget(
         cls, *, epsilon_lifetime: float, epsilon_report: float, bits: int = 128, hashes: int = 2, **rest: Any
     ) -> Rappor:
-        """Choose f, p and q for two budgets: a lifetime of reports of one value, and one report.
+        """Choose f, p and q with the least noise for two budgets: all reports of one value, and one report.
 
         Parameters
         ----------
         epsilon_lifetime, epsilon_report : float
-            ε∞ and ε₁, from 0.001 to 200; a report cannot cost more than a lifetime.
+            ε∞ and ε₁, from 0.001 to 200; a report cannot cost more than a lifetime. f, p and q are multiples of 10^-12,
+            so a little of the budgets may be left.
         bits, hashes, cohorts, key
             As for the class; ``bits`` at least twice ``hashes``.
-
-        Returns
-        -------
-        Rappor
-            Of all that spend these budgets, the one with the least noise. As f, p and q are multiples of 10^-12, a
-            little of the budgets may be left; neither is passed.
 
         Examples
         --------
@@ -162,8 +144,7 @@ class Rappor(Mechanism):
             raise InvalidArgument(
                 "epsilon_report", once, f"at most epsilon_lifetime, {life:g}", f"epsilon_report={life / 2:g}"
             )
-        size = checks.whole("bits", bits, low=2, high=_MOST_BITS)
-        functions = checks.whole("hashes", hashes, low=1, high=_MOST_HASHES)
+        size, functions = cls.declared["bits"].read(bits), cls.declared["hashes"].read(hashes)
         if size < 2 * functions:
             raise InvalidArgument("bits", size, f"at least twice hashes, {2 * functions}", f"bits={64 * functions}")
         law = solve(life, once, bits=size, hashes=functions)
@@ -173,16 +154,16 @@ class Rappor(Mechanism):
 
     @cached_property
     def law(self) -> RapporLaw:
-        """The chances of the randomiser, which are those of the estimator."""
+        """The law that reports are drawn from and that prices them."""
         return RapporLaw(self.f, self.p, self.q, self.bits, self.hashes)
 
     @property
     def randomiser(self) -> RapporLaw:
-        """The law that a report is drawn from and priced by."""
+        """The law that reports are drawn from and that prices them."""
         return self.law
 
     @cached_property
-    def epsilon(self) -> float:  # type: ignore[override]
+    def epsilon(self) -> float:
         """ε₁, the cost of one report."""
         return Budget(self.law.epsilon)
 
@@ -192,10 +173,10 @@ class Rappor(Mechanism):
         return self.law.cost(math.inf)
 
     def epsilon_over(self, rounds: int, values: int = 1) -> float:
-        """Return what ``rounds`` reports of one user cost who holds ``values`` different values in them.
+        """Return the cost of ``rounds`` reports of one user who holds ``values`` different values in them.
 
-        Reports of one value share a permanent response; those of different values add up. Dividing the rounds evenly
-        is the dearest way, as the cost of one response grows ever more slowly.
+        Reports of one value share a permanent response; those of different values add up. An even division of the
+        rounds costs most.
 
         Examples
         --------
@@ -215,7 +196,7 @@ class Rappor(Mechanism):
 
     @cached_property
     def lifetime(self) -> Guarantee:
-        """What is promised for all reports that a user ever makes of one value."""
+        """The promise for all reports of a user about one value."""
         whole = Guarantee.of_law(self.law.permanent, model="local")
         return replace(self.guarantee, ledger=whole.ledger, unit="all reports of one value of one user")
 
@@ -242,23 +223,19 @@ class Rappor(Mechanism):
         return _memo.context(self.NAME, fixed)
 
     def encode(self, values: Any, users: Any = None, *, memo: Memo | None = None, rng: object = None) -> Reports:
-        """Randomise values: what leaves the devices.
+        """Randomise values on the devices.
 
         Parameters
         ----------
         values : list, array, Arrow array or series
             One value per report: whole numbers, text or bytes. No value causes an error.
         users : list or array
-            A key per report that says who reports; on a device, any constant. A missing one counts as a user met once.
+            A key per report that identifies the user; on a device, any constant. A missing key counts as a new user.
         memo : Memo
-            The secret that permanent responses follow from: the device's own, or one for all in a simulation.
+            The secret of the permanent responses: the device's own, or one for all in a simulation.
         rng : None, int or Generator
-            Source of the fresh noise. None is the operating system's entropy, as on a device. Anything else marks the
-            reports as seeded.
-
-        Returns
-        -------
-        Reports
+            Source of the fresh noise. None uses the operating system's entropy; anything else marks the reports as
+            seeded.
         """
         known, stream = _memo.need(users, memo), noise.generator(rng)
         cohorts, permanent, _ = self._permanent(values, users, known, stream)
@@ -266,10 +243,7 @@ class Rappor(Mechanism):
         return Reports(self, rows, seeded=stream.seeded or known.seeded)
 
     def responses(self, values: Any, users: Any, *, memo: Memo) -> Words:
-        """Return a number per report that names the permanent response used: equal numbers, equal response.
-
-        For the device's own ledger (`ReportLedger`); never send it.
-        """
+        """Return the label of every report's permanent response. For the device's own ledger; never send it."""
         return self._permanent(values, users, _memo.need(users, memo), noise.generator())[2]
 
     def _permanent(self, values: Any, users: Any, memo: Memo, stream: Generator) -> tuple[IntArray, Rows, Words]:
@@ -293,7 +267,7 @@ class Rappor(Mechanism):
         return rows
 
     def report_law(self, value: Any) -> tuple[Rows, FloatArray]:
-        """Return every report and its probability given the value, the cohort being uniform."""
+        """Return every report and its probability given the value, for a random cohort."""
         size = self.cohorts << self.bits
         if self.bits > 20 or size > MOST_REPORTS:
             raise InvalidArgument(
@@ -333,20 +307,14 @@ class Rappor(Mechanism):
         Parameters
         ----------
         counts : Counts
-            What `aggregate` gave.
+            The result of `aggregate`.
         candidates : list or array
-            The values asked for, different ones. The list need not be complete. Of more than half as many as cohorts
-            times bits, or more than 4,096, the few that somebody holds are found by a lasso
-            (`discreet.local.repeated.rappor_lists`), from 16 cohorts of about one size on; raw counts and errors mean
-            the same.
+            Different values; the list need not be complete. Lists longer than half of cohorts times bits, or than
+            4,096, are decoded by a lasso (`discreet.local.repeated.rappor_lists`), which needs 16 cohorts of about
+            equal size.
         consistency : None, "non-negative", "simplex", "base-cut" or "norm-cut"
-            None leaves the raw, unbiased estimates. "non-negative" is the best fit without negative counts: for
-            display, as its zeros and its errors have no plain meaning. See `discreet.local.consistent` for the others.
-
-        Returns
-        -------
-        RapporEstimate
-            Its ``significant()`` gives the candidates that are surely present (Bonferroni).
+            None returns raw, unbiased estimates. "non-negative" is the best fit without negative counts, for display:
+            its errors have no simple meaning. See `discreet.local.consistent` for the others.
         """
         if consistency != "non-negative":
             return super().estimate(counts, candidates, consistency=consistency)  # type: ignore[return-value]
@@ -388,9 +356,9 @@ class Rappor(Mechanism):
     def variance(self, n: int, f: Any = 0, *, candidates: int = 1) -> Any:
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold.
 
-        Averaged over hash keys, for candidates that make up most of the reporters, and to leading order in 1/(CB) of C
-        cohorts and B bits: with φ the chance that a value sets a bit, v₁ and v₀ the variance of a reported bit that a
-        share φ + (1-φ)f/n or φ(1 - f/n) of the reporters set,
+        Averaged over hash keys, for candidates that make up most of the reporters, to leading order in 1/(CB) of C
+        cohorts and B bits. φ is the probability that a value sets a bit; v₁ and v₀ are the variances of a reported bit
+        that a share φ + (1-φ)f/n or φ(1 - f/n) of the reporters set:
 
             Var = n [(1-φ) v₁ + φ v₀]/((q*-p*)² B φ(1-φ)) / (1 - candidates/(CB)) + (n - f)/(B - 1).
 
@@ -414,7 +382,7 @@ class Rappor(Mechanism):
 
 
 def _rational(name: str, value: object) -> Fraction:
-    """Read a chance: a number, or a rational as text."""
+    """Read a probability: a number, or a rational as text."""
     if isinstance(value, str):
         if not _RATIONAL.fullmatch(value) or value.endswith("/0"):
             raise InvalidArgument(name, value, "a number from 0 to 1, or a rational as text", f"{name}='1/2'")

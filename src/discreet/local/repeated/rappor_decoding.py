@@ -1,18 +1,18 @@
-"""Decoding RAPPOR: weighted least squares on the bits of all cohorts, with a column for the values not listed.
+"""Decoding of RAPPOR: weighted least squares on the bits of all cohorts, with a column for unlisted values.
 
-Cohort i has N_i reports, of which c_ij have bit j set. y_ij = (c_ij/N_i - p*)/(q* - p*) estimates the share of the
-cohort that sets bit j. With X the 0/1 matrix of which bits a candidate sets in which cohort, and one more column, the
-constant φ = 1 - (1 - 1/B)^h, for everybody who holds no candidate, y = Xθ + noise is fitted with the weights N_i
-(spec local-sketches, C.12.2). Without that column, unlisted values lift every candidate.
+Cohort i has N_i reports, c_ij of them with bit j set. y_ij = (c_ij/N_i - p*)/(q* - p*) estimates the share of the
+cohort that sets bit j. X is the 0/1 matrix of the bits that a candidate sets in each cohort. One more column, the
+constant φ = 1 - (1 - 1/B)^h, stands for everyone who holds no candidate. y = Xθ + noise is fitted with the weights N_i.
+Without that column, unlisted values would raise every candidate.
 
-Errors (C.12.3). θ̂ = Ay with A = (XᵀWX)⁻¹XᵀW, and its variance is the diagonal of
+Errors. θ̂ = Ay with A = (XᵀWX)⁻¹XᵀW, and its variance is the diagonal of
 
     A (D + blockdiag(X_i Σ X_iᵀ/N_i) + U) Aᵀ - Σ/n,   Σ = diag θ - θθᵀ,
     D = diag([x q*(1-q*) + (1-x) p*(1-p*)]/(N_i (q*-p*)²)),  x = Xθ̂ clipped to [0, 1].
 
-D is the noise; the Σ terms are the random split of the reporters into cohorts. U is what the constant column leaves
-out of unlisted values, whose bits are 0 or 1 and not φ: with Θ their share and S the sum of their squared shares,
-U = diag(φ(1-φ)(Θ/N_i + S)). S is estimated from how much larger the residuals are than the other terms say.
+D is the noise; the Σ terms are the random split of the reporters into cohorts. U is the part of unlisted values that
+the constant column misses: with Θ their share and S the sum of their squared shares, U = diag(φ(1-φ)(Θ/N_i + S)). S is
+estimated from the excess of the residuals over the other terms.
 """
 
 from dataclasses import dataclass, replace
@@ -30,13 +30,13 @@ from discreet.local.repeated.rappor_law import RapporLaw
 from discreet.local.repeated.rappor_lists import LEAST_COHORTS, MOST_SOLVED
 from discreet.noise import HashFamily
 
-#: Below this reciprocal condition the candidates' columns cannot be told apart by doubles.
+#: Below this reciprocal condition doubles cannot separate the candidates' columns.
 _SINGULAR = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class RapporEstimate(Estimate):
-    """Estimates with the number of reporters who hold none of the candidates.
+    """Estimates, with the number of reporters who hold none of the candidates.
 
     Attributes
     ----------
@@ -45,11 +45,11 @@ class RapporEstimate(Estimate):
     unlisted_error : float
         Its standard error.
     stability : ndarray of float or None
-        For long lists: in which share of random halves of the cohorts a lasso selects each candidate.
+        For long lists: the share of random halves of the cohorts in which a lasso selects each candidate.
 
     Examples
     --------
-    >>> from discreet.local.repeated.rappor import Memo, Rappor
+    >>> from discreet.local import Memo, Rappor
     >>> m = Rappor(0.1, 0.05, 0.9, key=7)
     >>> reports = m.encode(["cat"] * 300 + ["emu"] * 700, users=range(1000), memo=Memo.draw(rng=1), rng=1)
     >>> found = m.estimate(m.aggregate(reports), ["cat", "dog"])
@@ -78,18 +78,8 @@ class DecodedShares:
 class NormalEquations:
     """The normal equations of one set of counters and candidates.
 
-    Attributes
-    ----------
-    law : RapporLaw
-        The chances.
-    weights : array
-        N_i/n of the cohorts that have reports.
-    design : sparse array
-        X of those cohorts, one after the other, without the last column.
-    shares : array
-        y, one row per cohort.
-    n : int
-        Reports.
+    ``weights`` holds N_i/n of the cohorts with reports, ``design`` X without its last column, ``shares`` y with one row
+    per cohort, ``n`` the number of reports.
     """
 
     law: RapporLaw
@@ -110,7 +100,7 @@ class NormalEquations:
         return full, np.append(weighted.T @ y, phi * float(weights @ y))
 
     def fit(self) -> DecodedShares:
-        """Solve, and work out the standard errors."""
+        """Solve the equations and compute the standard errors."""
         matrix, right = self.normal()
         inverse = _inverse(matrix)
         theta = inverse @ right
@@ -140,7 +130,7 @@ class NormalEquations:
         return DecodedShares(theta, np.sqrt(noise + np.maximum(split, 0.0) + unexplained * spread))
 
     def non_negative(self) -> FloatArray:
-        """Return the shares that fit best among those that are not negative, the unlisted one last."""
+        """Return the best fit without negative shares, the unlisted one last."""
         matrix, right = self.normal()
         _inverse(matrix)
         upper = linalg.cholesky(matrix)
@@ -148,17 +138,9 @@ class NormalEquations:
 
 
 def system(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, ones: Any) -> NormalEquations:
-    """Set up the equations; refuse candidates that the bits cannot tell apart.
+    """Set up the equations; refuse candidates that the bits cannot separate.
 
-    Parameters
-    ----------
-    law : RapporLaw
-    family : HashFamily
-        ``law.hashes`` functions per cohort, cohort by cohort.
-    labels : list
-        The candidates.
-    reports, ones : arrays of int
-        N_i, and c_ij.
+    ``family`` has ``law.hashes`` functions per cohort, cohort by cohort; ``reports`` and ``ones`` are N_i and c_ij.
     """
     used = np.flatnonzero(reports)
     rows = len(used) * law.bits
@@ -179,7 +161,7 @@ def system(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, 
 
 
 def _inverse(matrix: FloatArray) -> FloatArray:
-    """Invert the normal matrix, or say that it cannot be."""
+    """Invert the normal matrix, or refuse."""
     try:
         factor, low = linalg.cho_factor(matrix)
         condition, _ = linalg.lapack.dpocon(factor, np.abs(matrix).sum(axis=0).max())

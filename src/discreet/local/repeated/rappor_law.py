@@ -1,18 +1,18 @@
-"""The chances of RAPPOR, its budgets over any number of reports, and parameters solved from budgets.
+"""The probabilities of RAPPOR, its budgets over any number of reports, and parameters for given budgets.
 
-A Bloom bit b is flipped once and for all with probability f/2 (the permanent bit); each report sends a 1 with
+A Bloom bit b is flipped once and for all with probability f/2 (the permanent bit). Each report sends a 1 with
 probability q if the permanent bit is 1 and p if it is 0. So one report has a 1 with probability q* or p*,
 
-    q* = (1 - f/2) q + (f/2) p,   p* = (1 - f/2) p + (f/2) q        (spec local-sketches, 3.C.4).
+    q* = (1 - f/2) q + (f/2) p,   p* = (1 - f/2) p + (f/2) q.
 
-T reports of one permanent bit. Given b, the T bits sent have the law (1 - f/2) Π_b + (f/2) Π_(1-b), Π_1 and Π_0 being T
-independent bits with chances q and p. The likelihood ratio of b = 1 against b = 0 depends on the ratio Π_1/Π_0 only and
-rises with it, so it is largest at all ones, where that ratio is (q/p)^T, and its inverse at all zeros:
+T reports of one permanent bit: given b, the T bits sent have the law (1 - f/2) Π_b + (f/2) Π_(1-b), where Π_1 and Π_0
+are T independent bits with probabilities q and p. The likelihood ratio of b = 1 against b = 0 increases with Π_1/Π_0.
+It is largest at all ones, where that ratio is (q/p)^T, and its inverse at all zeros:
 
     α_T = g(T |ln(q/p)|),  γ_T = g(T |ln((1-p)/(1-q))|),  g(u) = ln [((1-f/2) e^u + f/2)/((f/2) e^u + 1 - f/2)].
 
-Two values whose Bloom bits are disjoint differ in h bits each way, and bits are independent: the T reports cost exactly
-h (α_T + γ_T) (spec C.12.5); fewer if a filter has less than 2h bits.
+Two values with disjoint Bloom bits differ in h bits each way, and bits are independent: T reports cost exactly h (α_T +
+γ_T), less if a filter has fewer than 2h bits.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _GRID = 10**12
 
 @dataclass(frozen=True)
 class RapporLaw(ReportLaw):
-    """The three chances, and what one report, many reports and a lifetime cost.
+    """The three probabilities, and the cost of one report, many reports and a lifetime.
 
     Examples
     --------
@@ -57,12 +57,12 @@ class RapporLaw(ReportLaw):
 
     @property
     def q_star(self) -> Fraction:
-        """Chance of a 1 in a report where the Bloom bit is 1."""
+        """Probability of a 1 in a report if the Bloom bit is 1."""
         return self.q - self.f / 2 * (self.q - self.p)
 
     @property
     def p_star(self) -> Fraction:
-        """Chance of a 1 in a report where the Bloom bit is 0."""
+        """Probability of a 1 in a report if the Bloom bit is 0."""
         return self.p + self.f / 2 * (self.q - self.p)
 
     @property
@@ -72,16 +72,13 @@ class RapporLaw(ReportLaw):
 
     @property
     def coins(self) -> dict[str, Coin]:
-        """The coin that turns a permanent bit over, and those of a 1 where the permanent bit is 1 or 0.
-
-        The last two are rounded towards each other.
-        """
+        """The coin that flips a permanent bit, and those of a 1; the last two are rounded towards each other."""
         more = self.q > self.p
         one, zero = Coin(Chance(a=self.q), up=not more), Coin(Chance(a=self.p), up=more)
         return {"stored": Coin(Chance(a=self.f / 2), up=True, digits=STORED), "one": one, "zero": zero}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the largest ratio of one report: h bits that cost more, and as many of the others as there is room."""
+        """Return the largest ratio of one report: h bits of the costlier kind and as many of the other as fit."""
         gap = heads["one"] - heads["zero"]
         ends = heads["one"] - heads["stored"] * gap, heads["zero"] + heads["stored"] * gap
         least, most = sorted(ends)
@@ -91,19 +88,19 @@ class RapporLaw(ReportLaw):
 
     @cached_property
     def epsilon(self) -> Fraction:  # type: ignore[override]
-        """ε₁, what one report costs: the least multiple of 10^-12 that covers it, the same on every machine."""
+        """ε₁, the cost of one report: the least sufficient multiple of 10^-12, the same on every machine."""
         exact = self.ratio({"stored": self.f / 2, "one": self.q, "zero": self.p})
         steps = math.ceil(log_above(exact) * _GRID)
         return Fraction(steps - within(exact, Fraction(steps - 1, _GRID)), _GRID)
 
     @cached_property
     def permanent(self) -> PermanentLaw:
-        """The law of the permanent bits alone: what all reports of one value cost together."""
+        """The law of the permanent bits: the cost of all reports of one value."""
         return PermanentLaw(self)
 
     @property
     def _differing(self) -> tuple[int, int]:
-        """Of two values, how many bits only one sets, and how many only the other, at most."""
+        """The most bits that only one of two values sets, and that only the other sets."""
         more = min(self.hashes, self.bits - 1)
         return more, min(self.hashes, self.bits - more)
 
@@ -125,11 +122,11 @@ class RapporLaw(ReportLaw):
 
     @property
     def filled(self) -> float:
-        """φ = 1 - (1 - 1/B)^h, the chance that a value sets a given bit."""
+        """φ = 1 - (1 - 1/B)^h, the probability that a value sets a given bit."""
         return -math.expm1(self.hashes * math.log1p(-1 / self.bits))
 
     def variances(self) -> tuple[float, float]:
-        """Return the variance of a reported bit where the Bloom bit is 1, and where it is 0."""
+        """Return the variance of a reported bit if the Bloom bit is 1, and if it is 0."""
         return float(self.q_star * (1 - self.q_star)), float(self.p_star * (1 - self.p_star))
 
     def cost(self, reports: float) -> float:
@@ -137,13 +134,13 @@ class RapporLaw(ReportLaw):
         if reports == 0:
             return 0.0
         one, zero = sorted(self._per_bit(reports), reverse=True)
-        # A value sets between 1 and h bits: h of the dearer kind, and as many of the other as there is room for.
+        # A value sets between 1 and h bits: h of the costlier kind, and as many of the other as fit.
         more, fewer = self._differing
         total = more * one + fewer * zero
         return total * (1 + 4e-16)  # the logarithms are right to the last bit or two: never below the true value
 
     def _per_bit(self, reports: float) -> tuple[float, float]:
-        """Return what a bit costs that one value sets and the other does not: if 1 is sent, and if 0 is."""
+        """Return the cost of a bit that one value sets and the other does not: if 1 is sent, and if 0 is."""
         low, high = min(self.p, self.q), max(self.p, self.q)
         if reports == 1:
             least, most = min(self.p_star, self.q_star), max(self.p_star, self.q_star)
@@ -161,7 +158,7 @@ class RapporLaw(ReportLaw):
     def total_variation(self) -> float:
         """Return the total variation between the reports of two values with disjoint Bloom bits.
 
-        Only the number of ones among the bits of either value matters, so two binomial laws do.
+        It depends on the number of ones among the bits of either value only.
         """
         more, fewer = self._differing
         q, p = float(self.q_star), float(self.p_star)
@@ -175,23 +172,23 @@ class RapporLaw(ReportLaw):
 
 @dataclass(frozen=True)
 class PermanentLaw(ReportLaw):
-    """The permanent bits of one value; all reports ever are made of them."""
+    """The permanent bits of one value, which determine all its reports."""
 
     of: RapporLaw
 
     @property
     def epsilon(self) -> Exact:  # type: ignore[override]
-        """ε∞, infinite where no bit is turned over."""
+        """ε∞, infinite if no bit is flipped."""
         total = self.of.cost(math.inf)
         return total if total == math.inf else Fraction(total)
 
     @property
     def coins(self) -> dict[str, Coin]:
-        """The coin that turns a permanent bit over."""
+        """The coin that flips a permanent bit."""
         return {"stored": self.of.coins["stored"]}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the ratio of the chances of all permanent bits."""
+        """Return the ratio of the probabilities of all permanent bits."""
         return ((1 - heads["stored"]) / heads["stored"]) ** sum(self.of._differing)
 
     @property
@@ -203,9 +200,9 @@ class PermanentLaw(ReportLaw):
 def solve(epsilon_lifetime: float, epsilon_report: float, *, bits: int, hashes: int) -> RapporLaw:
     """Return the law that spends the two budgets with the least noise.
 
-    f = 2/(1 + e^(ε∞/2h)) (annex B.9). The pairs (p*, q*) that cost ε₁ form a curve, odds(q*) = e^(ε₁/h) odds(p*); the
-    point is taken where the noise of a bit that a share φ of the reporters set is least, among those that some
-    0 <= p < q <= 1 give. All are rounded on a grid of 10^-12 so that neither budget is passed.
+    f = 2/(1 + e^(ε∞/2h)). The pairs (p*, q*) that cost ε₁ form a curve, odds(q*) = e^(ε₁/h) odds(p*). The chosen point
+    has the least noise for a bit that a share φ of the reporters set, among those that some 0 <= p < q <= 1 give. All
+    are rounded on a grid of 10^-12 so that neither budget is exceeded.
 
     Examples
     --------
@@ -227,7 +224,7 @@ def solve(epsilon_lifetime: float, epsilon_report: float, *, bits: int, hashes: 
         spread = filled * q_star * (1 - q_star) + (1 - filled) * p_star * (1 - p_star)
         return spread / (q_star - p_star) ** 2
 
-    # Where p = 0 the odds ratio is at least (1 - f/2)/(f/2): below that, every point of the curve can be had.
+    # If p = 0 the odds ratio is at least (1 - f/2)/(f/2); below that, every point of the curve is possible.
     least = half * (odds - most) / ((1 - half) * (odds - 1)) if odds > most else 0.0
     most_p = max(least, 1 - upper(least))  # the mirror image; the same point where both budgets are equal
     best = minimize_scalar(noise, bounds=(least, most_p), method="bounded", options={"xatol": 1e-12}).x
@@ -248,7 +245,7 @@ def solve(epsilon_lifetime: float, epsilon_report: float, *, bits: int, hashes: 
 
 
 def _log_ratio(above: Fraction, below: Fraction) -> float:
-    """Return ln(above/below) for above >= below >= 0, right also when it is tiny."""
+    """Return ln(above/below) for above >= below >= 0, accurate also if it is tiny."""
     if below == 0:
         return math.inf
     return math.log1p(float((above - below) / below))

@@ -1,23 +1,23 @@
-"""Decoding RAPPOR for lists of candidates that are longer than the equations allow: lasso, and honest errors.
+"""Decoding of RAPPOR for long lists of candidates: a lasso, with errors that hold.
 
-With more candidates than half of cohorts times bits the equations of `rappor_decoding` have no stable solution. But
-most of such a list is held by hardly anybody, and a lasso path finds the rest. Selected coefficients have no plain
-standard errors (spec local-sketches, C.12.4); the hash functions give honest ones. Split the cohorts into two halves,
-fit on one half, and let y - Xb be what the fit b leaves over in the other. With X_cj(r) = 1 if candidate j sets bit r
-in cohort c, φ the chance of that, and B bits, every cohort c of the other half gives, for every candidate,
+With more candidates than half of cohorts times bits, the equations of `rappor_decoding` have no stable solution. Most
+of such a list is rare, and a lasso path finds the rest. Selected coefficients have no simple standard errors; the hash
+functions provide them. Split the cohorts into two halves, fit b on one half, and take the residual y - Xb of the other.
+With X_cj(r) = 1 if candidate j sets bit r in cohort c, φ the probability of that, and B bits, every cohort c of the
+other half gives for every candidate
 
     t_cj = b_j + Σ_r (X_cj(r) - φ) (y_c(r) - Σ_i b_i X_ci(r)) / (B φ (1 - φ)).
 
 Over the draw of the hash functions, (X_cj - φ) has mean 0 and is independent of the columns of all other values, listed
-or not, of the noise, and of b, which other cohorts gave. So the mean of t_cj is the share θ_j: no matter how many
-candidates there are, how well the lasso did, or how many values are unlisted. A good b only makes t_cj vary less.
-Cohorts are independent: the spread of t_cj over cohorts is the error, whatever it comes from (noise, the split of
-reporters, collisions).
+or not, of the noise, and of b, which other cohorts gave. So the mean of t_cj is the share θ_j, however many candidates
+and unlisted values there are and however good the lasso is. A good b only lowers the variance of t_cj. Cohorts are
+independent, so the spread of t_cj over cohorts is the error.
 
-Every random split is used both ways, as complementary pairs (Shah, Samworth 2013), and t_cj is averaged over splits. In
-how many of the halves a lasso with a penalty that noise alone seldom passes selects a candidate is its *stability*
-(Meinshausen, Bühlmann 2010). The fit b itself is the point of the path with the least expected error (Mallows' C_p,
-noise known)."""
+Every random split is used both ways, as complementary pairs (Shah, Samworth 2013), and t_cj is averaged over splits.
+The *stability* of a candidate is the share of halves in which a lasso selects it with a penalty that noise alone seldom
+passes (Meinshausen, Bühlmann 2010). The fit b is the point of the path with the least expected error (Mallows' C_p,
+known noise).
+"""
 
 import math
 import warnings
@@ -49,7 +49,7 @@ _PATH = 25
 
 @dataclass(frozen=True)
 class ListShares:
-    """Shares of the candidates with errors, the same for what is unlisted, and how often each was selected."""
+    """Shares of the candidates with errors, the same for unlisted values, and how often each was selected."""
 
     share: FloatArray
     error: FloatArray
@@ -60,7 +60,7 @@ class ListShares:
 
 @dataclass(frozen=True)
 class _Design:
-    """Which bits candidates set: cohort, hash, candidate; and which of these a lower hash has set already."""
+    """The bits that candidates set, by cohort, hash and candidate; ``again`` marks those that a lower hash set."""
 
     bits: IntArray
     again: BoolArray
@@ -68,7 +68,7 @@ class _Design:
     phi: float
 
     def dense(self, cohorts: IntArray, columns: IntArray) -> FloatArray:
-        """Return X - φ for some cohorts and candidates, one row per bit; Fortran order, as the lasso wants it."""
+        """Return X - φ for some cohorts and candidates, one row per bit, in Fortran order for the lasso."""
         full = np.full((len(columns), len(cohorts), self.width), -self.phi)
         for bits in self.bits[cohorts].swapaxes(0, 1):  # hash by hash
             full[np.arange(len(columns))[:, None], np.arange(len(cohorts)), bits[:, columns].T] = 1 - self.phi
@@ -85,17 +85,10 @@ class _Design:
 
 
 def decode_list(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, ones: Any) -> ListShares:
-    """Estimate the shares of a long list of candidates.
+    """Estimate the shares of a long list of different candidates.
 
-    Parameters
-    ----------
-    law : RapporLaw
-    family : HashFamily
-        ``law.hashes`` functions per cohort, cohort by cohort.
-    labels : list
-        The candidates, different ones. Their order makes no difference.
-    reports, ones : arrays of int
-        Reports of every cohort, and those with each bit set.
+    ``family`` has ``law.hashes`` functions per cohort, cohort by cohort; ``reports`` and ``ones`` count the reports of
+    every cohort and those with each bit set.
     """
     used = np.flatnonzero(reports)
     n_cohorts = family.n_functions // law.hashes
@@ -147,7 +140,7 @@ def decode_list(law: RapporLaw, family: HashFamily, labels: list[Any], reports: 
 
     share, error = spread(found)
     rest, rest_error = spread(1 - found.sum(axis=1, keepdims=True))
-    # Nobody holds most of a long list, and all that nobody holds have one error: the median is far surer than each.
+    # Most of a long list is absent, and absent values have one error: their median is far more accurate.
     pooled = np.maximum(error, np.median(error))
     stability = chosen[place] / (2 * _SPLITS)
     return ListShares(share[place], pooled[place], float(rest[0]), float(rest_error[0]), stability)

@@ -1,4 +1,4 @@
-"""A device's own ledger: what its reports have cost so far, and when to stop."""
+"""A device's own ledger of the cost of its reports."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _LIMITS = ("per_period", "lifetime")
 
 
 class ReportLedger:
-    """What one user's reports may cost and have cost: per data type, per period and for life. Kept on the device.
+    """The cost of one user's reports and its limits: per data type, per period and for life. Kept on the device.
 
-    Reports of all data types add up, as they are about one user. What is over the limit is refused and nothing is
-    charged. A stored response (`Rappor`, memoised `BitFlip`) is charged for what it *adds*: little or nothing when it
-    is sent again. Then a refusal depends on the value, and silence tells something: choose limits that cover every
-    history, (d + 1)ε for the d + 1 responses of `BitFlip`, or charge whole reports (``whole=True``).
+    Reports of all data types add up. A report over a limit is refused and not charged. A stored response (`Rappor`,
+    memoised `BitFlip`) is charged for what it *adds*: little or nothing when it is sent again. A refusal then depends
+    on the value. Choose limits that cover every history, (d + 1)ε for `BitFlip`, or charge whole reports
+    (``whole=True``).
 
     Parameters
     ----------
     per_period, lifetime : float
         The most that all reports of a period, and all reports ever, may cost.
     kinds : dict of str to (float, float), optional
-        For each data type, its own limits per period and lifetime. None allows any data type within the limits above.
+        Limits per period and lifetime for each data type. None allows any data type within the limits above.
 
     Examples
     --------
-    >>> from discreet.local.repeated.bit_flip import BitFlip
+    >>> from discreet.local import BitFlip
     >>> ledger = ReportLedger(per_period=2, lifetime=10, kinds={"uptime": (1, 6), "crash": (1, 4)})
     >>> uptime = BitFlip(epsilon=1, domain=26)
     >>> len(ledger.report("uptime", uptime, 17, period="2025-06-01")), ledger.spent("uptime")
@@ -78,35 +78,29 @@ wait for the next period
         whole: bool = False,
         rng: object = None,
     ) -> Reports:
-        """Charge one report, then make it: nothing is drawn that was not paid for.
+        """Charge one report, then make it.
 
         Parameters
         ----------
         kind : str
             The data type.
         mechanism : Mechanism
-            What makes the report.
+            The mechanism that makes the report.
         value : Any
-            What the device holds. No value causes an error.
+            The value of the device. No value causes an error.
         period : str
-            Which period it is, such as a date. Any text; each has a budget of its own.
+            The period, such as a date. Any text; each has its own budget.
         memo : Memo, optional
             The device's secret; needed by mechanisms that store responses, refused by others.
         whole : bool, default False
-            True charges every report in full, also one of a stored response that was sent before. Then a refusal says
-            nothing about the value.
+            True charges every report in full, so that a refusal reveals nothing about the value.
         rng : None, int or Generator
-            None is the operating system's entropy, as on a device.
-
-        Returns
-        -------
-        Reports
-            The one report. What it cost is in `spent`.
+            None uses the operating system's entropy.
 
         Raises
         ------
         BudgetExceeded
-            If that is more than what is left. Nothing is charged and nothing is made.
+            If it costs more than is left. Nothing is charged and no report is made.
         """
         if not isinstance(mechanism, Mechanism):
             raise InvalidType("mechanism", type(mechanism).__name__, "a local mechanism", "mechanism=BitFlip(1, 26)")
@@ -122,7 +116,7 @@ wait for the next period
         return mechanism.encode([value], **keys, rng=rng)
 
     def _charge_stored(self, kind: str, mechanism: Mechanism, label: int, period: str) -> None:
-        """Charge what one more report of a stored response adds."""
+        """Charge the cost that one more report of a stored response adds."""
         name = (_text("kind", kind), _response(mechanism, label))
         with self._lock:
             reports, before = self._responses.get(name, (0, Fraction(0)))
@@ -131,7 +125,7 @@ wait for the next period
             self._responses[name] = (reports + 1, max(after, before))
 
     def spend(self, kind: str, epsilon: Any, *, period: str) -> Budget:
-        """Charge a cost of your own reckoning, for a report that is made elsewhere; limits are those of `report`."""
+        """Charge a given cost, for a report that is made elsewhere."""
         price = checks.exact("epsilon", epsilon, "a finite number of at least 0", "epsilon=1.0")
         if price < 0:
             raise InvalidArgument("epsilon", epsilon, "a finite number of at least 0", "epsilon=1.0")
@@ -140,11 +134,11 @@ wait for the next period
         return Budget(price)
 
     def spent(self, kind: str | None = None, *, period: str | None = None) -> Budget:
-        """Return what was charged: for one data type or all, in one period or ever."""
+        """Return the total charged: for one data type or all, in one period or ever."""
         return Budget(self._sum(kind, period))
 
     def remaining(self, kind: str, *, period: str) -> Budget:
-        """Return what a report of a data type may cost now: the least of what its limits leave."""
+        """Return the most that a report of a data type may cost now."""
         return Budget(min(left for left, _, _ in self._left(_text("kind", kind), _text("period", period))))
 
     def _sum(self, kind: str | None, period: str | None) -> Fraction:
@@ -152,7 +146,7 @@ wait for the next period
         return sum(chosen, start=Fraction(0))
 
     def _left(self, kind: str, period: str) -> list[tuple[Fraction, Fraction, str]]:
-        """Return for every limit what is left, the limit, and its name."""
+        """Return for every limit the rest, the limit, and its name."""
         if self._kinds is not None and kind not in self._kinds:
             raise InvalidArgument("kind", kind, f"one of {', '.join(map(repr, self._kinds))}")
         limits = [] if self._kinds is None else [(kind, self._kinds[kind], f" for {kind!r}")]
@@ -174,7 +168,7 @@ wait for the next period
         self._spent[kind, period] = self._spent.get((kind, period), Fraction(0)) + price
 
     def to_json(self) -> str:
-        """Return the ledger as JSON, amounts as exact rationals. It says when the device reported: keep it there."""
+        """Return the ledger as JSON with exact amounts. It reveals when the device reported: keep it there."""
         kinds = None if self._kinds is None else {k: list(map(str, v)) for k, v in self._kinds.items()}
         facts = {
             "format": _FORMAT,
@@ -213,14 +207,14 @@ wait for the next period
 def _response(mechanism: Mechanism, label: int) -> str:
     """Name a stored response and the noise on top of it.
 
-    p and q of RAPPOR may change without a new permanent response. What reports cost grows ever more slowly, so those of
-    different p and q cost together at most the sum: they are counted apart.
+    p and q of RAPPOR may change without a new permanent response. Costs grow ever more slowly, so reports of different
+    p and q cost at most the sum: they are counted separately.
     """
     return f"{label} {mechanism.p} {mechanism.q}" if isinstance(mechanism, Rappor) else str(label)
 
 
 def _cost(mechanism: Mechanism, reports: int) -> Fraction:
-    """Return what this many reports of one stored response cost; of d-bit flip the same whatever their number."""
+    """Return the cost of reports of one stored response; for d-bit flip it does not depend on their number."""
     if isinstance(mechanism, Rappor):
         return Fraction(mechanism.epsilon_over(reports))
     return Fraction(mechanism.epsilon.exact)  # type: ignore[attr-defined]

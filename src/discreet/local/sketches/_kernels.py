@@ -1,6 +1,6 @@
-"""The compiled loops of the sketches: hash under the row drawn, lay out a report, count reports.
+"""Compiled loops of the sketches.
 
-Numba turns a mix of signed and unsigned 64-bit integers into floats, so every number of a hash is unsigned here.
+Numba turns a mix of signed and unsigned 64-bit integers into floats, so all numbers of a hash are unsigned here.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from discreet.noise.hashing import hash_kernels as hashes
 
 _u64 = np.uint64
 _EIGHT, _BYTE, _ONE = _u64(8), _u64(255), _u64(1)
-#: A counter of one byte is full after this many reports.
+#: Reports after which a counter of one byte is full.
 _FULL = 255
 #: Reports per row from which counters of one byte pay.
 _FEW = 2
@@ -40,7 +40,7 @@ def _odd(word: Any) -> Any:  # pragma: no cover
 def sign_reports(
     points: Any, places: Any, flips: Any, terms: Any, width: Any, first: Any, row_bits: Any, rows: Any
 ) -> None:  # pragma: no cover
-    """Write one-bit reports: the sign of Hadamard entry (index, bucket), flipped where the coin of the report says so.
+    """Write one-bit reports: the sign of Hadamard entry (index, bucket), flipped by its coin.
 
     ``places`` numbers (row, index) pairs, the index running fastest from ``first`` to ``width - 1``. Bit 0 of a report
     is 1 for the sign +1; then come the row and the index.
@@ -60,7 +60,7 @@ def sign_reports(
 
 @jit
 def add_signs(rows: Any, row_bits: Any, first: Any, sums: Any, reports: Any) -> int:  # pragma: no cover
-    """Add every report's sign to its cell. What names a row or an index that there is not is left out."""
+    """Add every report's sign to its cell. Reports with an invalid row or index are skipped."""
     row_mask = (_ONE << row_bits) - _ONE
     accepted = 0
     for i in range(rows.shape[0]):

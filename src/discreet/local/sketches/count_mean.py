@@ -1,10 +1,9 @@
 """The private count-mean sketch: one noisy vector of bits per report, for values from any domain.
 
-Apple Differential Privacy Team, "Learning with Privacy at Scale" (2017); spec local-sketches, 3.C.1. The collector
-keeps whole numbers only, ones per cell and reports per row, and scales them when asked (8.4 D2).
+Apple Differential Privacy Team, "Learning with Privacy at Scale" (2017). The collector keeps ones per cell and reports
+per row, and scales them when it estimates.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,44 +12,30 @@ import numpy as np
 from discreet import noise
 from discreet.core import IntArray, WordArray
 from discreet.local.mechanism import adds_up, rows_within
-from discreet.local.oracles.laws import SupportLaw
 from discreet.local.sketches import _kernels as kernels
 from discreet.local.sketches.base import Sketch
+from discreet.local.support import SupportLaw
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.noise import Generator
 from discreet.noise.stream import expanded
 
-#: A longer vector is too long to send as a report.
-_WIDEST = 2**20
 #: Reports whose coins are drawn together: their vectors then stay in the processor's cache.
 _BYTES_AT_ONCE = 1 << 19
 
 
-@dataclass(frozen=True)
 class CountMeanSketch(Sketch):
-    """Report a row of the sketch and, for every bucket of it, a noisy bit: is the value in this bucket?
-
-    Parameters
-    ----------
-    epsilon : float
-        Budget of one report.
-    n_hashes : int, default 1024
-        Rows k of the sketch, each with a hash function of its own.
-    width : int, default 256
-        Buckets m of a row, and bits of a report's vector.
-    key : int, optional
-        The public hash key that all devices share. None draws one: read it off the object and hand it on.
+    """Report a row of the sketch and a noisy bit per bucket: is the value in this bucket?
 
     Notes
     -----
-    The values need not be known beforehand: any whole number, text or bytes. Collisions under one key stay the same
-    however many report (they set a floor for the error), so intervals hold on average over keys.
+    The values need not be known beforehand: any whole number, text or bytes. Collisions under one key are the same
+    however many report. They limit the accuracy, and intervals hold on average over keys.
 
     Privacy
     -------
-    Neighbours: any two values of one user. The row is drawn without looking at the value. Given the row, the vectors of
-    two values differ in at most two bits; each bit is flipped with probability 1/(e^(ε/2) + 1), so each contributes a
-    ratio of e^(ε/2) and both together e^ε. Cost: ε per report.
+    Neighbours: any two values of one user. The row does not depend on the value. Given the row, the vectors of two
+    values differ in at most two bits. Each bit is flipped with probability 1/(e^(ε/2) + 1) and contributes a ratio of
+    e^(ε/2), together e^ε. Cost: ε per report.
 
     Examples
     --------
@@ -64,13 +49,12 @@ class CountMeanSketch(Sketch):
     """
 
     NAME = "count-mean-sketch"
-    WIDEST = _WIDEST
     COUNTER = "ones"
     DIFFERING = 2
 
     @cached_property
     def law(self) -> SupportLaw:
-        """The chances of a 1 in the value's bucket and in another, which are those of the estimator."""
+        """The probabilities of a 1 in the value's bucket and in another."""
         return SupportLaw(p=self.randomiser.kept, q=self.randomiser.flipped)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Frequent strings that nobody listed."""
+"""Frequent strings without a list of candidates."""
 
 from discreet.core import door
 

@@ -1,10 +1,10 @@
-"""Text as rows of symbols, and values as bits: the public codes under the two heavy-hitter mechanisms.
+"""Text as rows of symbols, and values as bits: the public codes of the heavy-hitter mechanisms.
 
 The rule, for a client in another language. A text is put into Unicode form NFC and cut to ``length`` characters (code
-points). Symbol 0 is the end: it fills what a shorter text leaves. Symbols 1, 2, ... are the characters of the alphabet
-in order. The upper-case form of a symbol counts as that symbol unless it is one itself. Every other character counts as
+points). Symbol 0 is the end and fills up shorter texts. Symbols 1, 2, ... are the characters of the alphabet in order.
+The upper-case form of a symbol counts as that symbol unless it is one itself. Every other character counts as
 ``other``, which is one more symbol, the last, unless it is in the alphabet. A missing value, or one that is not text,
-counts as the empty text. Where the alphabet has digits, a number counts as its text: 7, 7.0 and "7" are one value.
+counts as the empty text. If the alphabet has digits, a number counts as its text: 7, 7.0 and "7" are one value.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import noise
-from discreet.core import AnyArray, BoolArray, ByteArray, IntArray, checks
+from discreet.core import AnyArray, BoolArray, ByteArray, IntArray, checks, option
 from discreet.engines.tables import arrow_kind
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.oracles.choices import whole_numbers
@@ -40,6 +40,17 @@ _MOST_CHARACTERS = 2**16 - 2
 _UNICODE = 0x110000
 _AT_ONCE = 1 << 18
 _EXPECTED = "a list or column of text"
+
+
+ALPHABET: Any = option(
+    default=LETTERS, objects=True, example="letters", help="The characters of texts, as one text or by name.",
+    details=(
+        'Names are "letters", "digits" (with point and minus) and "alphanumeric" (both). Upper case counts as lower '
+        "case unless it is declared. With digits, numbers are spelled."
+    ),
+)  # fmt: skip
+LENGTH: Any = option(default=10, objects=True, example=10, help="Length of texts, in characters; longer ones are cut.")
+OTHER: Any = option(default="?", objects=True, example="?", help="The character that replaces all others.")
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,7 @@ class Alphabet:
 
     @property
     def size(self) -> int:
-        """How many symbols there are, with the end."""
+        """Number of symbols, with the end."""
         return len(self._points)
 
     @cached_property
@@ -115,7 +126,7 @@ class Alphabet:
         return out
 
     def column(self, symbols: Symbols) -> pa.Array:
-        """Return rows of symbols as an Arrow column of text: what is hashed."""
+        """Return rows of symbols as an Arrow column of text, for hashing."""
         points = self._points[symbols]
         given = symbols > 0
         sizes = given * (1 + (points >= 0x80).astype(np.int64) + (points >= 0x800) + (points >= 0x10000))
@@ -131,7 +142,7 @@ class Alphabet:
 
 @dataclass(frozen=True)
 class TextCode:
-    """The bits of a text: every symbol as a number of as many bits as the alphabet needs, highest bit first."""
+    """The bits of a text: every symbol as a number, highest bit first."""
 
     alphabet: Alphabet
 
@@ -145,7 +156,7 @@ class TextCode:
         return bits_for(self.alphabet.size)
 
     def steps(self) -> tuple[int, ...]:
-        """Return in what steps to spell a text: whole characters, two or so at a time, so that ends show early."""
+        """Return the steps that spell a text: whole characters, about two at a time."""
         if self._each > _TEXT_STEP:
             parts = -(-self._each // _TEXT_STEP)
             return tuple(self._each // parts + (i < self._each % parts) for i in range(parts)) * self.alphabet.length
@@ -165,7 +176,7 @@ class TextCode:
         return spelled.reshape(len(read), needed * self._each)[:, :bits]
 
     def possible(self, prefixes: Bits) -> BoolArray:
-        """Tell which prefixes some text has: the others spell a symbol that is not there, or one after the end."""
+        """Return which prefixes belong to some text: no unknown symbol, and nothing after the end."""
         given = prefixes.shape[1]
         spelled = self._spell(np.pad(prefixes, ((0, 0), (0, -given % self._each))))
         ended = np.logical_or.accumulate(spelled[:, : given // self._each] == 0, axis=1)
@@ -174,14 +185,14 @@ class TextCode:
         return np.asarray((spelled < self.alphabet.size).all(axis=1) & ~late)
 
     def whole(self, prefixes: Bits) -> BoolArray:
-        """Tell which prefixes belong to one text only: those that spell its end, or all of its characters."""
+        """Return which prefixes belong to one text only: they spell its end, or all its characters."""
         if prefixes.shape[1] == self.bits:
             return np.ones(len(prefixes), np.bool_)
         complete = prefixes.shape[1] // self._each
         return np.asarray((self._spell(prefixes[:, : complete * self._each]) == 0).any(axis=1))
 
     def needed(self, whole: Bits) -> IntArray:
-        """Return after how many bits every text is known: with its end, or with all characters."""
+        """Return the number of bits after which every text is known."""
         lengths = (self._spell(whole) > 0).sum(axis=1)
         return np.asarray(np.minimum((lengths + 1) * self._each, self.bits), np.int64)
 
@@ -201,7 +212,7 @@ class WholeCode:
     bits: int
 
     def steps(self) -> tuple[int, ...]:
-        """Return in what steps to spell a number: as long as one can afford, the first one longest."""
+        """Return the steps that spell a number, the first one longest."""
         if self.bits <= _FIRST_STEP:
             return (self.bits,)
         rest = self.bits - _FIRST_STEP
@@ -226,15 +237,15 @@ class WholeCode:
         return ((read[:, None] >> shifts) & 1).astype(np.uint8)
 
     def possible(self, prefixes: Bits) -> BoolArray:
-        """Tell which prefixes some number has: all."""
+        """Return which prefixes belong to some number: all."""
         return np.ones(len(prefixes), np.bool_)
 
     def whole(self, prefixes: Bits) -> BoolArray:
-        """Tell which prefixes belong to one number only: those of all bits."""
+        """Return which prefixes belong to one number only: those of all bits."""
         return np.full(len(prefixes), prefixes.shape[1] == self.bits)
 
     def needed(self, whole: Bits) -> IntArray:
-        """Return after how many bits every number is known: all."""
+        """Return the number of bits after which every number is known: all."""
         return np.full(len(whole), self.bits)
 
     def values(self, whole: Bits) -> list[int]:
@@ -243,7 +254,7 @@ class WholeCode:
 
 
 def _spelled(values: Any) -> Any:
-    """Return numbers as text, each by itself: whole ones without a point. What is not a number stays as it is."""
+    """Return numbers as text, whole ones without a point. Other values stay as they are."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "iuf" and values.ndim == 1:
         return [_digits(v) for v in values.tolist()]
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
@@ -264,7 +275,7 @@ def _digits(value: Any) -> Any:
 
 
 def _text(values: Any) -> pa.Array:
-    """Read text of any kind as one Arrow column in form NFC, "" where there is none."""
+    """Read text of any kind as one Arrow column in form NFC, "" if there is none."""
     column = _column(values)
     data, places = _content(column)
     used = data[places[0] : places[-1]]
@@ -316,7 +327,7 @@ def _from_arrow(column: Any) -> pa.Array:
 
 
 def _mended(value: Any) -> str:
-    """Read one value as valid Unicode; what is not text is empty."""
+    """Read one value as valid Unicode; anything but text is empty."""
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).decode("utf-8", "replace")
     if not isinstance(value, str):

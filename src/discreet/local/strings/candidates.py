@@ -1,8 +1,8 @@
-"""The search that both heavy-hitter mechanisms share: try candidates, cut the insignificant, build longer ones.
+"""The search that both heavy-hitter mechanisms share: test candidates, keep the significant ones, build longer ones.
 
-An absent value has an estimate of mean 0 and a standard error σ that the mechanism's law gives. A stage keeps the
-candidates above z·σ, at most a number of them. What is kept is combined: prefixes are extended by all bits that can
-follow, fragments with the same hash value are joined (spec local-sketches, D6 and C.14).
+An absent value has an estimate of mean 0 and a standard error σ given by the mechanism's law. A stage keeps the
+candidates above z·σ, up to a limit. Prefixes are then extended by all bits that can follow; fragments with the same
+hash are joined.
 """
 
 import math
@@ -15,10 +15,9 @@ from scipy.special import ndtri
 
 from discreet.core import BoolArray, FloatArray, IntArray, jit
 from discreet.errors import InvalidType
-from discreet.local.sketches.base import asked
-from discreet.local.sketches.shared_rows import RowLaw
 from discreet.local.strings.alphabet import Bits, Symbols
 from discreet.local.strings.heavy import Stage
+from discreet.local.support import RowLaw, asked
 from discreet.noise import HashFamily
 
 Places = npt.NDArray[np.intp]
@@ -32,9 +31,9 @@ _AT_ONCE = 1 << 20
 
 
 def family_wise(level: float, candidates: int, skewness: Any = 0.0) -> Any:
-    """Return the z that an absent candidate exceeds with probability ``level``, all candidates taken together.
+    """Return the z that any absent candidate exceeds with probability ``level``.
 
-    Few supporting reports make a long upper tail: the estimate's skewness moves the normal point by its first
+    Few supporting reports cause a long upper tail. The skewness of the estimate shifts the normal quantile by its first
     Cornish-Fisher term.
 
     Examples
@@ -56,7 +55,7 @@ def cut(count: FloatArray, sigma: float, z: float | None, cap: int) -> tuple[Pla
 def stage(
     label: str, epsilon: float, reports: int, tried: int, kept: int, *, z: float | None, sigma: float, capped: bool
 ) -> Stage:
-    """Write down a stage; ``sigma`` is in counts among all reporters."""
+    """Return the record of a stage; ``sigma`` is in counts among all reporters."""
     threshold = None if z is None else z * sigma
     return Stage(label, float(epsilon), reports, tried, z, threshold, kept, capped)
 
@@ -64,8 +63,8 @@ def stage(
 def scaled_up(count: FloatArray, variance: FloatArray, reports: Any, n: int) -> tuple[FloatArray, FloatArray]:
     """Turn counts among the reporters of a group into counts among all n, with their standard errors.
 
-    Who is in the group is chance: of the f who hold a value, the group has a number with the hypergeometric variance
-    r s(1-s)(n-r)/(n-1) for r reports and s = f/n. Without any report nothing is known: the error is infinite.
+    The group is a random sample: its number of holders has the hypergeometric variance r s(1-s)(n-r)/(n-1) for r
+    reports and s = f/n. Without a report the error is infinite.
     """
     size = np.asarray(np.maximum(reports, 1), np.float64)
     share = np.clip(count / size, 0, 1)
@@ -75,7 +74,7 @@ def scaled_up(count: FloatArray, variance: FloatArray, reports: Any, n: int) -> 
 
 
 def listed(candidates: Any) -> list[Any]:
-    """Read the candidates that an estimate is asked for."""
+    """Read the candidates of an estimate."""
     if candidates is None:
         expected = "a list of values; discover(counts) finds some"
         raise InvalidType("candidates", candidates, expected, "candidates=['cat']")
@@ -85,17 +84,8 @@ def listed(candidates: Any) -> list[Any]:
 def row_support(family: HashFamily, values: Any, tables: IntArray) -> IntArray:
     """Add up, for every value and every table, the cells that its hashes select: one cell per row.
 
-    Parameters
-    ----------
-    family : HashFamily
-        One function per row.
-    values : sliceable array
-        What to hash. Each is hashed once, whatever the number of tables.
-    tables : array of int64, shape (tables, rows, width)
-
-    Returns
-    -------
-    array of int64, shape (tables, values)
+    ``family`` has one function per row; ``tables`` has the shape (tables, rows, width). Returns an array of shape
+    (tables, values).
     """
     rows = tables.shape[1]
     # Half as wide while no sum can overflow: a row of every table then fits into the fastest cache.
@@ -121,7 +111,7 @@ def _gather(tables: Any, buckets: Any, first: int, sums: Any) -> None:  # pragma
 
 
 def extended(prefixes: Bits, bits: int) -> Bits:
-    """Return every prefix with every way to go on for some bits.
+    """Return every prefix with every continuation of some bits.
 
     Examples
     --------
@@ -144,16 +134,9 @@ def strongest(group: IntArray, cap: int) -> BoolArray:
 
 
 def joins(parts: Sequence[tuple[IntArray, Symbols]], groups: int) -> Iterator[tuple[IntArray, Symbols]]:
-    """Yield every way to put one member of each part together, all of one group, some at a time.
+    """Yield all joins of one member of each part, all of one group, in batches.
 
-    Symbol 0 is the end of a text: only ends follow it.
-
-    Parameters
-    ----------
-    parts : sequence of (group, symbols)
-        The members of each part: the number of its group, and a row of symbols.
-    groups : int
-        How many groups there are.
+    Symbol 0 is the end of a text: only ends follow it. ``parts`` are pairs of group numbers and rows of symbols.
 
     Examples
     --------
@@ -184,7 +167,7 @@ def joins(parts: Sequence[tuple[IntArray, Symbols]], groups: int) -> Iterator[tu
 
 
 def affordable(parts: Sequence[IntArray], groups: int, cap: int, most: int) -> int:
-    """Return the largest number of members a group may have in a part, up to ``cap``, with at most ``most`` joins."""
+    """Return the largest number of members per group, up to ``cap``, with at most ``most`` joins."""
     sizes = np.array([np.bincount(group, minlength=groups) for group in parts])
     while cap > 1 and np.minimum(sizes, cap).astype(np.float64).prod(axis=0).sum() > most:
         cap -= 1
@@ -194,24 +177,10 @@ def affordable(parts: Sequence[IntArray], groups: int, cap: int, most: int) -> i
 def sketch_estimates(
     law: RowLaw, family: HashFamily, tables: IntArray, row_reports: IntArray, values: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Estimate the same values from several sketches of one family (spec local-sketches, C.2).
+    """Estimate the same values from several sketches of one family.
 
-    Parameters
-    ----------
-    law : RowLaw
-        The noise of a sketch.
-    tables : array of int64, shape (sketches, rows, width)
-        Support of every cell.
-    row_reports : array of int64, shape (sketches, rows)
-        Reports of every row.
-    values : sliceable array
-        What to estimate.
-
-    Returns
-    -------
-    count, variance : arrays of float, shape (sketches, values)
-    sigma : array of float, shape (sketches,)
-        Standard error of the estimate of an absent value.
+    ``tables`` has the shape (sketches, rows, width), ``row_reports`` (sketches, rows). Returns counts and variances of
+    shape (sketches, values), and the standard error of an absent value per sketch.
     """
     n, m = row_reports.sum(axis=1).astype(np.float64)[:, None], law.width
     sums = law.cell.estimate(row_support(family, values, tables), n)

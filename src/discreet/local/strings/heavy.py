@@ -1,4 +1,4 @@
-"""What a search for heavy hitters gives: the values found, how frequent they are, and how the search went."""
+"""The result of a search for heavy hitters."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
 
 class Finder(Protocol):
-    """A mechanism that finds values nobody listed."""
+    """A mechanism that finds unlisted values."""
 
     def normalise(self, values: Any) -> list[Any]:
-        """Return the values as the reports know them."""
+        """Return the values in the form that reports use."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of a search: what was tried, on whose reports, and what was kept.
+    """One step of a search.
 
     Attributes
     ----------
     label : str
-        What the step looks at.
+        What is searched.
     epsilon : float
-        Budget of the reports it uses.
+        Budget of the reports.
     reports : int
-        How many reports it uses.
+        Number of reports.
     tried : int
-        Candidates tried.
+        Candidates tested.
     z : float or None
         The cut, in standard errors of an absent value; None if only the largest were kept.
     threshold : float or None
@@ -77,15 +77,15 @@ class HeavyHitters:
     estimate : Estimate
         The values found with estimated counts, standard errors, intervals, and the guarantee.
     stages : tuple of Stage
-        The steps of the search, with budget, candidates and cut of each.
+        The steps of the search.
     note : str
-        Why the search ended before its end; empty if it did not.
+        The reason if the search stopped early, else empty.
     finder : mechanism
-        What collected the reports.
+        The mechanism that collected the reports.
 
     Examples
     --------
-    >>> from discreet.local.strings.prefix import PrefixExtension
+    >>> from discreet.local import PrefixExtension
     >>> m = PrefixExtension(epsilon=4, length=4, key=7)
     >>> words = ["cool"] * 5000 + ["link"] * 3000 + ["hobb"] * 2000
     >>> found = m.discover(m.aggregate(m.encode(words, rng=1)))
@@ -102,12 +102,12 @@ class HeavyHitters:
 
     @property
     def strings(self) -> list[Any]:
-        """The values found, largest estimate first: texts, or whole numbers where those were collected."""
+        """The values found, largest estimate first: texts or whole numbers."""
         return self.estimate.candidates
 
     @property
     def tried(self) -> int:
-        """How many candidates were tried in all stages."""
+        """Number of candidates tested in all stages."""
         return sum(stage.tried for stage in self.stages)
 
     def __len__(self) -> int:
@@ -116,21 +116,16 @@ class HeavyHitters:
     def recall(self, truth: Any, k: int = 20) -> float:
         """Return the share of the k truly most frequent values that were found.
 
-        Parameters
-        ----------
-        truth : mapping of value to count, or list of values
-            The truth, where one has it; a list is sorted, the most frequent first. Values are normalised as the
-            reports are; those that become one are counted together.
-        k : int, default 20
-            How many to look for.
+        ``truth`` is a mapping of value to count, or a list with the most frequent value first. Values are normalised as
+        the reports are.
         """
         head = self._head(truth, k)
         return len(head & set(self.strings)) / max(len(head), 1)
 
     def precision(self, truth: Any, k: int | None = None) -> float:
-        """Return the share of the values found that are real: that someone holds.
+        """Return the share of the values found that someone holds; 1 if nothing was found.
 
-        With ``k``, the share of the k largest found that are among the k truly most frequent. 1 if nothing was found.
+        With ``k``, the share of the k largest found that are among the k truly most frequent.
         """
         if k is None:
             found, real = self.strings, {v for v, count in _counted(truth, self.finder).items() if count > 0}

@@ -1,9 +1,8 @@
-"""Prefix extension: find frequent strings that nobody listed, bit by bit, at the whole budget for every user.
+"""Prefix extension: find frequent unlisted strings, bit by bit.
 
-Every user is put into one of a few groups, and reports a prefix of the value's bits, longer from group to group,
-through local hashing with the whole ε. The collector extends the frequent prefixes of one group by all bits that can
-follow and looks those up in the next (Wang, Li, Jha, "Locally differentially private heavy hitter identification",
-2019; spec local-sketches, C.14).
+Every user belongs to one of a few groups and reports a prefix of the value's bits, longer from group to group, through
+local hashing with the whole ε. The collector extends the frequent prefixes of one group by all bits that can follow and
+estimates those in the next (Wang, Li, Jha, "Locally differentially private heavy hitter identification", 2019).
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import noise
-from discreet.core import FloatArray, IntArray, checks
+from discreet.core import FloatArray, IntArray, checks, option
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, count_places, local_budget, public_key
+from discreet.local.mechanism import KEY, MOST_REPORTS, REPORT_EPSILON, Mechanism, adds_up, count_places
 from discreet.local.oracles.local_hashing import LocalHashing, best_width
-from discreet.local.sketches.base import MOST_CELLS
 from discreet.local.strings import candidates as search
-from discreet.local.strings.alphabet import LETTERS, Alphabet, Bits, TextCode, WholeCode
+from discreet.local.strings.alphabet import ALPHABET, LENGTH, OTHER, Alphabet, Bits, TextCode, WholeCode
 from discreet.local.strings.heavy import HeavyHitters, Stage
+from discreet.local.support import MOST_CELLS
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
@@ -42,47 +41,20 @@ _LARGEST_BEST = 11.0
 _SPREAD = 2.0**-16
 
 
-@dataclass(frozen=True)
 class PrefixExtension(Mechanism):
-    """Find the frequent values among texts or whole numbers, none of them known beforehand.
-
-    Parameters
-    ----------
-    epsilon : float
-        Budget of one report, all of it spent on one prefix.
-    alphabet : str, default the letters a to z
-        The characters that texts are made of, or "letters", "digits" (with point and minus) or "alphanumeric" (both).
-        Upper case counts as lower case unless it is declared. With digits, numbers are spelled.
-    length : int, default 10
-        Characters of a text; longer ones are cut.
-    other : str, default "?"
-        The character that every one outside the alphabet counts as.
-    bits : int, optional
-        Collect whole numbers 0 to 2**bits - 1 instead of text. A number outside is replaced by a random one.
-    steps : tuple of int, optional
-        How many bits each group adds; they add up to all bits of a value. By default whole characters, as many as 12
-        bits hold. Fewer and longer steps find more and take longer: a step of s bits tries 2^s times the prefixes kept.
-    width : int, optional
-        Buckets of a hash. By default the best for the budget, about e^ε + 1.
-    pool : int, optional
-        Let the reports share this many hash functions. The collector then keeps counters of a fixed size instead of
-        every report, and decodes in a time that does not grow with their number; errors grow a little, by collisions
-        that more reports do not lower. None keeps the reports: 8 bytes each.
-    key : int, optional
-        Public hash key; drawn at random if None.
+    """Find the frequent values among texts or whole numbers, without a list of candidates.
 
     Notes
     -----
     Two things differ from the published search. A text shorter than ``length`` is known as soon as a prefix holds its
-    end: it needs no further search, and the reports of that group and all later ones are taken together to estimate it.
-    And the cut on prefixes is a mild one, since what noise lets through is stopped at the end, where whole values must
-    be significant among all that were tried.
+    end; the reports of that group and all later ones then estimate it together. And the cut on prefixes is mild, since
+    whole values must be significant among all that were tested.
 
     Privacy
     -------
-    Neighbours: any two values of one user. Group and hash function are drawn independently of the value. Given them,
-    the bucket of the prefix goes through direct response: ratio at most e^ε, and exactly that for two values whose
-    prefixes fall into different buckets. Cost: ε per report, in total.
+    Neighbours: any two values of one user. Group and hash function do not depend on the value. Given them, the bucket
+    of the prefix goes through direct response: ratio at most e^ε, and exactly that if the prefixes have different
+    buckets. Cost: ε per report.
 
     Examples
     --------
@@ -98,23 +70,40 @@ class PrefixExtension(Mechanism):
 
     NAME = "prefix-extension"
 
-    epsilon: float
-    alphabet: str | None = LETTERS
-    length: int | None = 10
-    other: str | None = "?"
-    bits: int | None = None
-    steps: tuple[int, ...] | None = None
-    width: int | None = None
-    pool: int | None = None
-    key: int | None = None
+    epsilon: float = REPORT_EPSILON
+    alphabet: str | None = ALPHABET
+    length: int | None = LENGTH
+    other: str | None = OTHER
+    bits: int | None = option(
+        default=None, low=1, high=62, help="Collect whole numbers 0 to 2**bits - 1 instead of text.",
+        details="A number outside is replaced by a random one.",
+    )  # fmt: skip
+    steps: tuple[int, ...] | None = option(
+        default=None, help="How many bits each group adds; they add up to all bits of a value.",
+        details=(
+            "By default whole characters, up to 12 bits. Fewer and longer steps find more and take longer: a step of s "
+            "bits tests 2^s times the prefixes kept."
+        ),
+    )  # fmt: skip
+    width: int | None = option(
+        default=None, low=2, high=_WIDEST, help="Number of buckets of a hash.", details="None: about e^ε + 1, the best."
+    )
+    pool: int | None = option(
+        default=None, low=1, help="Number of hash functions that the reports share.",
+        details=(
+            "The collector then keeps a fixed number of counters and decodes in a fixed time. Collisions add a small "
+            "error that more reports do not lower. None keeps the reports, 8 bytes each."
+        ),
+    )  # fmt: skip
+    key: int | None = KEY
 
     def __post_init__(self) -> None:
-        self._set(epsilon=local_budget("epsilon", self.epsilon), key=public_key(self.key))
+        super().__post_init__()
         if self.bits is None:
             words = Alphabet.read(self.alphabet, self.length, self.other)
             self._set(alphabet=words.characters, length=words.length, other=words.other)
         else:
-            self._set(alphabet=None, length=None, other=None, bits=checks.whole("bits", self.bits, low=1, high=62))
+            self._set(alphabet=None, length=None, other=None)
         self._set(steps=_read_steps(self.steps, self.code), width=self.oracle.width, pool=self.oracle.pool)
         if not 2 <= self.oracle._g <= _WIDEST:
             raise InvalidArgument("width", self.width, f"a whole number from 2 to {_WIDEST}", f"width={_WIDEST}")
@@ -126,7 +115,7 @@ class PrefixExtension(Mechanism):
 
     @cached_property
     def code(self) -> TextCode | WholeCode:
-        """How values become bits."""
+        """The code that turns values into bits."""
         if self.bits is not None:
             return WholeCode(self.bits)
         return TextCode(Alphabet.read(self.alphabet, self.length, self.other))
@@ -139,27 +128,27 @@ class PrefixExtension(Mechanism):
 
     @cached_property
     def oracle(self) -> LocalHashing:
-        """The local hashing of prefixes: its chances, its best width, its hash functions."""
+        """The local hashing of prefixes."""
         width = best_width(min(float(self.epsilon), _LARGEST_BEST)) if self.width is None else self.width
         return LocalHashing(self.epsilon, width, pool=self.pool, key=self.key)
 
     @property
     def randomiser(self) -> Response:
-        """The law that a bucket is drawn from and priced by."""
+        """The law that reports are drawn from and that prices them."""
         return self.oracle.randomiser
 
     @property
     def _ends(self) -> tuple[int, int, int]:
-        """How many groups, hash functions to draw from, and buckets there are."""
+        """Numbers of groups, hash functions and buckets."""
         return len(self.prefixes), self.functions, self.oracle._g
 
     @property
     def functions(self) -> int:
-        """How many hash functions there are to draw from."""
+        """Number of hash functions to draw from."""
         return _FUNCTIONS if self.pool is None else self.pool
 
     def bucket(self, value: Any, group: int, function: int) -> int:
-        """Return where a hash function sends the prefix of a text that a group reports."""
+        """Return the bucket of the prefix of a text that a group reports."""
         prefix = self.code.prefix(self.code.read([value]), self.prefixes[group])
         return int(self.oracle.family(_hashable(prefix, group), function)[0])
 
@@ -243,7 +232,7 @@ class PrefixExtension(Mechanism):
     def _whole(self, counts: Counts, values: Bits) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Estimate whole values: counts and standard errors among all, the error of an absent one, the reports used.
 
-        A text that ends early is known from all groups whose prefix holds its end, so their reports are taken together.
+        A text that ends early is estimated from all groups whose prefix holds its end.
         """
         first = np.searchsorted(self.prefixes, self.code.needed(values))
         count, reports = np.zeros(len(values)), np.zeros(len(values))
@@ -281,20 +270,19 @@ class PrefixExtension(Mechanism):
         Parameters
         ----------
         counts : Counts
-            What `aggregate` gave.
+            The result of `aggregate`.
         keep : int, default 64
-            How many prefixes of a group are kept at most.
+            Most prefixes that are kept per group.
         z_prefix : float or None, default 3
-            Keep the prefixes whose estimate exceeds this many standard errors of an absent one. None keeps the largest
-            whatever they are.
+            Keep the prefixes whose estimate exceeds so many standard errors of an absent one. None keeps the largest.
         level : float or None, default 0.05
-            Return only values that are significant: the chance that any absent one is among them is at most about this.
-            None returns whatever was kept; some of it may be noise.
+            Return only significant values: any absent one is among them with at most about this probability. None
+            returns everything kept, some of it noise.
 
         Returns
         -------
         HeavyHitters
-            If in some group no prefix passes, or no value is significant at the end, `note` says so.
+            Its `note` says if no prefix or value was significant.
         """
         self._own(counts)
         most = checks.whole("keep", keep, low=1)
@@ -321,7 +309,7 @@ class PrefixExtension(Mechanism):
         return HeavyHitters(estimate, tuple(stages), self, stopped)
 
     def _search(self, counts: Counts, most: int, z: float | None) -> tuple[Bits, int, list[Stage]]:
-        """Extend prefixes from group to group; return whole values, and how many of those were tried."""
+        """Extend prefixes from group to group; return whole values, and the number tested."""
         kept, complete, tried_whole, stages = np.zeros((1, 0), np.uint8), [], 0, []
         for group, step in enumerate(self.steps or ()):
             tried = search.extended(kept, step)
@@ -343,7 +331,7 @@ class PrefixExtension(Mechanism):
         return np.concatenate(complete), tried_whole, stages
 
     def normalise(self, values: Any) -> list[Any]:
-        """Return values as the reports know them: text cut, its characters those of the alphabet.
+        """Return values in the form that reports use.
 
         Examples
         --------
@@ -357,19 +345,19 @@ class PrefixExtension(Mechanism):
     def variance(self, n: int, f: Any = 0) -> Any:
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold.
 
-        That of a value which only the last group tells, taken as an even share of all; a text that ends early has less.
-        The collisions of a pool are left out.
+        For a value that only the last group determines, with groups of equal size; a text that ends early has less.
+        Collisions of a pool are not included.
         """
         groups, share = len(self.prefixes), np.clip(np.asarray(f) / max(n, 1), 0, 1)
         return groups * self.oracle.law.variance(n, f) + (groups - 1) * n * share * (1 - share)
 
     def total_variation(self) -> float:
-        """Return the largest total variation between two values: that of two whose prefixes differ in every group."""
+        """Return the largest total variation: that of two values whose prefixes differ in every group."""
         gap = self.oracle.row_law.p - self.oracle.row_law.q
         return gap if self.pool is not None else gap * (1 - 1 / self.oracle._g + _SPREAD)
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report and its probability given the value; with a small pool only."""
+        """Return every report and its probability given the value; for a small pool."""
         groups, functions, width = self._ends
         if groups * functions * width > MOST_REPORTS:
             raise InvalidArgument("pool", self.pool, f"small enough for {MOST_REPORTS} different reports", "pool=8")
@@ -384,7 +372,7 @@ class PrefixExtension(Mechanism):
 
 @dataclass(frozen=True)
 class _PrefixCounts:
-    """Estimated counts of prefixes within a group of n reporters, and Σ f(f-1) over its prefixes where it matters."""
+    """Estimated counts of prefixes within a group of n reporters, and Σ f(f-1) over its prefixes."""
 
     count: FloatArray
     n: int
@@ -392,7 +380,7 @@ class _PrefixCounts:
 
 
 def _hashable(prefixes: Bits, group: int) -> pa.Array:
-    """Return what is hashed: the bits of a prefix packed into bytes, the first bit highest, then the group's number."""
+    """Return the input of the hash: the prefix packed into bytes, first bit highest, then the group's number."""
     packed = np.packbits(prefixes, axis=1)
     rows = np.hstack([packed, np.full((len(packed), 1), group, np.uint8)])
     return pa.Array.from_buffers(pa.binary(rows.shape[1]), len(rows), [None, pa.py_buffer(rows)])

@@ -1,67 +1,42 @@
-"""The sequence fragment puzzle: find frequent strings that nobody listed by fitting fragments of them together.
+"""The sequence fragment puzzle: find frequent unlisted strings by joining fragments.
 
-Apple Differential Privacy Team, "Learning with Privacy at Scale" (2017); spec local-sketches, 3.C.3. Every device sends
-two count-mean reports: one of its whole string, and one of a two-character fragment together with an 8-bit hash of the
-string. The collector looks for frequent (hash, fragment) pairs at every position, joins those of one hash value, drops
-what does not have that hash, and asks the sketch of whole strings about the rest.
+Apple Differential Privacy Team, "Learning with Privacy at Scale" (2017). Every device sends two count-mean reports: one
+of its whole string, and one of a two-character fragment with an 8-bit hash of the string. The collector finds frequent
+(hash, fragment) pairs at every position, joins those of one hash, drops strings with another hash, and estimates the
+rest in the sketch of whole strings.
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from discreet import noise
-from discreet.core import BoolArray, Budget, FloatArray, IntArray, checks
+from discreet.core import BoolArray, Budget, FloatArray, IntArray, checks, option
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import MOST_REPORTS, Mechanism, adds_up, local_budget, public_key, rows_within
+from discreet.local.mechanism import KEY, MOST_REPORTS, REPORT_EPSILON, Mechanism, adds_up, rows_within
 from discreet.local.sketches.count_mean import CountMeanSketch
 from discreet.local.strings import candidates as search
-from discreet.local.strings.alphabet import LETTERS, Alphabet, Symbols
+from discreet.local.strings.alphabet import ALPHABET, LENGTH, OTHER, Alphabet, Symbols
 from discreet.local.strings.heavy import HeavyHitters, Stage
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
 from discreet.noise.reports import Together
 
-#: Values of the hash that tells which fragments belong together.
+#: Values of the hash that fragments of one string share.
 _HASHES = 256
 _FRAGMENT = 2
 #: With more symbols the 256 S² fragments of a position are too many to look up.
 _MOST_SYMBOLS = 128
-_SHAPE = (("n_hashes", 1, 2**16), ("width", 2, 2**16), ("fragment_hashes", 1, 2**16), ("fragment_width", 2, 2**16))
 #: Numbers of the keys derived from the public one.
 _SEQUENCE, _PIECE, _TOGETHER = 0, 1, 2
 
 
-@dataclass(frozen=True)
 class FragmentPuzzle(Mechanism):
-    """Find the frequent strings among texts, none of them known beforehand.
-
-    Parameters
-    ----------
-    epsilon_sequence : float
-        Budget of the report of the whole string.
-    epsilon_fragment : float
-        Budget of the report of a fragment.
-    n_hashes, width : int, default 2048 and 1024
-        Rows and buckets of the sketch of whole strings.
-    fragment_hashes, fragment_width : int, default 2048 and 1024
-        Rows and buckets of the sketches of fragments, one per position.
-    alphabet : str, default the letters a to z
-        The characters that texts are made of, or "letters", "digits" (with point and minus) or "alphanumeric" (both).
-        Upper case counts as lower case unless it is declared. With digits, numbers are spelled.
-    length : int, default 10
-        Characters of a text, an even number; longer ones are cut.
-    other : str, default "?"
-        The character that every one outside the alphabet counts as.
-    split : {"budget", "users"}
-        "budget": every user sends both reports and pays for both, as published. "users": every user sends one of the
-        two, drawn at random, and pays the dearer at most.
-    key : int, optional
-        Public key of all hashes; drawn at random if None.
+    """Find the frequent strings among texts, without a list of candidates.
 
     Notes
     -----
@@ -72,10 +47,10 @@ class FragmentPuzzle(Mechanism):
 
     Privacy
     -------
-    Neighbours: any two values of one user. The position is drawn without looking at the string. The two reports are
-    independent count-mean reports of functions of the string, with ratios of at most e^ε and e^ε′; together at most
-    e^(ε+ε′), reached by two strings that differ in both buckets. Cost: ε + ε′ per user, the sum in `epsilon`. With
-    ``split="users"`` a report is one of the two, chosen without looking at the string: max(ε, ε′).
+    Neighbours: any two values of one user. The position does not depend on the string. The two reports are independent
+    count-mean reports of functions of the string, with ratios of at most e^ε and e^ε′; together at most e^(ε+ε′),
+    reached by two strings that differ in both buckets. Cost: ε + ε′ per user, the sum in `epsilon`. With
+    ``split="users"`` a report is one of the two, chosen independently of the string: max(ε, ε′).
 
     Examples
     --------
@@ -90,22 +65,26 @@ class FragmentPuzzle(Mechanism):
 
     NAME = "fragment-puzzle"
 
-    epsilon_sequence: float
-    epsilon_fragment: float
-    n_hashes: int = 2048
-    width: int = 1024
-    fragment_hashes: int = 2048
-    fragment_width: int = 1024
-    alphabet: str = LETTERS
-    length: int = 10
-    other: str = "?"
-    split: str = "budget"
-    key: int | None = None
+    epsilon_sequence: float = replace(REPORT_EPSILON, help="Budget of the report of the whole string.")
+    epsilon_fragment: float = replace(REPORT_EPSILON, help="Budget of the report of a fragment.")
+    n_hashes: int = option(default=2048, low=1, high=2**16, help="Rows of the sketch of whole strings.")
+    width: int = option(default=1024, low=2, high=2**16, help="Buckets per row of the sketch of whole strings.")
+    fragment_hashes: int = option(default=2048, low=1, high=2**16, help="Rows of the sketches of fragments.")
+    fragment_width: int = option(default=1024, low=2, high=2**16, help="Buckets per row of the sketches of fragments.")
+    alphabet: str = ALPHABET
+    length: int = replace(LENGTH, help="Length of texts, an even number of characters; longer ones are cut.")
+    other: str = OTHER
+    split: str = option(
+        default="budget", choices=("budget", "users"), help="Divide the budget, or the users, between the two reports.",
+        details=(
+            '"budget": every user sends both reports and pays for both, as published. "users": every user sends one of '
+            "the two, drawn at random, and pays at most for the costlier one."
+        ),
+    )  # fmt: skip
+    key: int | None = KEY
 
     def __post_init__(self) -> None:
-        for name in ("epsilon_sequence", "epsilon_fragment"):
-            self._set(**{name: local_budget(name, getattr(self, name))})
-        self._set(key=public_key(self.key), split=checks.choice("split", self.split, ("budget", "users")))
+        super().__post_init__()
         words = Alphabet.read(self.alphabet, self.length, self.other)
         if words.length % _FRAGMENT:
             raise InvalidArgument("length", words.length, "an even number", f"length={words.length + 1}")
@@ -113,14 +92,12 @@ class FragmentPuzzle(Mechanism):
             expected = f"at most {_MOST_SYMBOLS - 2} characters"
             raise InvalidArgument("alphabet", f"{len(words.characters)} characters", expected, "PrefixExtension(...)")
         self._set(alphabet=words.characters)
-        for name, low, high in _SHAPE:
-            self._set(**{name: checks.whole(name, getattr(self, name), low=low, high=high)})
 
     # ---- what follows from the parameters
 
     @property
-    def epsilon(self) -> Budget:  # type: ignore[override]
-        """What a user pays: the sum of both budgets, or the larger if every user sends one report."""
+    def epsilon(self) -> Budget:
+        """Cost per user: the sum of both budgets, or the larger if every user sends one report."""
         return Budget(self.randomiser.epsilon)
 
     @cached_property
@@ -132,7 +109,7 @@ class FragmentPuzzle(Mechanism):
 
     @cached_property
     def words(self) -> Alphabet:
-        """How texts become symbols."""
+        """The code that turns texts into symbols."""
         return Alphabet(self.alphabet, self.length, self.other)
 
     @cached_property
@@ -142,12 +119,12 @@ class FragmentPuzzle(Mechanism):
 
     @cached_property
     def fragment(self) -> CountMeanSketch:
-        """The sketch of fragments: the same hash functions at every position, so that a key is hashed once."""
+        """The sketch of fragments, with the same hash functions at every position."""
         return CountMeanSketch(self.epsilon_fragment, self.fragment_hashes, self.fragment_width, self._derived(_PIECE))
 
     @property
     def positions(self) -> int:
-        """How many positions a fragment can start at."""
+        """Number of positions of a fragment."""
         return self.length // _FRAGMENT
 
     def _derived(self, number: int) -> int:
@@ -157,7 +134,7 @@ class FragmentPuzzle(Mechanism):
 
     @cached_property
     def layout(self) -> Layout:
-        """The packed reports of the two sketches, then the position; or one of the two, then which (last: whole)."""
+        """The packed reports of the two sketches, then the position; or one of the two, then which."""
         one, two = 8 * self.sequence.layout.size, 8 * self.fragment.layout.size
         if self.split == "budget":
             return Layout((("sequence", one), ("fragment", two), ("position", bits_for(self.positions))))
@@ -258,20 +235,16 @@ class FragmentPuzzle(Mechanism):
         Parameters
         ----------
         counts : Counts
-            What `aggregate` gave.
+            The result of `aggregate`.
         z_fragment : float, default 3
-            Keep the pairs of hash and fragment whose estimate exceeds this many standard errors of an absent one.
+            Keep the pairs of hash and fragment whose estimate exceeds so many standard errors of an absent one.
         z_sequence : float, default 4
-            Accept a string if its estimate exceeds this many, and at least as many as keep the chance that any absent
-            candidate is accepted at 0.05 or so.
+            Accept a string if its estimate exceeds so many standard errors, or more if needed to accept any absent
+            candidate with probability 0.05 at most.
         cap : int, default 16
-            How many fragments are kept at most for a position and a hash value.
+            Most fragments that are kept per position and hash.
         most : int, default 2**24
-            How many strings are put together at most; the cap is lowered to keep to it.
-
-        Returns
-        -------
-        HeavyHitters
+            Most strings that are joined; the cap is lowered if needed.
         """
         self._own(counts)
         z_piece = float(checks.positive("z_fragment", z_fragment))
@@ -319,7 +292,7 @@ class FragmentPuzzle(Mechanism):
         return parts, stages
 
     def _joined(self, parts: list[tuple[IntArray, Symbols]]) -> tuple[Symbols, int]:
-        """Put fragments of one hash value together; keep the strings that do have this hash."""
+        """Join fragments of one hash; keep the strings that have this hash."""
         found, joined = [np.zeros((0, self.length), np.uint16)], 0
         for group, symbols in search.joins(parts, _HASHES):
             joined += len(group)
@@ -328,7 +301,7 @@ class FragmentPuzzle(Mechanism):
         return np.concatenate(found), joined
 
     def normalise(self, values: Any) -> list[str]:
-        """Return texts as the reports know them: cut, their characters those of the alphabet.
+        """Return texts in the form that reports use.
 
         Examples
         --------
@@ -342,8 +315,8 @@ class FragmentPuzzle(Mechanism):
     def variance(self, n: int, f: Any = 0, second_moment: Any = None) -> Any:
         """Return the variance of the estimated count of a string that ``f`` of ``n`` reporters hold.
 
-        ``second_moment`` as in `CountMeanSketch.variance`. With ``split="users"`` exactly half of the reports are
-        assumed to be of whole strings.
+        ``second_moment`` as in `CountMeanSketch.variance`. With ``split="users"`` it assumes that exactly half of the
+        reports are of whole strings.
         """
         if self.split == "budget":
             return self.sequence.variance(n, f, second_moment)
@@ -391,7 +364,7 @@ class FragmentPuzzle(Mechanism):
 
 
 def _possible(sketch: CountMeanSketch, rows: Rows) -> BoolArray:
-    """Tell which packed reports a client of the sketch can have made, nothing but zeros after them."""
+    """Return which packed reports are valid, with only zeros after them."""
     size = sketch.layout.size
     own = np.ascontiguousarray(rows[:, :size])
     return np.asarray(

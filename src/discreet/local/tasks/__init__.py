@@ -1,4 +1,4 @@
-"""Tasks that a collector serves: what is asked, the frames that answer it, and the client that decides whether to."""
+"""Tasks that a collector serves: the questions, the frames that answer them, and the client."""
 
 from discreet.core import door
 

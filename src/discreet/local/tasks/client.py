@@ -1,8 +1,8 @@
-"""The client on a device: it decides whether to answer a task, pays for the report, and brings it to the collector.
+"""The client on a device: it checks a task, pays for the report, and sends it to the collector.
 
-To the client the server is the adversary. It answers only tasks whose digest the application has pinned, stays within
-ceilings of the application's own, and never answers two tasks that ask the same thing. It sends noise only: no clock,
-no counter, no name; what is sent again is the very same frame.
+The client treats the server as an adversary. It answers only tasks whose digest the application has pinned, keeps to
+the application's limits, and never answers two tasks with the same question. It sends noise only, without clock,
+counter or name, and repeats the very same frame.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from discreet.noise.reports import ByteCoins
 _BATCH, _MOST_WAITING, _PATIENCE, _LARGEST_TASK = 100, 1000, 10, 1 << 24
 #: The longest a server may ask a device to stay away.
 _LONGEST_PAUSE = 3600
-#: Answers that mean: the same frame, later.
+#: Status codes after which the same frame is sent again later.
 _LATER, _GONE = (408, 425, 429), 410
 
 
 class Sent(NamedTuple):
-    """What came of an attempt to send: reports acknowledged, reports that wait, reports a collector will never take."""
+    """The result of an attempt to send: reports acknowledged, waiting, and refused for good."""
 
     sent: int
     waiting: int
@@ -48,41 +48,40 @@ class Sent(NamedTuple):
 
 
 class Client:
-    """Answers pinned tasks of a collector from one device, within ceilings that the application sets.
+    """Answers pinned tasks of a collector from one device, within limits that the application sets.
 
     Parameters
     ----------
     path : str or Path
-        The device's file: secret, ledger, queue. One program at a time may hold it. Deleting it is a new device with a
-        new lifetime, which no ceiling can see.
+        The device's file: secret, ledger, queue. One program at a time may hold it. Deleting it makes a new device with
+        a new lifetime, which no limit covers.
     url : str
-        Where the collector is.
+        Address of the collector.
     pins : dict of str to str or list of str
-        For every question of the application, the digest of the one task that may ask it. A list names the task first,
-        then those that it takes the place of.
+        For every question, the digest of the one task that may ask it. A list names the task first, then those it
+        replaces.
     report, day, life : float
         The most that one report, all reports of one local day, and all reports ever may cost.
     labels : dict of str to bytes, optional
         For questions whose task names a public file of candidates: the content of the file.
     clock : callable, optional
-        Tells the local time; None is the device's. It is never sent: days are counted here only.
+        Returns the local time, which is never sent; None uses the device's clock.
 
     Privacy
     -------
     Neighbours: any two histories of values of one device. Each report costs ``task.epsilon`` by the task's mechanism
     and is charged before it is made. Charges add up (basic composition over all tasks and days), so everything a device
-    ever sends costs at most ``life``, and what it sends in one of its days at most ``day``. A memoised d-bit flip is
-    charged for its first d + 1 reports; it has no more responses than that. Of mechanisms that store responses this
-    holds given which reports of a question rest on the same one: that a value changed is not covered by any ε
-    (`BitFlip`, `Rappor`). Every question has stored responses of its own. Whether a report is refused depends on
-    counts of reports and on days only, never on a value. *When* a device reports is up to the application and is not
-    covered.
+    ever sends costs at most ``life``, and the reports of one day at most ``day``. A memoised d-bit flip is charged for
+    its first d + 1 reports; it has no more responses than that. For stored responses this holds given which reports of
+    a question use the same one: no ε covers that a value changed (`BitFlip`, `Rappor`). Every question has its own
+    stored responses. A refusal depends on counts of reports and on days only, never on a value. *When* a device reports
+    is not covered.
 
     Notes
     -----
-    A day that was seen never comes again: with the clock set back, the last day goes on. Reports are shuffled before
-    they go into a frame. A frame that was not acknowledged is kept and sent again as it is, with its key, until the
-    task's ``key_window`` is over; then it is dropped, as the collector might count it twice.
+    If the clock is set back, the last day continues. Reports are shuffled within a frame. A frame without
+    acknowledgement is sent again unchanged until the task's ``key_window`` is over; then it is dropped, as the
+    collector might count it twice.
 
     Examples
     --------
@@ -94,7 +93,7 @@ class Client:
     ...                 report=1, day=2, life=30)
     >>> client.use(task)                           # or let the client fetch it
     >>> client.report("colour", "green")
-    >>> client.spent_today, client.spent, client.flush()              # nobody is listening: the report waits
+    >>> client.spent_today, client.spent, client.flush()              # no collector: the report waits
     (1.0, 1.0, Sent(sent=0, waiting=1, refused=0))
     >>> client.report("colour", "green")
     Traceback (most recent call last):
@@ -132,13 +131,7 @@ wait for tomorrow
     # ---- tasks
 
     def use(self, task: Task | str | bytes) -> None:
-        """Take a task that came some other way than from the collector; refuse it if it is not pinned or goes too far.
-
-        Parameters
-        ----------
-        task : Task, str or bytes
-            The task or its text.
-        """
+        """Take a task from another source than the collector; refuse it if it is not pinned or exceeds a limit."""
         text = task.to_json() if isinstance(task, Task) else task
         raw = text.encode("utf-8") if isinstance(text, str) else bytes(text)
         digest = hashlib.sha256(raw).hexdigest()
@@ -187,19 +180,10 @@ wait for tomorrow
     # ---- reports
 
     def report(self, question: str, value: Any) -> None:
-        """Charge, randomise and queue one answer. `flush` sends what waits.
+        """Charge, randomise and queue one answer to a pinned question. `flush` sends the queue.
 
-        Parameters
-        ----------
-        question : str
-            A pinned question.
-        value : Any
-            The device's value; no value causes an error. See docs/wire-format.md for what each becomes.
-
-        Raises
-        ------
-        BudgetExceeded
-            If it would go over a ceiling. Nothing is charged.
+        No value causes an error; see docs/wire-format.md. If a limit would be exceeded, `BudgetExceeded` is raised and
+        nothing is charged.
         """
         with self._lock:
             self._make(question, value)
@@ -224,7 +208,7 @@ wait for tomorrow
             changed.queue.append([task.digest, body.hex()])
 
     def _price(self, task: Task, made: int) -> Fraction:
-        """Return what the next report costs, whatever the value is."""
+        """Return the cost of the next report, which does not depend on the value."""
         m = task.mechanism
         if isinstance(m, BitFlip) and m.memoised and made > m.bits:
             return Fraction(0)  # all d + 1 stored responses are paid for
@@ -248,23 +232,18 @@ wait for tomorrow
 
     @property
     def spent(self) -> float:
-        """What all reports of this device have cost."""
+        """The cost of all reports of this device."""
         return float(written_amount(self._file.state.life))
 
     @property
     def spent_today(self) -> float:
-        """What the reports of the last day have cost."""
+        """The cost of the reports of the last day."""
         return float(self._file.state.spent_today())
 
     # ---- sending
 
     def flush(self) -> Sent:
-        """Try to send what waits: once, one request per frame. What is not acknowledged stays.
-
-        Returns
-        -------
-        Sent
-        """
+        """Try to send the queue: once, one request per frame. Frames without acknowledgement stay."""
         sent = refused = 0
         with self._lock:
             self._frame()
@@ -285,7 +264,7 @@ wait for tomorrow
         return len(self._file.state.queue) + sum(int(entry[3]) for entry in self._file.state.frames)
 
     def _frame(self) -> None:
-        """Put what is queued into frames, in an order of its own, and save them before anything is sent."""
+        """Put the queue into frames in random order, and save them before anything is sent."""
         if not self._file.state.queue:
             return
         with self._file.change() as state:
@@ -300,7 +279,7 @@ wait for tomorrow
             state.queue = []
 
     def _late(self, digest: str, frame: str, first: float | None) -> bool:
-        """Note the first attempt; tell whether the key may be forgotten by now."""
+        """Note the first attempt; return whether the collector may have forgotten the key."""
         now = self._clock().timestamp()
         if first is not None:
             return abs(now - first) >= Task.from_json(self._file.state.tasks[digest]["text"]).key_window
@@ -311,7 +290,7 @@ wait for tomorrow
         return False
 
     def _done(self, frame: str) -> bool:
-        """Forget a frame; another thread may have done so before."""
+        """Forget a frame; another thread may have done so."""
         with self._lock:
             left = [entry for entry in self._file.state.frames if entry[1] != frame]
             if len(left) == len(self._file.state.frames):
@@ -323,13 +302,13 @@ wait for tomorrow
     def _fetch(self, digest: str) -> bytes:
         status, text = self._ask(f"/v1/tasks/{digest}", None)
         if status != 200:
-            told = {None: "nobody answers there", 404: "it has no such task (status 404)"}
+            told = {None: "there is no answer", 404: "it has no such task (status 404)"}
             why = told.get(status, f"status {status}")
-            raise DataSourceError(f"the task {digest[:12]}… cannot be had from {self._url}: {why}")
+            raise DataSourceError(f"the task {digest[:12]}… is not available from {self._url}: {why}")
         return text
 
     def _ask(self, path: str, body: bytes | None) -> tuple[int | None, bytes]:
-        """Make a request that says nothing of the device; None if nobody answers."""
+        """Make a request without information on the device; None if there is no answer."""
         headers = {"Content-Type": "application/octet-stream", "User-Agent": "discreet"}
         request = urllib.request.Request(self._url + path, body, headers)
         try:
@@ -345,7 +324,7 @@ wait for tomorrow
             return None, b""
 
     def close(self) -> None:
-        """Let another program use the device's file."""
+        """Release the device's file for other programs."""
         self._file.close()
 
     def __enter__(self) -> Client:
@@ -359,7 +338,7 @@ wait for tomorrow
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Reports go to the address the application named, nowhere else."""
+    """Reports go only to the address that the application named."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -369,7 +348,7 @@ _OPENER = urllib.request.build_opener(_NoRedirects)
 
 
 def _subject(task: Task) -> str:
-    """Return a digest of what a task asks about: its list of values. A task that lists none is known by its name."""
+    """Return a digest of the subject of a task: its list of values, or its name if it lists none."""
     listed: Any = task.candidates
     if isinstance(listed, PublicFile):
         listed = listed.sha256

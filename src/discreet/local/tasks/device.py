@@ -1,8 +1,8 @@
 """From a value and coins to one report, by the rules that every client follows (docs/wire-format.md).
 
-Written for one report at a time, in whole numbers and short steps, so that it can be read beside a client in another
-language. The mechanisms' own ``encode`` makes many reports at once; for the same coins both give the same report where
-they draw in the same order, and the same law everywhere.
+Written for one report at a time, in short steps on integers, to compare with a client in another language. The
+mechanisms' own ``encode`` makes many reports at once. For the same coins both give the same report if they draw in the
+same order, and the same law in any case.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _SAFE = 2**53
 
 
 def plain(value: Any) -> int | str | bytes | None:
-    """Return a value as every language has it: a whole number, a text in NFC form, bytes, or nothing.
+    """Return a value in a form that every language has: a whole number, a text in NFC form, bytes, or None.
 
-    A number with nothing after the point is that whole number, below 2^53 either way; any other float is nothing, as is
-    what has no plain form. A lone surrogate is the replacement character, as JavaScript writes it.
+    A float without a fraction is that whole number, below 2^53 either way; any other float is None. A lone surrogate
+    becomes the replacement character, as in JavaScript.
 
     Examples
     --------
@@ -57,14 +57,7 @@ def plain(value: Any) -> int | str | bytes | None:
 
 
 class Device:
-    """What turns values into reports of one task.
-
-    Parameters
-    ----------
-    task : Task
-    labels : bytes, optional
-        The content of the task's file of candidates, where it has one.
-    """
+    """Makes reports of one task. ``labels`` is the content of its file of candidates, if it has one."""
 
     def __init__(self, task: Task, labels: bytes | None = None) -> None:
         self.task = task
@@ -72,7 +65,7 @@ class Device:
         self._codes = _codes(task, labels)
 
     def code(self, value: Any) -> int:
-        """Return the number of a value in the declared list, -1 if it is not in it. Truth values are in no list."""
+        """Return the number of a value in the declared list, -1 if it is not in it. Booleans are in no list."""
         found = plain(value)
         if isinstance(found, bool) or found is None:
             return -1
@@ -82,16 +75,9 @@ class Device:
         return self._codes.get(found, -1)
 
     def report(self, value: Any, coins: Coins, memo: Memo | None = None) -> bytes:
-        """Make one packed report.
+        """Make one packed report of any value.
 
-        Parameters
-        ----------
-        value : Any
-            What the device holds. No value causes an error.
-        coins : Coins
-            Fresh ones.
-        memo : Memo, optional
-            The device's secret; needed by mechanisms that repeat what they said.
+        ``memo`` is the device's secret, which mechanisms with stored responses need.
 
         Privacy
         -------
@@ -102,7 +88,7 @@ class Device:
         return number.to_bytes(mechanism.layout.size, "little")
 
     def known(self, value: Any, coins: Coins) -> int:
-        """Return the number of a value; of one that is not declared, a declared one at random."""
+        """Return the number of a value; for an undeclared one, a random declared one."""
         code = self.code(value)
         return coins.below(self._size) if code < 0 else code
 
@@ -112,7 +98,7 @@ class Device:
         return size
 
     def respond(self, truth: int, size: int, coins: Coins) -> int:
-        """Keep the truth, or name one of the other numbers below ``size``."""
+        """Keep the truth, or choose one of the other numbers below ``size``."""
         if coins.toss(self._coin["keep"]):
             return truth
         other = coins.below(size - 1)
@@ -124,7 +110,7 @@ class Device:
 
 
 def _codes(task: Task, content: bytes | None) -> int | dict[Any, int] | None:
-    """Return how values are numbered: a list of labels, the numbers below some, or not at all."""
+    """Return how values are numbered: a list of labels, the numbers below a bound, or not at all."""
     domain = getattr(task.mechanism, "domain", None)
     named = task.named(content) if domain is not None else None
     if domain is None or (named is None and isinstance(domain, int)):
@@ -212,7 +198,7 @@ def _projective(device: Device, m: ProjectiveGeometry, value: Any, coins: Coins,
 
 
 def coordinates(g: Geometry, number: int) -> list[int]:
-    """Return the coordinates of a numbered point: a leading 1, then the digits that number it.
+    """Return the coordinates of a numbered point: a leading 1, then the digits of its number.
 
     Examples
     --------

@@ -1,9 +1,7 @@
-"""What a device remembers: its secret, what it has spent, which tasks it answered, what waits to be sent. One file.
+"""The file of a device: its secret, its spending, the tasks it answered, and the reports that wait.
 
-The client in JavaScript keeps the same text in its store.
-
-The file is written under another name, synced, and moved into place, so a crash leaves the old one or the new one. A
-charge and the report it paid for are in one and the same write: no crash leaves a report that was not charged.
+The client in JavaScript keeps the same text in its store. The file is written under another name, synced, and moved
+into place. A charge and its report are in one write: no crash leaves a report that was not charged.
 """
 
 from __future__ import annotations
@@ -28,24 +26,24 @@ _FORMAT, _VERSION = "discreet.device", 1
 
 @dataclass
 class DeviceState:
-    """What is in the file. Amounts are exact rationals in text; reports and frames are in hexadecimal.
+    """The content of the file. Amounts are exact rationals in text; reports and frames are in hexadecimal.
 
     Attributes
     ----------
     secret : str
-        What stored responses follow from. It never leaves the device.
+        The secret of the stored responses. It never leaves the device.
     day : str
-        The last local day on which anything was spent; an earlier one never comes again.
+        The last local day with spending; an earlier one never returns.
     today : dict of str to str
-        What was spent on that day, by task.
+        Spending on that day, by task.
     life : str
-        What was ever spent.
+        Spending ever.
     tasks : dict of str to dict
-        The tasks answered so far, by digest: the question, what was asked, the text, how many reports were made.
+        The tasks answered so far, by digest: the question, its subject, the text, the number of reports.
     queue : list of (task, report)
         Reports that are not in a frame yet.
     frames : list of (task, frame, first attempt, reports)
-        Frames that no collector has acknowledged yet, with the device's time in seconds or None.
+        Frames that no collector has acknowledged, with the device's time in seconds or None.
     """
 
     secret: str
@@ -57,19 +55,19 @@ class DeviceState:
     frames: list[list[Any]] = field(default_factory=list)
 
     def memo(self, question: str) -> Memo:
-        """Return the secret of one question, as mechanisms take it.
+        """Return the secret of one question as a `Memo`.
 
-        Each question has its own: were stored responses shared, equal ones would tell that two answers are equal.
+        Each question has its own: with shared stored responses, equal ones would show that two answers are equal.
         """
         return Memo(hmac.digest(bytes.fromhex(self.secret), question.encode("utf-8", "replace"), hashlib.sha256))
 
     def spent_today(self, task: str | None = None) -> Fraction:
-        """Return what was spent on the last day: on one task, or on all."""
+        """Return the spending of the last day: on one task, or on all."""
         chosen = (amount for name, amount in self.today.items() if task in (None, name))
         return sum(map(written_amount, chosen), start=Fraction(0))
 
     def charge(self, task: str, amount: Fraction) -> None:
-        """Add to what was spent."""
+        """Add to the spending."""
         self.today[task] = str(self.spent_today(task) + amount)
         self.life = str(written_amount(self.life) + amount)
 
@@ -140,7 +138,7 @@ class DeviceFile:
         return handle
 
     def save(self) -> None:
-        """Write the state and see it on the disk before returning."""
+        """Write the state and sync it to disk."""
         with NewFile(self._path, private=True, durable=True) as out:  # the secret is for its owner alone
             out.file.write(self.state.to_json().encode())
             out.keep()
@@ -148,7 +146,7 @@ class DeviceFile:
 
     @contextlib.contextmanager
     def change(self) -> Iterator[DeviceState]:
-        """Change the state and save it; if either fails, the state is as it was."""
+        """Change the state and save it; if either fails, restore the state."""
         # A lock outlives neither `close` nor the way into a child process: what is in memory may be old there.
         if self._lock < 0 or self._process != os.getpid():
             raise DataSourceError(f"device: {str(self._path)!r} is not held by this client any more; open another")
@@ -164,7 +162,7 @@ class DeviceFile:
                 self.state = DeviceState.from_json(before)
 
     def close(self) -> None:
-        """Let another program have the file."""
+        """Release the file for other programs."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1

@@ -1,9 +1,8 @@
-"""Frames: what a device sends inside a task. One report in a few bytes, or a batch of them under one key.
+"""Frames: the messages of a device within a task. One report in a few bytes, or a batch under one key.
 
 A frame is one byte of version (upper half) and flags (lower half), an idempotency key of 16 fresh random bytes, and the
 body. Flag 1: the noise was seeded, and no collector takes it. Flag 2: a batch, whose body is the number of reports in 4
-bytes, little-endian, and the reports. The task is named by the address to which a frame is sent, so nothing of the
-mechanism is repeated. See docs/wire-format.md.
+bytes, little-endian, and the reports. The address that a frame is sent to identifies the task. See docs/wire-format.md.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ MOST_REPORTS = 1 << 20
 
 
 class Frame(NamedTuple):
-    """A frame that was read: its key, and one packed report per row. All of them can have been made by a device.
+    """A frame that was read: its key, and one valid packed report per row.
 
     Examples
     --------
@@ -44,12 +43,12 @@ class Frame(NamedTuple):
 
 
 def fresh_key() -> bytes:
-    """Draw an idempotency key: 16 random bytes, no time and no counter in them."""
+    """Draw an idempotency key: 16 random bytes without a time or counter."""
     return noise.generator().bytes(KEY).tobytes()
 
 
 def frame_size(mechanism: Mechanism, reports: int | None = None) -> int:
-    """Return the bytes of a frame of one report, or of a batch of a number of them.
+    """Return the bytes of a frame of one report, or of a batch.
 
     Examples
     --------
@@ -66,9 +65,9 @@ def write_frame(mechanism: Mechanism, reports: Any, *, key: bytes | None = None,
     Parameters
     ----------
     mechanism : Mechanism
-        The task's.
+        The task's mechanism.
     reports : bytes, ndarray of uint8 or Reports
-        One packed report, or several one after the other. Seeded ones are marked, and refused by every reader.
+        One packed report, or several. Seeded ones are marked, and refused by every reader.
     key : bytes, optional
         The idempotency key; None draws one. To send the same reports again, send the same frame.
     batch : bool, optional
@@ -100,13 +99,7 @@ def write_frame(mechanism: Mechanism, reports: Any, *, key: bytes | None = None,
 
 
 def read_frame(mechanism: Mechanism, data: bytes) -> Frame:
-    """Read and check a frame: nothing of it is taken unless all of it is as it must be.
-
-    Raises
-    ------
-    FormatError
-        That names the fault: a wrong version, seeded noise, unknown flags, a wrong length, or a report that no device
-        can have made.
+    """Read and check a frame. An invalid frame raises `FormatError` and nothing of it is used.
 
     Examples
     --------
@@ -128,9 +121,9 @@ def read_frame(mechanism: Mechanism, data: bytes) -> Frame:
 
 
 def split_frame(size: int, data: bytes) -> tuple[bytes, int, bytes]:
-    """Take a frame apart without looking into its reports: key, number of reports, and their bytes.
+    """Split a frame into key, number of reports, and their bytes, without a check of the reports.
 
-    What a collector does while a request waits; whether devices can have made the reports it asks of many at once.
+    A collector does this while a request waits, and checks the reports of many requests at once.
 
     Examples
     --------
@@ -159,7 +152,7 @@ def split_frame(size: int, data: bytes) -> tuple[bytes, int, bytes]:
 
 
 def impossible(possible: BoolArray) -> FormatError:
-    """Say which report of a frame no device can have made."""
+    """Return the error about an invalid report of a frame."""
     first, n = int(np.argmin(possible)), len(possible)
     return FormatError(f"a frame with a report that no device makes: report {first} of {n}", reason="report")
 

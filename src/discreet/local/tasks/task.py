@@ -1,7 +1,7 @@
-"""A task: the public description of what a collector asks of devices, known by its digest.
+"""A task: the public description of a collection, identified by its digest.
 
-Nothing in it is secret, and nothing about it may change: whoever pins the digest has pinned the mechanism, every coin,
-the budgets and the times. A collector serves it, a client checks it against ceilings of its own before it answers.
+Nothing in it is secret or may change. The digest fixes the mechanism, every coin, the budgets and the times. A
+collector serves it; a client checks it against its own limits before it answers.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from discreet.core import Budget, checks, written_amount
+from discreet.core import Budget, DeclaredValue, option, written_amount
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
-from discreet.local.mechanism import Mechanism, local_budget, mechanism_from_dict
+from discreet.local.mechanism import REPORT_EPSILON, Mechanism, local_budget, mechanism_from_dict
 from discreet.local.oracles.local_hashing import LocalHashing
 from discreet.local.strings.prefix import PrefixExtension
 from discreet.local.tasks.thresholds import thresholds
@@ -33,7 +33,7 @@ _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 @dataclass(frozen=True)
 class PublicFile:
-    """A public list of labels, one per line, that is too long to repeat: its name and the SHA-256 of its bytes.
+    """A long public list of labels, one per line: the name and the SHA-256 of a file.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class PublicFile:
         return cls(name, hashlib.sha256(content).hexdigest())
 
     def labels(self, content: bytes) -> tuple[str, ...]:
-        """Read the labels of the file, if it is the one that was meant."""
+        """Read the labels of the file; refuse another file."""
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise FormatError(f"{self.name!r} is not the file of the task: its SHA-256 differs")
         try:
@@ -66,31 +66,8 @@ class PublicFile:
         return _labels(self.name, [line.removesuffix("\r") for line in lines if line.removesuffix("\r")])
 
 
-@dataclass(frozen=True)
-class Task:
-    """What a collector asks of devices: the whole of it, public and immutable.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Makes the reports. Its ``epsilon`` is what one report costs.
-    name : str
-        What is asked, in a few words. A client answers one task of a name only.
-    per_day : float
-        The most that one device may spend on this task in one of its local days; at least one report's cost.
-    wanted : int
-        How many reports the task needs.
-    opens, closes : str or datetime
-        When reports are taken, in UTC, by whole seconds: "2026-11-16T00:00:00Z".
-    minimum : int
-        Reports that must have come before anything may be read.
-    period : int, default 86400
-        Seconds of a batch: counts are kept by batch, and no finer time is kept of a report.
-    key_window : int, default 604800
-        Seconds after which the collector forgets an idempotency key. A client must not retry later.
-    candidates : list or PublicFile, optional
-        Names of the values 0..d-1 where the mechanism knows their number only; of one that hashes, the values that
-        will be asked for.
+class Task(DeclaredValue):
+    """A question to devices: public and immutable.
 
     Notes
     -----
@@ -99,8 +76,8 @@ class Task:
 
     Privacy
     -------
-    A task spends nothing. It states what a report costs (neighbours: any two values of one user) and what a device may
-    spend on it in a day.
+    A task spends nothing. It states the cost of a report (neighbours: any two values of one user) and the most that a
+    device may spend on it in a day.
 
     Examples
     --------
@@ -114,32 +91,36 @@ class Task:
     '937c656abe1d6f67ccdfd33d7730d2ac'
     """
 
-    mechanism: Mechanism
-    name: str
-    per_day: float
-    wanted: int
-    opens: Any
-    closes: Any
-    minimum: int
-    period: int = _DAY
-    key_window: int = 7 * _DAY
-    candidates: Any = None
+    mechanism: Mechanism = option(help="The mechanism of the reports. Its ``epsilon`` is the cost of one report.")
+    name: str = option(example="colour", help="The question, in a few words. A client answers one task per name.")
+    per_day: float = replace(REPORT_EPSILON, help="The most that one device may spend on this task in a local day.")
+    wanted: int = option(
+        default=MISSING, low=1, high=10**15, example=10_000, help="Number of reports that the task needs."
+    )
+    opens: Any = option(default=MISSING, help='When reports are first taken, in UTC, such as "2026-11-16T00:00:00Z".')
+    closes: Any = option(default=MISSING, help="When the task ends.")
+    minimum: int = option(default=MISSING, low=1, example=1000, help="Number of reports before anything may be read.")
+    period: int = option(
+        default=_DAY, low=60, high=366 * _DAY, help="Seconds of a batch: no finer time is kept of a report."
+    )
+    key_window: int = option(
+        default=7 * _DAY, low=60, high=366 * _DAY,
+        help="Seconds after which the collector forgets an idempotency key; clients must not retry later.",
+    )  # fmt: skip
+    candidates: Any = option(
+        default=None,
+        help="Labels of the values 0..d-1, or the values to estimate: a list or a `PublicFile`.",
+    )
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, Mechanism):
             given = type(self.mechanism).__name__
             raise InvalidType("mechanism", given, "a local mechanism", "mechanism=plan(...).best.make(domain)")
         _name("name", self.name)
-        wanted = checks.whole("wanted", self.wanted, low=1, high=10**15)
-        values = {
-            "per_day": local_budget("per_day", self.per_day),
-            "wanted": wanted,
-            "opens": _time("opens", self.opens),
-            "closes": _time("closes", self.closes),
-            "minimum": checks.whole("minimum", self.minimum, low=1, high=wanted),
-            "period": checks.whole("period", self.period, low=60, high=366 * _DAY),
-            "key_window": checks.whole("key_window", self.key_window, low=60, high=366 * _DAY),
-        }
+        values = self.read_options()
+        values["per_day"] = local_budget("per_day", self.per_day)
+        values["minimum"] = replace(self.declared["minimum"], high=values["wanted"]).read(self.minimum)
+        values |= {name: _time(name, values[name]) for name in ("opens", "closes")}
         for name, value in values.items():
             object.__setattr__(self, name, value)
         if self.per_day < self.mechanism.epsilon:
@@ -184,7 +165,7 @@ class Task:
         object.__setattr__(self, "candidates", listed)
 
     def named(self, content: bytes | None = None) -> tuple[Any, ...] | None:
-        """Return the candidates, from the content of their file where the task names one; None if there are none."""
+        """Return the candidates, from the content of their file if the task names one; None if there are none."""
         if not isinstance(self.candidates, PublicFile):
             listed: tuple[Any, ...] | None = self.candidates
             return listed
@@ -197,7 +178,7 @@ class Task:
 
     @property
     def epsilon(self) -> float:
-        """What one report costs."""
+        """The cost of one report."""
         return self.mechanism.epsilon
 
     @cached_property
@@ -207,15 +188,15 @@ class Task:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON, in hexadecimal: what the task is known by."""
+        """SHA-256 of the canonical JSON, in hexadecimal."""
         return hashlib.sha256(self.to_json().encode("utf-8")).hexdigest()
 
     def open_at(self, when: datetime) -> bool:
-        """Tell whether the task takes reports at a time."""
+        """Return whether the task takes reports at a time."""
         return bool(self.opens <= when.astimezone(UTC).strftime(_TIME) < self.closes)
 
     def batch_at(self, when: datetime) -> int:
-        """Return the number of the batch that a time belongs to, counted from the opening."""
+        """Return the number of the batch of a time, counted from the opening."""
         return int((when - datetime.strptime(self.opens, _TIME).replace(tzinfo=UTC)).total_seconds() // self.period)
 
     def to_dict(self) -> dict[str, Any]:
@@ -242,12 +223,12 @@ class Task:
         }
 
     def to_json(self) -> str:
-        """Return the one text of the task: canonical JSON, whose SHA-256 is the digest."""
+        """Return the canonical JSON, whose SHA-256 is the digest."""
         return binary.canonical(self.to_dict()).decode("utf-8")
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Task:
-        """Read a task; refuse what is not written the one way, or whose coins are not those of its mechanism."""
+        """Read a task; refuse JSON that is not canonical, or coins of another mechanism."""
         if not isinstance(text, (str, bytes)):
             raise InvalidType("text", type(text).__name__, "text", "text=task.to_json()")
         if len(text) > _LARGEST_TASK:
@@ -322,7 +303,7 @@ def _labels(name: str, labels: Any) -> tuple[Any, ...]:
 
 
 def _encodes(text: str) -> bool:
-    """Tell whether a text has no lone surrogates."""
+    """Return whether a text has no lone surrogates."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -333,7 +314,7 @@ def _name(what: str, value: object) -> None:
 
 
 def _time(name: str, value: object) -> str:
-    """Read a time in UTC and return it as text; such texts are in the order of the times."""
+    """Read a time in UTC and return it as text, which sorts like the times."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         value = value.astimezone(UTC).strftime(_TIME)
     try:
@@ -345,5 +326,5 @@ def _time(name: str, value: object) -> str:
 
 
 def is_digest(text: object) -> bool:
-    """Tell whether something is a SHA-256 in hexadecimal."""
+    """Return whether a value is a SHA-256 in hexadecimal."""
     return isinstance(text, str) and len(text) == 64 and set(text) <= set("0123456789abcdef")

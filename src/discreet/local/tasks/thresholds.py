@@ -1,9 +1,9 @@
-"""The coins of a task: every chance a device needs, as sixteen exact base-256 digits that are rounded towards privacy.
+"""The coins of a task: every probability that a device needs, as sixteen base-256 digits.
 
-A device then computes no exponential. It reads a uniform U digit by digit and asks whether U < T/256^16: the first
-digit that differs decides, and a tie of all sixteen is a no. So heads have probability exactly T/256^16. A chance that
-tells the truth is rounded down, one that hides it is rounded up; both bring the reports of two values closer together.
-The coins are those of the mechanism's law (`discreet.noise.reports.laws`), which prices a report by them.
+A device computes no exponential. It reads a uniform U digit by digit and compares it with T/256^16: the first different
+digit decides, and a full tie is a no. So heads have probability exactly T/256^16. A probability of telling the truth is
+rounded down, one of hiding it is rounded up; both bring the reports of two values closer together. The coins are those
+of the mechanism's law (`discreet.noise.reports.laws`), which prices a report by them.
 """
 
 from discreet.errors import InvalidArgument
@@ -18,7 +18,7 @@ _FOR_FILES = (FragmentPuzzle, MeanResponse, MeanVector, SquareWave)
 
 
 def thresholds(mechanism: Mechanism) -> dict[str, str]:
-    """Return every coin's sixteen digits in hexadecimal; eight of a coin that is stored.
+    """Return every coin's sixteen digits in hexadecimal; eight for a stored coin.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What travels: reports, counts, and their one binary form."""
+"""Reports, counts, and their binary form."""
 
 from discreet.core import door
 

@@ -1,4 +1,4 @@
-"""The one binary form of reports and states, so that a client in any language can write it. See docs/wire-format.md.
+"""The binary form of reports and states, which a client in any language can write. See docs/wire-format.md.
 
 A message is: magic ``DSCL``, one byte of version, one of kind (1 reports, 2 state, 3 flipped bitmap), one of flags (bit
 0: the noise was seeded), a zero byte; the length of the header (4 bytes) and the header, the mechanism's parameters as
@@ -23,7 +23,7 @@ _LONGEST_HEADER = 1 << 24
 
 @dataclass(frozen=True)
 class Message:
-    """What a message holds."""
+    """The content of a message."""
 
     header: dict[str, Any]
     n: int
@@ -32,7 +32,7 @@ class Message:
 
 
 def canonical(parameters: dict[str, Any]) -> bytes:
-    """Write parameters the one way: sorted keys, no blanks, no escapes but those JSON needs.
+    """Write parameters in canonical form: sorted keys, no blanks, only the escapes that JSON needs.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def canonical(parameters: dict[str, Any]) -> bytes:
 
 
 def write(kind: int, parameters: dict[str, Any], n: int, body: Iterable[Any], *, seeded: bool) -> bytes:
-    """Put a message together from the buffers of its body."""
+    """Assemble a message from the buffers of its body."""
     header, parts = canonical(parameters), [bytes(p) for p in body]
     head = MAGIC + bytes([VERSION, kind, _SEEDED if seeded else 0, 0]) + len(header).to_bytes(4, "little") + header
     sizes = n.to_bytes(8, "little") + sum(map(len, parts)).to_bytes(8, "little")
@@ -54,7 +54,7 @@ def write(kind: int, parameters: dict[str, Any], n: int, body: Iterable[Any], *,
 
 
 def read(data: Any, kind: int) -> Message:
-    """Take a message apart, or say what is wrong with it."""
+    """Read a message, or raise an error that names the fault."""
     wanted = _KINDS[kind]
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise InvalidType("data", type(data).__name__, "bytes", "data=reports.to_bytes()")
@@ -87,7 +87,7 @@ def read(data: Any, kind: int) -> Message:
 
 
 def messages(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield the messages of a file that holds any number of them, one after the other.
+    """Yield the messages of a file, one after the other.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def messages(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _exactly(stream: IO[bytes], size: int) -> bytes:
-    """Read that many bytes or as many as there are, in steps: a damaged size must not ask for all memory at once."""
+    """Read up to a number of bytes in steps: a damaged size must not ask for all memory at once."""
     parts, left = [], size
     while left and (part := stream.read(min(left, 1 << 24))):
         parts.append(part)

@@ -1,7 +1,7 @@
-"""How a report is laid out: fields of bits, one after the other, least significant bit first.
+"""The layout of a report: fields of bits, one after the other, least significant bit first.
 
 Bit i of a report is bit ``i mod 8`` of byte ``i div 8``. Bits after the last field are zero. A field is a whole number
-of up to 63 bits, or a vector of bits; one that is packed as bytes starts on a byte of its own.
+of up to 63 bits, or a vector of bits; one that is packed as bytes starts at a byte.
 """
 
 from dataclasses import dataclass
@@ -32,12 +32,12 @@ class Layout:
 
     @property
     def bits(self) -> int:
-        """How many bits a report has."""
+        """Number of bits of a report."""
         return sum(bits for _, bits in self.fields)
 
     @property
     def size(self) -> int:
-        """How many bytes a report fills."""
+        """Number of bytes of a report."""
         return -(-self.bits // 8)
 
     def place(self, name: str) -> tuple[int, int]:
@@ -74,14 +74,14 @@ class Layout:
         return out
 
     def padded(self, rows: Rows) -> BoolArray:
-        """Tell which reports have zeros after their last field, as they must."""
+        """Return which reports have zeros after their last field."""
         rest = self.bits % 8
         if not rest:
             return np.ones(len(rows), np.bool_)
         return np.asarray(rows[:, -1] >> rest == 0)
 
     def below(self, rows: Rows, limits: dict[str, int]) -> BoolArray:
-        """Tell which reports have zeros after their last field, and in each field listed a number below its limit."""
+        """Return which reports have zeros after their last field, and numbers below the limits."""
         good = self.padded(rows)
         for name, limit in limits.items():
             first, bits = self.place(name)
@@ -91,7 +91,7 @@ class Layout:
 
 
 def bits_for(n_values: int) -> int:
-    """Return how many bits tell ``n_values`` values apart: at least one."""
+    """Return the number of bits that distinguish ``n_values`` values: at least one."""
     return max(1, (n_values - 1).bit_length())
 
 
@@ -133,7 +133,7 @@ def check_field(rows: Any, first: int, bits: int, limit: int, good: Any) -> None
 
 @jit
 def check_ascending(rows: Any, bits: int, count: int, limit: int, good: Any) -> None:  # pragma: no cover
-    """Check that the first ``count`` numbers of a report rise and stay below a limit."""
+    """Check that the first ``count`` numbers of a report ascend and stay below a limit."""
     for row in range(rows.shape[0]):
         last = -1
         for k in range(count):

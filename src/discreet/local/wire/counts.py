@@ -1,4 +1,4 @@
-"""Counts: all that a collector keeps. Whole numbers that add up, whatever the order and wherever they were counted."""
+"""Counts: the state of a collector, integers that add up in any order."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from discreet.core import Guarantee, check_name, write_whole
 from discreet.errors import DataSourceError, FormatError
 from discreet.local.wire import binary
+from discreet.local.wire.parameters import mechanism_from_dict
 from discreet.local.wire.reports import as_rows
 
 if TYPE_CHECKING:
@@ -29,11 +30,11 @@ class Counts:
     Attributes
     ----------
     mechanism : Mechanism
-        What made the reports.
+        The mechanism of the reports.
     n : int
-        Reports counted.
+        Number of reports.
     rejected : int
-        Reports that no client can have made (an index out of range, say). They are not counted otherwise.
+        Invalid reports, such as an index out of range. They are counted nowhere else.
     counters : dict of ndarray of int64
         The counters.
     seeded : bool
@@ -59,21 +60,11 @@ class Counts:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What every reporter was promised, with the mark of seeded noise."""
+        """The promise to every reporter, with the mark of seeded noise."""
         return replace(self.mechanism.guarantee, seeded=self.seeded)
 
     def add(self, reports: Any) -> Counts:
-        """Count more reports, in place; what is refused leaves the state as it was.
-
-        Parameters
-        ----------
-        reports : Reports, bytes or ndarray of uint8
-            Reports of the same mechanism, their message, or bare packed rows.
-
-        Returns
-        -------
-        self
-        """
+        """Count more reports (Reports, their bytes, or packed rows), in place. A refused part changes nothing."""
         rows, seeded = as_rows(self.mechanism, reports)
         padded = self.mechanism.layout.padded(rows)
         accepted = self.mechanism._add(self.counters, rows if padded.all() else rows[padded])
@@ -111,9 +102,7 @@ class Counts:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Counts:
-        """Read what `to_bytes` wrote."""
-        from discreet.local.mechanism import mechanism_from_dict
-
+        """Read the result of `to_bytes`."""
         message = binary.read(data, binary.STATE)
         mechanism = mechanism_from_dict(message.header)
         if len(message.body) < 8 or len(message.body) % 8:

@@ -1,4 +1,4 @@
-"""Reports: what leaves the devices. Packed bytes, one row per user, and the parameters they were made with."""
+"""Reports: packed bytes, one row per user, with the parameters of their mechanism."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from discreet.core import AnyArray
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.local.wire import binary
 from discreet.local.wire.bits import Rows
+from discreet.local.wire.parameters import mechanism_from_dict
 
 if TYPE_CHECKING:
     from discreet.local.mechanism import Mechanism
 
 
 class Reports:
-    """Randomised reports of one mechanism.
-
-    Made by a mechanism's ``encode``. A report says nothing certain about its sender: it may be sent, stored and shared.
+    """Randomised reports of one mechanism, made by its ``encode``. They may be sent, stored and shared.
 
     Attributes
     ----------
     mechanism : Mechanism
-        What made them.
+        The mechanism.
     rows : ndarray of uint8
         One packed report per row; see docs/wire-format.md.
     seeded : bool
@@ -84,9 +83,7 @@ class Reports:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Reports:
-        """Read a message that `to_bytes`, or a client in another language, wrote."""
-        from discreet.local.mechanism import mechanism_from_dict
-
+        """Read a message of `to_bytes` or of a client in another language."""
         message = binary.read(data, binary.REPORTS)
         mechanism = mechanism_from_dict(message.header)
         if len(message.body) != message.n * mechanism.layout.size:
@@ -100,7 +97,7 @@ class Reports:
 
 
 def as_rows(mechanism: Mechanism, reports: Any) -> tuple[Rows, bool]:
-    """Read what a collector may hand in: reports, a message, or bare packed rows."""
+    """Read reports, a message, or packed rows."""
     if isinstance(reports, (bytes, bytearray, memoryview)):
         reports = Reports.from_bytes(bytes(reports))
     if isinstance(reports, np.ndarray):

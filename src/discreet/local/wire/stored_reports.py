@@ -1,7 +1,6 @@
 """Reports that are stored in a table: one packed report per row, in a column of bytes, on disk or on Spark.
 
-Every row group, file or partition gives its own counts, which are added up: whole numbers, so the order does not matter
-and a part that has to be read twice is counted once. A row that is not a report is rejected, not refused.
+Every row group, file or partition gives its own counts, which are added up. Rows that are not reports are rejected.
 """
 
 from collections.abc import Iterator
@@ -15,20 +14,20 @@ from discreet import engines
 from discreet.engines import gather, units_of
 from discreet.engines.tables import BATCH_SIZE, Encoder, Part
 from discreet.errors import SchemaError
-from discreet.local import mechanism as _mechanism
 from discreet.local.wire.bits import Rows
 from discreet.local.wire.counts import Counts
+from discreet.local.wire.parameters import mechanism_from_dict
 
 #: The column of reports, where a table has others.
 COLUMN = "report"
 
 
 def holds_table(reports: Any) -> bool:
-    """Tell whether reports are given as a path or as a table that knows its columns."""
+    """Return whether reports are given as a path or a table."""
     return isinstance(reports, (str, Path, pa.Table, pa.RecordBatch, engines.Source)) or hasattr(reports, "columns")
 
 
-def count_stored(mechanism: _mechanism.Mechanism, data: Any) -> Counts:
+def count_stored(mechanism: Any, data: Any) -> Counts:
     """Count the reports in a table.
 
     Examples
@@ -46,7 +45,8 @@ def count_stored(mechanism: _mechanism.Mechanism, data: Any) -> Counts:
     if not source.remote:
         units = units_of(source.parts, places)
         return gather(lambda: _Counting(mechanism.empty()), units, batch_size=BATCH_SIZE, progress=None)
-    total, facts = mechanism.empty(), mechanism.to_dict()
+    total: Counts = mechanism.empty()
+    facts = mechanism.to_dict()
     for state in source.states(lambda batches: _partition(facts, batches), places[0]):
         total += Counts.from_bytes(state)
     return total
@@ -65,14 +65,14 @@ class _Counting:
 
 def _partition(facts: dict[str, Any], batches: Iterator[pa.RecordBatch]) -> bytes:
     """Count the reports of one partition, on an executor."""
-    counts = _mechanism.mechanism_from_dict(facts).empty()
+    counts = mechanism_from_dict(facts).empty()
     for batch in batches:
         add_column(counts, batch.column(0))
     return counts.to_bytes()
 
 
 def add_column(counts: Counts, column: Any) -> None:
-    """Count a column of bytes; what has another length than a report, or is null, is rejected."""
+    """Count a column of bytes; nulls and entries of another length than a report are rejected."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if not isinstance(column, pa.Array):
@@ -106,7 +106,7 @@ def _place(part: Part) -> int:
 
 
 class _Bytes(Encoder):
-    """Stands where a declared column would: reports are bytes."""
+    """The encoder of a column of reports."""
 
     def __init__(self) -> None:
         pass

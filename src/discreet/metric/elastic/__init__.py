@@ -1,1 +1,1 @@
-"""Noise that grows where few people live: the crowd, cells of a map, the elastic metric and its mechanism."""
+"""Noise that grows where few people live: people on a grid, cells of a map, the elastic metric and its mechanism."""

@@ -1,7 +1,7 @@
-"""Cells of a map that are small where people crowd, and the graph of their neighbours.
+"""Cells of a map that are small where many people live, and the graph of their neighbours.
 
-A cell is a square (an interval, a cube) of the tree that halves every axis at once, on the grid of the crowd. Full ones
-are halved first, so a thousand cells do for a city and the land round it.
+A cell is a square (an interval, a cube) of the tree that halves every axis at once, on the grid of people. Full ones
+are halved first, so a thousand cells are enough for a city and its surroundings.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import cKDTree
 
 from discreet.core import FloatArray, IntArray
-from discreet.metric.elastic.crowd import Crowd
+from discreet.metric.elastic.people import PeopleGrid
 
 #: Lengths of edges are multiples of this: sums of them are exact in doubles, and so is the triangle inequality.
 GRAIN = 2.0**-30
-#: Cells are neighbours if their middles are within this many sides, the mean of both. That is more than the root of
+#: Cells are neighbours if their middles are within 2.25 mean sides. That is more than the root of
 #: three, so cells which touch are; on an even grid it is a knight's move: paths are within three percent of straight.
 _NEIGHBOURS = 2.25
-#: What all of the box counts for beside all of its people, where cells are made.
+#: Weight of the area relative to that of the people, when cells are made.
 _OPEN_LAND = 0.1
 
 
@@ -55,35 +55,35 @@ class Cells:
         return np.asarray((self.upper - self.lower).max(axis=1))
 
     def paths(self, rates: FloatArray) -> FloatArray:
-        """Return the lengths of all shortest paths, exactly, where a step costs its length times the mean rate."""
+        """Return the lengths of all shortest paths, exactly; a step costs its length times the mean rate."""
         a, b = self.edges
         steps = np.linalg.norm(self.middles[a] - self.middles[b], axis=1) * (rates[a] + rates[b]) / 2
         steps = np.maximum(np.ceil(steps / GRAIN), 1) * GRAIN
         return np.asarray(dijkstra(csr_matrix((steps, (a, b)), (len(self),) * 2), directed=False))
 
 
-def cut(crowd: Crowd, widths: FloatArray, most: int) -> Cells:
-    """Cut the box into at most ``most`` cells, the finer the more people there are.
+def cut(grid: PeopleGrid, widths: FloatArray, most: int) -> Cells:
+    """Cut the box into at most ``most`` cells, finer where there are more people.
 
     Examples
     --------
-    >>> cells = cut(Crowd(np.ones((4, 4)), 0.25, ""), np.array([1.0, 1.0]), 16)
+    >>> cells = cut(PeopleGrid(np.ones((4, 4)), 0.25, ""), np.array([1.0, 1.0]), 16)
     >>> len(cells), cells.owner[3].tolist(), cells.paths(np.ones(16))[0, 1]
     (16, [12, 13, 14, 15], np.float64(0.25))
     """
-    levels, corners = _leaves(crowd.counts, most)
-    sides = np.asarray(crowd.side * 2.0**levels, np.float64)
+    levels, corners = _leaves(grid.counts, most)
+    sides = np.asarray(grid.side * 2.0**levels, np.float64)
     lower = corners * sides[:, None]
     upper = np.minimum(lower + sides[:, None], widths)
-    owner = np.empty(crowd.counts.shape, np.int64)
+    owner = np.empty(grid.counts.shape, np.int64)
     for cell, (level, corner) in enumerate(zip(levels, corners, strict=True)):
         owner[tuple(slice(int(c) << level, (int(c) + 1) << level) for c in corner)] = cell
-    people = np.bincount(owner.ravel(), crowd.counts.ravel(), len(levels)).astype(np.float64)
+    people = np.bincount(owner.ravel(), grid.counts.ravel(), len(levels)).astype(np.float64)
     return Cells(lower, upper, owner, people, _edges(lower + sides[:, None] / 2, sides))
 
 
 def _leaves(counts: FloatArray, most: int) -> tuple[IntArray, IntArray]:
-    """Return levels and corners of the cells: the fullest is halved along every axis, as long as there may be more.
+    """Return levels and corners of the cells. The fullest cell is halved along every axis until there are enough.
 
     Land counts a little, so that empty country is not one cell.
     """

@@ -1,10 +1,10 @@
-"""Noise that grows where few people live: as many people within reach of a report in the country as in the city."""
+"""Noise that grows where few people live: as many people are near a report in the country as in the city."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -12,75 +12,51 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import Box, Exact, FloatArray, as_it_is, checks
+from discreet.core import DOMAIN, EPSILON, RANDOM_STATE, Box, Exact, FloatArray, as_it_is, checks, option
 from discreet.errors import InvalidArgument
-from discreet.metric.elastic.crowd import FINENESS, Crowd, read_density
 from discreet.metric.elastic.law import ROUNDING, ElasticLaw, ElasticMap
-from discreet.metric.perturber import Perturber, Spending, checked_domain, numeric_mechanism
-from discreet.metric.points.lattice import how_read
-from discreet.metric.points.scaling import Scaling, declared_scaling
+from discreet.metric.elastic.people import FINENESS, PeopleGrid, read_density
+from discreet.metric.geometry.lattice import how_read
+from discreet.metric.geometry.scaling import SCALING, Scaling, declared_scaling
+from discreet.metric.perturber import CATEGORY_EPSILON, Perturber, Spending, checked_domain, numeric_mechanism
 
-#: More cells than that would fill the memory: what is kept grows with their square.
-MOST_CELLS = 2048
-#: Larger levels run as this one, and cost what was asked: noise is far below the size of a cell.
+#: Larger levels run as this one: noise is then far below the size of a cell.
 _LARGEST_LEVEL = 64
 
 
-@dataclass(eq=False, repr=False)
 class ElasticLaplace(Perturber):
     """Perturb points so that each looks like the places of at least `min_people` people, at level ``epsilon``.
 
-    In a city those people are round the corner, and little noise hides a person among them; in the country they are
-    miles away. `NDLaplace` has one radius for both: either the country is not protected, or the city is drowned.
-
-    Parameters
-    ----------
-    epsilon : float
-        Level of indistinguishability within the crowd. ``math.inf`` adds no noise.
-    min_people : float
-        How many people make a crowd: of every point so many, by ``density``, are within elastic distance ``epsilon``.
-    domain : Domain, mapping or (low, high)
-        The declared columns, one to three of them numeric; categorical ones need ``category_epsilon``.
-    density : synopsis, (places, weights) or array
-        Where people live, **publicly**: a `discreet.Synopsis` of the numeric columns (released with a budget of its
-        own), public places with the number of people at each, or counts on an even grid over the box, one axis per
-        numeric column. Never the points that are perturbed.
-    scaling : {"box", "none"} or list
-        What is far on the map; see `discreet.metric.Scaling`.
-    cells : int, default 1024
-        Cells that the map is cut into, at most 2,048. Points of one cell look exactly alike; there should be a few
-        cells for each crowd. Making the table takes seconds of one core, once per map; time and memory grow with the
-        square of their number.
-    category_epsilon, random_state
-        See `NDLaplace`.
+    In a city little noise is enough for that; in the country the people are miles away. `NDLaplace` has one radius for
+    both: either the country is not protected, or the city gets too much noise.
 
     Attributes
     ----------
     guarantee_ : Guarantee
-        After `fit` or `transform`. Its ε is the level within the crowd; its parameters name the map by a digest, and
-        the level between the two farthest points of the box.
+        After `fit` or `transform`. Its ε is the level among those people; its parameters contain a digest of the map,
+        and the level between the two farthest points of the box.
 
     Privacy
     -------
-    Neighbours: two values of one row. Each is put into the box and into its cell of a public map, a function of that
-    point alone. Cells have an elastic distance D, a metric that is exact in doubles, and P(z|x) <= e^D(x, x') P(z|x')
-    for every report z and all points x, x' (`discreet.metric.elastic.law` has the proof). The table of chances is of
-    whole numbers over 2^62 and is drawn from exactly. D is fitted to the requirement that at least `min_people` people, by
-    the density, are within distance epsilon of every point, and is checked against it before anything is drawn. Cost:
-    epsilon within the crowd, D(x, x') in general; each category its own ε. Who the crowd is, is as true as the density;
-    the guarantee in D holds whatever the density is.
+    Neighbours: two values of one row. Each is clamped to the box and put into its cell of a public map, a function of
+    that point alone. Cells have an elastic distance D, a metric that is exact in doubles, and P(z|x) <= e^D(x, x')
+    P(z|x') for every report z and all points x, x' (`discreet.metric.elastic.law` has the proof). The table of
+    probabilities consists of integers over 2^62 and is sampled exactly. D is fitted so that at least `min_people`
+    people, by the density, are within distance epsilon of every point, which is checked before anything is drawn. Cost:
+    epsilon among those people, D(x, x') in general; each category its own ε. The number of people is as true as the
+    density; the guarantee in D holds for any density.
 
     Notes
     -----
     Chatzikokolakis, Palamidessi, Stronati, "Constructing elastic distinguishability metrics for location privacy"
-    (2015). Columns are flat: of latitude and longitude take units of a place in the middle, over a country at most.
+    (2015). The map is flat: for latitude and longitude use units of a place in the middle, over a country at most.
 
     Examples
     --------
     >>> import discreet as dc
     >>> people = np.ones((8, 8))  # public: how many live in each square
     >>> people[2:4, 2:4] = 1000
-    >>> noise = dc.metric.ElasticLaplace(2, min_people=500, domain=dc.Domain.box([0, 0], [8, 8]), density=people, cells=200,
+    >>> noise = dc.metric.ElasticLaplace(2, 500, dc.Domain.box([0, 0], [8, 8]), density=people, cells=200,
     ...                                  scaling="none", random_state=1)
     >>> noise.transform(np.array([[3.0, 3.0], [7.0, 7.0]])).round(1).tolist()
     [[3.4, 3.1], [3.0, 1.0]]
@@ -88,15 +64,30 @@ class ElasticLaplace(Perturber):
     [0.4, 5.7]
     """
 
-    epsilon: float = 1.0
-    min_people: float = 1000.0
-    domain: Any = None
+    epsilon: float = replace(EPSILON, help="Level of indistinguishability from the places of ``min_people`` people.")
+    min_people: float = option(
+        default=1000.0, takes="number", above=0, example=1000,
+        help="For every point, so many people (by ``density``) are within elastic distance ``epsilon``.",
+    )  # fmt: skip
+    domain: Any = replace(DOMAIN, help="The declared columns, one to three of them numeric.")
     _: KW_ONLY
-    density: Any = None
-    scaling: Any = "box"
-    cells: int = 1024
-    category_epsilon: Any = None
-    random_state: Any = None
+    density: Any = option(
+        default=None, help="Where people live, **publicly**: a synopsis, (places, weights), or counts on an even grid.",
+        details=(
+            "A `discreet.Synopsis` of the numeric columns was released with its own budget; a grid has one axis per "
+            "numeric column. Never the points that are perturbed."
+        ),
+    )  # fmt: skip
+    scaling: Any = SCALING
+    cells: int = option(
+        default=1024, low=2, high=2048, help="Number of cells of the map.",
+        details=(
+            "Points of one cell look exactly alike; use a few cells per ``min_people`` people. Time and memory grow "
+            "with the square."
+        ),
+    )  # fmt: skip
+    category_epsilon: Any = CATEGORY_EPSILON
+    random_state: Any = RANDOM_STATE
 
     @property
     def law(self) -> ElasticLaw:
@@ -105,27 +96,19 @@ class ElasticLaplace(Perturber):
         return numbers.law
 
     def plot(self, point: Any = None) -> Any:
-        """Draw how far reports are off on average over the map, and where those of one place land.
+        """Draw the mean error over the map of two numeric columns, and where reports of one public place land.
 
-        Parameters
-        ----------
-        point : sequence of float, optional
-            A public place, in the order of the numeric columns; by default the fullest cell.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-            Of two numeric columns.
+        ``point`` is in the order of the numeric columns; by default the fullest cell.
         """
-        from discreet.metric.elastic import plot as _plot
+        from discreet.metric.plots import draw_elastic_noise
 
-        return _plot.draw(self, point)
+        return draw_elastic_noise(self, point)
 
     def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> ElasticNoise:
         level = checks.budget("epsilon", self.epsilon)
-        people = checks.positive("min_people", self.min_people, fix="min_people=1000")
+        people = self.read_option("min_people")
         if len(box.lower) not in FINENESS:
-            expected = "with one to three numeric columns: a map of more would have too many cells"
+            expected = "with one to three numeric columns: more would need too many cells"
             raise InvalidArgument("domain", f"{len(box.lower)} numeric columns", expected, '{"x": (0, 1), "y": (0, 1)}')
         scaling = declared_scaling(self.scaling, box)
         if scaling.kind == "matrix":
@@ -141,25 +124,25 @@ class ElasticLaplace(Perturber):
             people=float(people),
             scaling=scaling,
             known=known,
-            cells=checks.whole("cells", self.cells, low=2, high=MOST_CELLS),
+            cells=self.read_option("cells"),
             dates=tuple(dates),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ElasticNoise:
-    """The mechanism with all its arguments checked."""
+    """The mechanism with checked arguments."""
 
     level: Exact
     people: float
     scaling: Scaling
-    known: Crowd
+    known: PeopleGrid
     cells: int
     dates: tuple[bool, ...] = ()
 
     @cached_property
     def law(self) -> ElasticLaw:
-        """The law; that of a map is made once and kept."""
+        """The law; it is made once per map and kept."""
         if self.level == math.inf:
             raise InvalidArgument("epsilon", math.inf, "finite: without noise there is no law", "epsilon=1.0")
         source = ElasticMap(
@@ -176,17 +159,17 @@ class ElasticNoise:
 
     @property
     def epsilon(self) -> Exact:
-        """What a report is said to cost within the crowd."""
+        """The stated cost of a report among the people."""
         return self.level
 
     @property
     def price(self) -> Exact:
-        """What it costs there: the elastic distance within which the loneliest place finds its crowd."""
-        return math.inf if self.level == math.inf else Fraction(float(self.law.crowd_level().max()))
+        """Its true cost: the largest elastic distance within which a place has its people."""
+        return math.inf if self.level == math.inf else Fraction(float(self.law.people_level().max()))
 
     @property
     def spending(self) -> Spending:
-        """What it costs within the crowd's radius."""
+        """The cost among the people."""
         known = self.known.describe()
         parameters: dict[str, Any] = {
             "dimension": self.scaling.dimension,
@@ -194,7 +177,7 @@ class ElasticNoise:
             "min_people": self.people,
             "density": known,
         }
-        assumptions = ["the density is public, or was released with a budget of its own; the crowd is of its people"]
+        assumptions = ["the density is public, or was released with a budget of its own; people are counted by it"]
         if self.level != math.inf:
             law = self.law
             parameters |= {
@@ -209,7 +192,7 @@ class ElasticNoise:
             )
         people = as_it_is(self.people)
         return Spending(
-            label=f"point, in a crowd of {people}",
+            label=f"point, among at least {people} people",
             law=self,
             neighbours=f"points at elastic distance {as_it_is(float(self.level))}; within it of every point live at "
             f"least {people} people by the declared density (elsewhere the level is that distance)",

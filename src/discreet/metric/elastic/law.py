@@ -1,23 +1,22 @@
 """The elastic metric and the law of its noise.
 
-After an idea of Chatzikokolakis, Palamidessi and Stronati (2015), who let distances follow the crowd: a street corner
-in a city hides among as many people as a valley in the country does. The exponential mechanism for any metric takes
-*half* the distance as score, because the sums that make its chances add up to 1 differ from place to place. Here they
-are kept nearly alike by the weights of the outcomes, and what is left of their difference is part of the metric that is
-stated. That is exact instead of a factor of 2:
+After an idea of Chatzikokolakis, Palamidessi and Stronati (2015): distances follow the number of people. The
+exponential mechanism for any metric uses *half* the distance as score, because its normalising sums differ from place
+to place. Here the weights of the outcomes keep them nearly equal, and the rest of their difference is part of the
+stated metric. That is exact and saves the factor of 2:
 
-- d(x, z) is the length of the shortest path between cells. Chances are proportional to w(z) e^(-min(d(x, z), T)) and
-  add up to N(x) before they are divided by it. Since |min(d(x, z), T) - min(d(x', z), T)| <= d(x, x'), whatever T is,
+- d(x, z) is the length of the shortest path between cells. Probabilities are proportional to w(z) e^(-min(d(x, z), T))
+  and have the sum N(x). Since |min(d(x, z), T) - min(d(x', z), T)| <= d(x, x') for any T,
 
       P(z | x) <= e^(d(x, x') + |ln N(x) - ln N(x')|) P(z | x')     for all z,
 
-  with equality at z = x or z = x' where d(x, x') < T. T bounds how small a chance can be; no cell is out of reach.
+  with equality at z = x or z = x' if d(x, x') < T. T bounds how small a probability can be.
 - d is a metric: lengths of shortest paths are. |ln N(x) - ln N(x')| is a pseudometric, and 2^-15 between any two cells
-  is a metric. So is their sum, the *elastic metric* D. Lengths and ln N are multiples of 2^-30: sums of them are exact.
-- Chances become whole numbers over 2^62 (`discreet.noise.choice.tabled`), none below 2^17: that changes their ratio by
-  a factor of at most e^(2^-17) for each of two cells, doubles and the rounding of ln N by less still. 2^-15 covers it.
+  is a metric. So is their sum, the *elastic metric* D. Lengths and ln N are multiples of 2^-30: their sums are exact.
+- Probabilities become integers over 2^62 (`discreet.noise.choice.tabled`), none below 2^17: that changes their ratio by
+  a factor of at most e^(2^-17) for each of two cells, and doubles and the rounding of ln N by less. 2^-15 covers it.
 
-A point stands for its cell: two points of one cell are not told apart at all.
+A point stands for its cell: two points of one cell are indistinguishable.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ import numpy as np
 from discreet.core import Box, FloatArray, IntArray, checks
 from discreet.errors import InvalidArgument
 from discreet.metric.elastic.cells import GRAIN, Cells, cut
-from discreet.metric.elastic.crowd import Crowd
-from discreet.metric.points.scaling import Scaling, declared_scaling
+from discreet.metric.elastic.people import PeopleGrid
+from discreet.metric.geometry.scaling import Scaling, declared_scaling
 from discreet.noise.choice import LEAST, WHOLE, ChanceTable
 
 #: What rounding adds to the distance of any two cells.
@@ -47,7 +46,7 @@ _LEAST_WEIGHT = 1e-4
 
 @dataclass(frozen=True)
 class ElasticMap:
-    """What an elastic metric is made of, all of it public, in a form that can be compared."""
+    """The public parts of an elastic metric, in a form that can be compared."""
 
     box: tuple[tuple[float, ...], tuple[float, ...]]
     units: tuple[float, ...]
@@ -59,9 +58,9 @@ class ElasticMap:
     cells: int
 
     @property
-    def crowd(self) -> Crowd:
+    def grid(self) -> PeopleGrid:
         """The numbers of people."""
-        return Crowd(np.frombuffer(self.counts).reshape(self.shape), self.side, "")
+        return PeopleGrid(np.frombuffer(self.counts).reshape(self.shape), self.side, "")
 
     @property
     def scaling(self) -> Scaling:
@@ -70,7 +69,7 @@ class ElasticMap:
 
 
 class ElasticLaw:
-    """The elastic metric of a map, and what its noise does: for forecasts before anybody's place is touched.
+    """The elastic metric of a map, and forecasts of its noise.
 
     Made by `ElasticLaplace.law`. Points are rows of the numeric columns, in their own units; without points, answers
     are for the middles of all cells. Distances are in the declared metric, levels in the elastic one.
@@ -80,7 +79,7 @@ class ElasticLaw:
     lower, upper : array of shape (cells, columns)
         Corners of the cells, in the columns' own units.
     places : array of shape (cells, columns)
-        Their middles: what is reported.
+        Their middles, which are reported.
     people : array of shape (cells,)
         People in each, by the density.
 
@@ -91,19 +90,19 @@ class ElasticLaw:
     >>> town[2:4, 2:4] = 1000
     >>> noise = dc.metric.ElasticLaplace(2, 500, dc.Domain.box([0, 0], [8, 8]), density=town, cells=200)
     >>> inside, outside = noise.law.expected_error([[3, 3], [7, 7]])
-    >>> bool(2 * inside < outside), bool(noise.law.crowd_level().max() <= 2)
+    >>> bool(2 * inside < outside), bool(noise.law.people_level().max() <= 2)
     (True, True)
     """
 
     def __init__(self, source: ElasticMap) -> None:
-        self._made, self._scaling, self._crowd = _make(source), source.scaling, source.people
+        self._made, self._scaling, self._wanted = _make(source), source.scaling, source.people
         cells = self._made.cells
         self.lower, self.upper, self.places = (self._scaling.back(x) for x in (cells.lower, cells.upper, cells.middles))
         self.people = cells.people
 
     @property
     def table(self) -> ChanceTable:
-        """The exact chances of every report, for every cell."""
+        """The exact probabilities of every report, for every cell."""
         return self._made.table
 
     def draw(self, points: Any, stream: Any) -> FloatArray:
@@ -111,14 +110,14 @@ class ElasticLaw:
         return np.asarray(self.places[self.table.draw(self.cells(points), stream)])
 
     def cells(self, points: Any) -> IntArray:
-        """Return the cells in which points lie; those beyond the box count as at its edge."""
+        """Return the cells of points; points outside the box count as at its edge."""
         scaled = self._scaling.forward(self._points(points))
         owner = self._made.cells.owner
         squares = np.clip((scaled / self._made.side).astype(np.int64), 0, np.array(owner.shape) - 1)
         return np.asarray(owner[tuple(squares.T)])
 
     def distance(self, points: Any, others: Any) -> FloatArray:
-        """Return the elastic distance of points from others, row by row: how much ln of any chance differs at most."""
+        """Return the elastic distance of points from others, row by row."""
         return self._made.distance(self.cells(points), self.cells(others))
 
     def people_within(self, level: float, points: Any = None) -> FloatArray:
@@ -127,26 +126,23 @@ class ElasticLaw:
         found = [made.cells.people[made.row(i) <= limit].sum() for i in self._own(points)]
         return np.array(found)
 
-    def crowd_level(self, points: Any = None) -> FloatArray:
-        """Return the elastic distance within which each point finds its crowd: at most epsilon.
-
-        This is the requirement, read off the finished metric.
-        """
+    def people_level(self, points: Any = None) -> FloatArray:
+        """Return the elastic distance within which each point has ``min_people`` people: at most epsilon."""
         return self._made.reached[self._own(points)]
 
-    def crowd_radius(self, points: Any = None) -> FloatArray:
-        """Return how far the crowd is from each point in the declared metric, to the middles of cells.
+    def people_radius(self, points: Any = None) -> FloatArray:
+        """Return the distance of ``min_people`` people from each point in the declared metric, to the middles of cells.
 
-        With this radius `NDLaplace` hides the point in as large a crowd, at the same epsilon.
+        With this radius, `NDLaplace` hides the point among as many people at the same epsilon.
         """
-        return _radii(self._made.cells, self._scaled(points), self._crowd)
+        return _radii(self._made.cells, self._scaled(points), self._wanted)
 
     def expected_error(self, points: Any = None) -> FloatArray:
         """Return the mean distance of a report from each point."""
         return self._each(points, lambda chances, away: (chances * away).sum(axis=1))
 
     def accuracy_radius(self, delta: float, points: Any = None) -> FloatArray:
-        """Return how far off each point's report is at most, but for a share ``delta`` of reports."""
+        """Return the distance that each point's report exceeds with probability ``delta``."""
         wanted = 1 - float(checks.probability("delta", delta))
 
         def quantile(chances: FloatArray, away: FloatArray) -> FloatArray:
@@ -176,7 +172,7 @@ class ElasticLaw:
         return self._made.cells.middles if points is None else self._scaling.forward(self._points(points))
 
     def _each(self, points: Any, what: Any) -> FloatArray:
-        """Work something out from the chances of all reports and their distances, some points at a time."""
+        """Compute a function of the probabilities of all reports and their distances, some points at a time."""
         rows, own = self._own(points), self._scaled(points)
         found = np.empty(len(rows))
         for start in range(0, len(rows), 256):
@@ -188,7 +184,7 @@ class ElasticLaw:
 
 @dataclass(frozen=True, eq=False)
 class _Made:
-    """A finished metric: cells, lengths of paths, ln N, where each cell finds its crowd, and the chances."""
+    """A finished metric: cells, lengths of paths, ln N, the level at which each cell has its people, and the table."""
 
     cells: Cells
     side: float
@@ -212,18 +208,18 @@ class _Made:
 
 @lru_cache(maxsize=4)
 def _make(source: ElasticMap) -> _Made:
-    """Fit the metric: as little noise as the requirement allows. Nothing but public numbers enters.
+    """Fit the metric from public numbers: as little noise as the requirement allows.
 
-    At first the rate is epsilon over the straight distance of the crowd. Then, a few times, it is multiplied by epsilon
-    over the elastic distance within which a cell finds its crowd; then it is lowered where cells do not find theirs, in
-    all of the crowd they would need. At last all rates are scaled together until every cell finds it.
+    The rate starts as epsilon over the straight distance of ``min_people`` people. A few times it is multiplied by
+    epsilon over the elastic distance at which a cell has its people. Then it is lowered around cells that do not have
+    theirs. At last all rates are scaled together until every cell has them.
     """
-    cells = cut(source.crowd, source.scaling.corners[1], source.cells)
+    cells = cut(source.grid, source.scaling.corners[1], source.cells)
     wanted = source.level - 2 * ROUNDING
     if wanted <= 0:
         raise InvalidArgument("epsilon", source.level, f"above {2 * ROUNDING:.2g}, what rounding costs", "epsilon=1.0")
     rates = wanted / np.maximum(_radii(cells, cells.middles, source.people), cells.sides / 2)
-    fastest = 2 * wanted / cells.sides  # a cell that is a crowd by itself would ask for ever more
+    fastest = 2 * wanted / cells.sides  # a cell with enough people by itself would ask for ever more
     for step in range(_ROUNDS + _REPAIRS):
         paths = cells.paths(rates)
         _, sums, reached = _fitted(paths, cells, rates, source.people)
@@ -232,8 +228,8 @@ def _make(source: ElasticMap) -> _Made:
             continue
         slower, logs = np.ones(len(cells)), np.log(sums)
         for cell in np.flatnonzero(reached > wanted):
-            crowd_of = paths[cell] + np.abs(logs - logs[cell]) <= reached[cell]
-            slower[crowd_of] = np.maximum(slower[crowd_of], reached[cell] / wanted)
+            near = paths[cell] + np.abs(logs - logs[cell]) <= reached[cell]
+            slower[near] = np.maximum(slower[near], reached[cell] / wanted)
         rates = rates / slower
     paths = cells.paths(rates)
     low, high = 0.0, 2.0
@@ -260,9 +256,9 @@ def _make(source: ElasticMap) -> _Made:
 def _fitted(
     paths: FloatArray, cells: Cells, rates: FloatArray, people: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return weights of the outcomes, the sums N under them, and where each cell finds its crowd.
+    """Return weights of the outcomes, the sums N, and the level at which each cell has its people.
 
-    Weights begin as a cell's size in the elastic metric; a few steps of Richardson and Lucy make the sums more alike.
+    Weights start as a cell's size in the elastic metric; a few steps of Richardson and Lucy make the sums more equal.
     """
     kernel, weights = np.exp(-paths), cells.volumes * rates ** cells.lower.shape[1]
     weights, total = weights / weights.sum(), kernel.sum(axis=0)
@@ -283,7 +279,7 @@ def _radii(cells: Cells, points: FloatArray, people: float) -> FloatArray:
 
 
 def _reached(paths: FloatArray, logs: FloatArray, people: FloatArray, wanted: float) -> FloatArray:
-    """Return for each cell the distance, but for rounding, within which so many people are."""
+    """Return for each cell the distance, without rounding, within which so many people are."""
     found = np.empty(len(paths))
     for i in range(len(paths)):
         apart = paths[i] + np.abs(logs - logs[i])

@@ -1,5 +1,1 @@
 """Noise on points of a declared box."""
-
-from discreet.core import door
-
-__getattr__, __dir__, __all__ = door(__name__, __file__)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from discreet import noise
-from discreet.core import Box, Exact, FloatArray, as_it_is, checks
+from discreet.core import DOMAIN, RANDOM_STATE, Box, Exact, FloatArray, as_it_is, checks, option
 from discreet.errors import InvalidArgument
-from discreet.metric.laws import AxesLatticeLaw
-from discreet.metric.perturber import Perturber, Spending, checked_domain, numeric_mechanism
-from discreet.metric.points.column_base import local_epsilon
-from discreet.metric.points.lattice import (
+from discreet.metric.geometry.lattice import (
     OTHER_DISTANCES,
     how_read,
     lattice_assumption,
@@ -25,7 +22,10 @@ from discreet.metric.points.lattice import (
     to_places,
     to_rows,
 )
-from discreet.metric.points.scaling import Scaling, declared_scaling
+from discreet.metric.geometry.laws import AxesLatticeLaw
+from discreet.metric.geometry.scaling import SCALING, Scaling, declared_scaling
+from discreet.metric.perturber import CATEGORY_EPSILON, Perturber, Spending, checked_domain, numeric_mechanism
+from discreet.metric.points.column_base import ROW_EPSILON, local_epsilon
 from discreet.noise.integer import LARGEST_SCALE
 
 #: Lattice steps in the noise's scale: rounding then adds less than a millionth to its variance.
@@ -37,26 +37,8 @@ _MOST_STEPS = 2**50
 _LARGEST = Fraction(2) ** 400
 
 
-@dataclass(eq=False, repr=False)
 class ColumnLaplace(Perturber):
     """Add discrete Laplace noise to every number, independently.
-
-    Parameters
-    ----------
-    epsilon : float
-        With ``radius``: level of indistinguishability at that distance. Without: the level between any two rows of the
-        box. ``math.inf`` adds no noise.
-    domain, category_epsilon, random_state
-        See `Piecewise`.
-    radius : float, optional
-        A distance in the declared metric, the *sum* over columns of the differences in the declared units. None: the
-        whole box.
-    scaling : {"box", "none"} or list
-        What counts as distance 1 in every column; see `discreet.metric.Scaling`. By default its declared width.
-    step : float, optional
-        Distance of neighbouring lattice points. By default a power of 2 near 1/1024 of the noise's scale, or of the
-        narrowest column if that is less; and so small that rounding moves two rows apart by at most 1/16,384 of the
-        radius. A coarse step is paid for with more noise.
 
     Attributes
     ----------
@@ -66,12 +48,12 @@ class ColumnLaplace(Perturber):
     Privacy
     -------
     Neighbours: two values of one row. A row is clamped to the box and rounded to a public lattice. Exact discrete
-    Laplace noise of one scale b, in steps, tells two lattice points that are D steps apart, summed over the columns, by
-    at most e^(D/b). Without a radius D is at most the sum L of the columns' widths in steps and b = L/ε: any two rows
-    are within e^ε. With one, b = (radius + c)/(ε step), where c, a little more than d steps, a day for every date
-    column and a second for every column of times, is how far apart reading and rounding can move two rows
-    (`discreet.metric.points.lattice`): rows at distance r are within e^(ε (r + c)/(radius + c)), which is ε at distance
-    radius and at most in proportion beyond it. Cost: ε per row, and the categories' own.
+    Laplace noise of one scale b, in steps, keeps two lattice points that are D steps apart, summed over the columns,
+    within e^(D/b). Without a radius D is at most the sum L of the columns' widths in steps and b = L/ε: any two rows
+    are within e^ε. With one, b = (radius + c)/(ε step), where c, a little more than d steps, a day per date column and
+    a second per column of times, is how far apart reading and rounding can move two rows
+    (`discreet.metric.geometry.lattice`): rows at distance r are within e^(ε (r + c)/(radius + c)), which is ε at
+    distance radius and at most proportional beyond it. Cost: ε per row, and the categories' own.
 
     Examples
     --------
@@ -83,18 +65,30 @@ class ColumnLaplace(Perturber):
     (4.0, 8.0, 'local')
     """
 
-    epsilon: float = 1.0
-    domain: Any = None
-    radius: Any = None
+    epsilon: float = replace(
+        ROW_EPSILON, help="With ``radius``: level at that distance. Without: level between any two rows of the box."
+    )
+    domain: Any = DOMAIN
+    radius: Any = option(
+        default=None, takes="number", above=0, example=0.1,
+        help="A distance: the *sum* over columns of the differences in the declared units.",
+        details="None means the whole box.",
+    )  # fmt: skip
     _: KW_ONLY
-    scaling: Any = "box"
-    category_epsilon: Any = None
-    step: Any = None
-    random_state: Any = None
+    scaling: Any = SCALING
+    category_epsilon: Any = CATEGORY_EPSILON
+    step: Any = option(
+        default=None, takes="number", above=0, example=0.001, help="Distance of neighbouring lattice points.",
+        details=(
+            "By default a power of 2 near 1/1024 of the noise's scale or of the narrowest column, and at most 1/16,384 "
+            "of the radius. A coarse step needs more noise."
+        ),
+    )  # fmt: skip
+    random_state: Any = RANDOM_STATE
 
     @property
     def MODEL(self) -> str:  # type: ignore[override]  # noqa: N802
-        """With a radius the promise depends on distance, without it holds for any two rows."""
+        """With a radius the promise depends on distance; without, it holds for any two rows."""
         return "local" if self.radius is None else "metric"
 
     @property
@@ -146,10 +140,7 @@ class ColumnLaplace(Perturber):
 
 @dataclass(frozen=True)
 class ColumnNoise:
-    """The mechanism with all its arguments checked.
-
-    ``rounding`` is how far apart the lattice can move two rows.
-    """
+    """The mechanism with checked arguments. ``rounding`` is how far apart the lattice can move two rows."""
 
     noise_law: AxesLatticeLaw
     radius: Fraction | None
@@ -161,7 +152,7 @@ class ColumnNoise:
 
     @property
     def level(self) -> Exact:
-        """What is promised."""
+        """The promised level."""
         return self.noise_law.epsilon
 
     @property
@@ -183,7 +174,7 @@ class ColumnNoise:
 
     @property
     def spending(self) -> Spending:
-        """What it costs between any two rows, or at distance ``radius``."""
+        """The cost between any two rows, or at distance ``radius``."""
         parameters: dict[str, Any] = {
             "dimension": self.scaling.dimension,
             "rate": self.rate if self.scale else "inf",

@@ -1,8 +1,8 @@
 """n-dimensional Laplace noise: points within a distance look alike (Andrés and others 2013; metric privacy, 2013).
 
-Published code for three and more dimensions draws directions that are not uniform, and truncates by looking at the raw
-points. Here the direction is uniform in any number of dimensions, noise and points live on a public lattice, and what
-follows (`remap`) sees the noisy point only.
+Published code for three and more dimensions draws directions that are not uniform, and truncates with the raw points.
+Here the direction is uniform in any dimension, noise and points are on a public lattice, and `remap` uses the noisy
+point only.
 """
 
 from __future__ import annotations
@@ -16,30 +16,29 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import Box, Exact, FloatArray, checks
+from discreet.core import Box, Exact, FloatArray, checks, option
 from discreet.errors import InvalidArgument
 from discreet.metric.at_distance import AtDistance, LatticeNoise, read_grid
-from discreet.metric.laws import IsotropicLatticeLaw
-from discreet.metric.perturber import Spending, checked_domain, numeric_mechanism, numeric_names
-from discreet.metric.points.lattice import (
+from discreet.metric.geometry.isotropic import IsotropicLaw
+from discreet.metric.geometry.lattice import (
     how_read,
     reading_of,
     rounding_of,
     to_places,
     to_rows,
 )
-from discreet.metric.points.law import IsotropicLaw
-from discreet.metric.points.scaling import Scaling, declared_scaling
+from discreet.metric.geometry.laws import IsotropicLatticeLaw
+from discreet.metric.geometry.scaling import SCALING, Scaling, declared_scaling
+from discreet.metric.perturber import Spending, checked_domain, numeric_mechanism, numeric_names
 from discreet.metric.remap import maps as remaps
 from discreet.metric.remap.prior import read_prior
 from discreet.metric.rows import read_rows
 
-REMAPS = ("none", "clip", "grid", "bayes", "resample")
 #: Lattice steps in one standard deviation of a coordinate: rounding then adds nothing that could be seen.
 _FINENESS = 2**14
 #: Rounding to the default lattice moves two points apart by at most this part of the radius: noise grows by as little.
 _SLACK = 2**14
-#: Beyond this many steps from end to end a double no longer tells neighbouring lattice points apart.
+#: Most steps from end to end; with more, doubles cannot separate neighbouring lattice points.
 _MOST_STEPS = 2**50
 #: Noise of a larger scale in steps would be settled digit by digit in most rows, and end beyond the whole numbers.
 _LARGEST_SCALE = 2**40
@@ -47,61 +46,28 @@ _LARGEST_SCALE = 2**40
 _LARGEST_RATE = Fraction(2) ** 400
 
 
-@dataclass(eq=False, repr=False)
 class NDLaplace(AtDistance):
     """Perturb points so that any two within ``radius`` of each other are indistinguishable at level ``epsilon``.
 
-    Parameters
-    ----------
-    epsilon : float
-        Level of indistinguishability at distance ``radius``. ``math.inf`` adds no noise.
-    radius : float
-        That distance, in the declared metric. The *rate*, ε per unit of distance, is epsilon/radius; that of the noise
-        is a little less, which makes up for rounding.
-    domain : Domain, mapping or (low, high)
-        The declared columns. Numeric ones are perturbed together, as a point; categorical ones need
-        ``category_epsilon``.
-    remap : {"none", "clip", "grid", "bayes", "resample"}
-        What happens to noisy points. "clip": moved into the box. "grid": to the nearest point of ``grid``. "bayes": to
-        the best guess given ``prior``. These see only the noisy point and cost nothing. "resample": noise is drawn
-        again until the point lies in the box; this looks at the raw point and costs twice the ε, which the guarantee
-        says.
-    scaling : {"box", "none"}, list or matrix
-        The metric; see `discreet.metric.Scaling`. By default every column is divided by its declared width.
-    grid : int or array, default 12
-        For "grid": points on every axis, or an array of public places (rows of the columns' own units).
-    prior : array, (array, weights), or synopsis
-        For "bayes": public places and weights, or a `discreet.Synopsis` (released with a budget of its own).
-    loss : {"squared", "euclidean"}
-        For "bayes": what the guess makes small.
-    category_epsilon : float or dict, optional
-        Budget of every categorical column, by randomised response.
-    step : float, optional
-        Distance of neighbouring lattice points. By default a power of 2: at most 1/16,384 of the noise along one axis,
-        and so small that rounding moves two points apart by at most 1/16,384 of the radius. A coarse step is paid for
-        with more noise.
-    random_state : None, int or Generator
-        None is secure; anything else marks the guarantee as seeded.
+    Numeric columns are perturbed together, as a point.
 
     Attributes
     ----------
     guarantee_ : Guarantee
-        After `fit` or `transform`. Its ε is the level at distance ``radius``; its parameters name the rate, that of the
-        noise, how far apart rounding can move two points (``rounding``) and, for comparison with local privacy, the
-        level between the two farthest points of the box.
+        After `fit` or `transform`. Its ε is the level at distance ``radius``. Its parameters contain the rates, the
+        effect of rounding and, for comparison with local privacy, the level between the two farthest points of the box.
 
     Privacy
     -------
     Neighbours: two values of one row, at distance D. A point is clamped to the box and rounded to a public lattice, a
     function of that point alone. Isotropic Laplace noise, rounded to the lattice, is added: two lattice points at
-    distance p give every result with chances within e^(p · noise rate) of each other
+    distance p give every result with probabilities within e^(p · noise rate) of each other
     (`discreet.noise.vector.isotropic`). Reading and rounding move two points apart by at most c, a little more than
-    step·√n, a day for every date column and a second for every column of times (`discreet.metric.points.lattice`), and
-    the noise rate is epsilon/(radius + c). Clamping moves no two points apart, except where a matrix turns the box: D
-    is then the distance of the clamped points. Cost: epsilon (D + c)/(radius + c), which is epsilon at distance
-    ``radius`` and at most in proportion beyond it; each category its own ε. With "resample", P(z|x) is divided by
-    the chance A(x) to end in the box, and A(x) <= e^(p · noise rate) A(x'): the rate is at most doubled, and in one
-    dimension it is.
+    step·√n, a day per date column and a second per column of times (`discreet.metric.geometry.lattice`), and the noise
+    rate is epsilon/(radius + c). Clamping moves no two points apart, unless a matrix rotates the box: D is then the
+    distance of the clamped points. Cost: epsilon (D + c)/(radius + c), which is epsilon at distance ``radius`` and at
+    most proportional beyond it; each category its own ε. With "resample", P(z|x) is divided by the probability A(x) to
+    end in the box, and A(x) <= e^(p · noise rate) A(x'): the rate is at most doubled.
 
     Examples
     --------
@@ -115,8 +81,10 @@ class NDLaplace(AtDistance):
     """
 
     _: KW_ONLY
-    scaling: Any = "box"
-    loss: str = "squared"
+    scaling: Any = SCALING
+    loss: str = option(
+        default="squared", choices=("squared", "euclidean"), help='For "bayes": the loss that the guess minimises.'
+    )
 
     @property
     def law(self) -> IsotropicLaw:
@@ -127,7 +95,7 @@ class NDLaplace(AtDistance):
     def scale(self, X: Any) -> FloatArray:
         """Return the numeric columns of any table in the space in which distances are measured.
 
-        Of a released table too, whose points may lie outside the box: nothing is clamped.
+        Nothing is clamped, so it also takes released tables.
         """
         rows, domain = read_rows(X, self.domain)
         numeric = numeric_names(domain)
@@ -144,16 +112,11 @@ class NDLaplace(AtDistance):
         reports : int
             Simulated reports.
         delta : float
-            The accuracy circle leaves out this share of them.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-            Of the first two numeric columns.
+            Share of reports outside the accuracy circle.
         """
-        from discreet.metric.remap import plot as _plot
+        from discreet.metric.plots import draw_point_noise
 
-        return _plot.draw(self, point, reports, delta)
+        return draw_point_noise(self, point, reports, delta)
 
     def _check_rate(self, rate: Fraction) -> None:
         if not 1 / _LARGEST_RATE < rate < _LARGEST_RATE:
@@ -162,8 +125,7 @@ class NDLaplace(AtDistance):
     def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> PointNoise:
         self._rate()
         scaling = declared_scaling(self.scaling, box)
-        method = checks.choice("remap", self.remap, REMAPS)
-        loss = checks.choice("loss", self.loss, ("squared", "euclidean"))
+        method, loss = self.read_option("remap"), self.read_option("loss")
         if method == "resample" and scaling.kind == "matrix":
             raise InvalidArgument("remap", "resample", "another one: a matrix turns the box", 'remap="clip"')
         reading = reading_of(scaling, dates)
@@ -203,20 +165,20 @@ class PointNoise(LatticeNoise):
 
     @property
     def noise_law(self) -> IsotropicLatticeLaw:
-        """The law that noise is drawn from and priced by."""
+        """The law that noise is drawn from and that prices it."""
         again, reach = self.remap == "resample", (self.radius + self.rounding) / self.step
         scale = Fraction(0) if self.rate == math.inf else 1 / (Fraction(self.rate) * self.step)
         return IsotropicLatticeLaw(self.level * (2 if again else 1), scale, reach, again)
 
     @property
     def spending(self) -> Spending:
-        """What it costs at distance ``radius``."""
+        """The cost at distance ``radius``."""
         metric = {"dimension": self.scaling.dimension, "scaling": self.scaling.to_dict()}
         step, moves = float(self.step), self.scaling.kind == "matrix"
         return self._spending(metric, step, f"{step:.3g}", self.scaling.diameter, moves)
 
     def distance(self, rows: FloatArray, others: FloatArray) -> FloatArray:
-        """Return how far rows, put into the box, are from others, in the metric."""
+        """Return the distance of clamped rows from others, in the metric."""
         return np.asarray(np.linalg.norm(self.scaling.forward(rows) - self.scaling.apply(others), axis=1))
 
     def perturb(self, rows: FloatArray, stream: noise.Generator) -> FloatArray:
@@ -229,7 +191,7 @@ class PointNoise(LatticeNoise):
         return self._remapped(np.multiply(places, step, dtype=np.float64))
 
     def _remapped(self, points: FloatArray) -> FloatArray:
-        """Post-process: from here on nothing raw is in sight. Returns rows in the columns' own units."""
+        """Post-process noisy points; return rows in the columns' own units."""
         scaling, box = self.scaling, self.box
         if self.remap == "bayes" and self.prior is not None:
             if self.rate == math.inf:
@@ -251,7 +213,7 @@ def _step(given: Any, scaling: Scaling, rate: Exact, radius: float) -> Fraction:
         step = Fraction(2) ** (math.floor(math.log2(scaling.diameter)) - 40)
     else:
         n = scaling.dimension
-        # Small beside the noise, so that rounding is not seen, and beside the radius, so that it costs little noise.
+        # Small compared with the noise and the radius, so that rounding has little effect and costs little noise.
         fine = min(math.sqrt(n + 1) / float(rate) / _FINENESS, radius / (_SLACK * math.sqrt(n)))
         step = Fraction(2) ** math.floor(math.log2(fine))
     if given is not None and rate != math.inf and rate * step * _LARGEST_SCALE < 1:
@@ -259,5 +221,6 @@ def _step(given: Any, scaling: Scaling, rate: Exact, radius: float) -> Fraction:
         raise InvalidArgument("step", given, expected, "step=None")
     if scaling.diameter / float(step) > _MOST_STEPS:
         name = "radius" if given is None else "step"
-        raise InvalidArgument(name, given or "a rate beyond double precision", "larger beside the box", f"{name}=0.1")
+        word = "a rate beyond double precision"
+        raise InvalidArgument(name, given or word, "larger compared with the box", f"{name}=0.1")
     return step

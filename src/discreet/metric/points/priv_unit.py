@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import Box, Exact, FloatArray, IntArray, checks
+from discreet.core import DOMAIN, RANDOM_STATE, Box, Exact, FloatArray, IntArray, option
 from discreet.errors import InvalidArgument
-from discreet.metric.perturber import Perturber, Spending, checked_domain, numeric_mechanism
-from discreet.metric.points.column_base import SMALLEST_EPSILON, clamped, local_epsilon
+from discreet.metric.perturber import CATEGORY_EPSILON, Perturber, Spending, checked_domain, numeric_mechanism
+from discreet.metric.points.column_base import ROW_EPSILON, SMALLEST_EPSILON, clamped, local_epsilon
 from discreet.noise.reports import NoNoise
 from discreet.noise.vector import CapLaw, cap_law, unit
 
@@ -22,22 +22,11 @@ from discreet.noise.vector import CapLaw, cap_law, unit
 _FINENESS = 1 << 30
 
 
-@dataclass(eq=False, repr=False)
 class PrivUnit(Perturber):
-    """Report a direction that is likelier in a cap round the true one than elsewhere, right in the mean.
+    """Report a direction that is more likely in a cap around the true one, without bias.
 
-    Among all mechanisms that promise ε between any two unit vectors and are right in the mean, PrivUnit with the best
-    cap has the least squared error (Asi, Feldman, Talwar 2022).
-
-    Parameters
-    ----------
-    epsilon, domain, category_epsilon, random_state
-        See `Piecewise`.
-    inputs : {"points", "directions"}
-        "points": a point of the box, scaled to t in [-1, 1]^d, is lifted to the unit vector (t, √(d - ‖t‖²))/√d in
-        d + 1 dimensions; the report's first d coordinates, scaled back, are right in the mean for every point of the
-        box. "directions": rows are unit vectors (others are scaled to length 1, in the columns' own units; a row of
-        zeros is given a random axis), and so are reports but for their length, 1/m.
+    Of all unbiased mechanisms that promise ε between any two unit vectors, PrivUnit with the best cap has the least
+    squared error (Asi, Feldman, Talwar 2022).
 
     Attributes
     ----------
@@ -46,13 +35,12 @@ class PrivUnit(Perturber):
 
     Privacy
     -------
-    Neighbours: any two values of one row. The direction is first rounded to a vector of whole numbers, a function of
-    the row alone. Then an exact coin decides whether the report lies in the cap round it, and the report is drawn from
-    one public law of vectors of whole numbers, given that it does, or does not. The coin is set for the smallest share
-    that any cap can have under that law, so the ratio is at most e^ε for any two directions; every comparison is
-    settled exactly (`discreet.noise.vector.caps`). Floating point only touches the row before and the report after.
-    How long a draw took says whether the report lies in the cap, and must not be seen. Cost: ε per row, and the
-    categories' own.
+    Neighbours: any two values of one row. The direction is rounded to a vector of integers, a function of the row
+    alone. An exact coin decides whether the report is in the cap around it, and the report is drawn from one public law
+    of integer vectors, given that it is, or is not. The coin is set for the smallest share that any cap can have under
+    that law, so the ratio is at most e^ε for any two directions; every comparison is exact
+    (`discreet.noise.vector.caps`). The duration of a draw depends on the coin and must not be observed. Cost: ε per
+    row, and the categories' own.
 
     Examples
     --------
@@ -68,12 +56,19 @@ class PrivUnit(Perturber):
 
     MODEL = "local"
 
-    epsilon: float = 1.0
-    domain: Any = None
-    inputs: str = "points"
+    epsilon: float = ROW_EPSILON
+    domain: Any = DOMAIN
+    inputs: str = option(
+        default="points", choices=("points", "directions"), help="Rows are points of the box, or unit vectors.",
+        details=(
+            '"points": a point, scaled to t in [-1, 1]^d, is lifted to the unit vector (t, √(d - ‖t‖²))/√d in d + 1 '
+            "dimensions; the report's first d coordinates, scaled back, are unbiased. \"directions\": rows are scaled "
+            "to length 1 in the columns' own units; a row of zeros becomes a random axis. Reports have the length 1/m."
+        ),
+    )  # fmt: skip
     _: KW_ONLY
-    category_epsilon: Any = None
-    random_state: Any = None
+    category_epsilon: Any = CATEGORY_EPSILON
+    random_state: Any = RANDOM_STATE
 
     @property
     def law(self) -> CapLaw:
@@ -83,7 +78,7 @@ class PrivUnit(Perturber):
 
     def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> DirectionReports:
         epsilon = local_epsilon(self.epsilon)
-        inputs = checks.choice("inputs", self.inputs, ("points", "directions"))
+        inputs = self.read_option("inputs")
         if epsilon < 10 * SMALLEST_EPSILON:
             least = f"at least {float(10 * SMALLEST_EPSILON):g}: below, the cap's share would have to be known better"
             raise InvalidArgument("epsilon", self.epsilon, least, "epsilon=1.0")
@@ -94,7 +89,7 @@ class PrivUnit(Perturber):
 
 @dataclass(frozen=True)
 class DirectionReports:
-    """The mechanism with all its arguments checked."""
+    """The mechanism with checked arguments."""
 
     epsilon: Exact
     box: Box
@@ -109,7 +104,7 @@ class DirectionReports:
 
     @property
     def spending(self) -> Spending:
-        """What a row costs."""
+        """The cost of a row."""
         parameters: dict[str, Any] = {
             "dimension": len(self.box.lower),
             "inputs": "points" if self.lifted else "directions",
@@ -148,7 +143,7 @@ class DirectionReports:
         return np.asarray(np.rint(up * _FINENESS), np.int64)
 
     def _snap(self, rows: FloatArray, stream: noise.Generator) -> IntArray:
-        """Scale rows so that their largest coordinate is the lattice's; a row of zeros gets an axis at random."""
+        """Scale rows so that their largest coordinate is the lattice bound; a row of zeros gets a random axis."""
         n, d = rows.shape
         axes = noise.below(2 * d, size=n, rng=stream)
         largest = np.abs(rows).max(axis=1, initial=0.0)

@@ -1,1 +1,1 @@
-"""What may be done to perturbed points afterwards."""
+"""Post-processing of perturbed points."""

@@ -1,10 +1,9 @@
-"""A public density from public points: counts on grids of every fineness, mixed by how well each foretells new points.
+"""A public density from public points: a mixture of histograms of every resolution.
 
-A remap needs to know how likely a place is *between* the prior's points too: taken as bare points, a prior would pull
-everything onto them, however fine the noise. The density is a mixture over levels l = 0, 1, ...: the box cut into 2^l
-cells per axis, each with its share of the points, level 0 being the flat density. The levels' shares θ are those under
-which one half of the points, counted, foretells the other half best (EM for mixture weights). All of it is a function
-of public points.
+A remap needs the density *between* the prior's points too; bare points would attract everything. The density is a
+mixture over levels l = 0, 1, ...: the box cut into 2^l cells per axis, each with its share of the points; level 0 is
+uniform. The levels' shares θ are those with which one half of the points predicts the other half best (EM for mixture
+weights).
 """
 
 import math
@@ -34,8 +33,8 @@ class HistogramMixture:
     tables : ndarray of int64, (levels, slots)
         For every level an open hash table of its occupied cells.
     shares : ndarray, (levels, slots)
-        θ times the cell's share of the points over its share of the box: what the level adds to the density, times the
-        volume of the box, which may be beyond doubles.
+        θ times the cell's share of the points over its share of the box: the level's part of the density, times the
+        volume of the box.
     """
 
     low: FloatArray
@@ -61,7 +60,7 @@ class HistogramMixture:
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """What kernels read."""
+        """The arrays that kernels read."""
         return self.low, self.width, self.tables, self.shares
 
 
@@ -70,14 +69,7 @@ def fit_density(
 ) -> HistogramMixture:
     """Fit the mixture to public points.
 
-    Parameters
-    ----------
-    points, weights : ndarray
-        Where mass is known to lie. What lies outside the box is moved to its faces.
-    low, high : ndarray
-        The box.
-    finest : float
-        Width below which cells need not be told apart.
+    Points outside the box ``low``, ``high`` are moved to its faces. Cells need not be narrower than ``finest``.
     """
     width = high - low
     levels = min(max(math.ceil(math.log2(max(float(width.max()) / finest, 1.0))), 0), _MOST_LEVELS) + 1
@@ -98,7 +90,7 @@ def fit_density(
 
 
 def _bare(levels: int) -> FloatArray:
-    """Take so few points that none foretells another at their word: the finest level."""
+    """Return the shares for very few points: only the finest level."""
     theta = np.zeros(levels)
     theta[-1] += 1
     theta[0] = max(theta[0], 1e-6)
@@ -112,12 +104,12 @@ def _keys(unit: FloatArray, level: int) -> IntArray:
 
 
 def _cells(level: int, d: int) -> float:
-    """Return the number of cells of a level; 0, so that it has no share, if they are beyond doubles."""
+    """Return the number of cells of a level; 0, for no share, if it does not fit into doubles."""
     return 2.0 ** (level * d) if level * d < 1000 else 0.0
 
 
 def _mixture(keys: list[Any], weights: FloatArray, counted: Any, d: int) -> FloatArray:
-    """Return the levels' shares under which the counted points foretell the others best."""
+    """Return the levels' shares with which the counted points predict the others best."""
     other = ~counted
     densities = np.empty((int(other.sum()), len(keys)))
     whole = weights[counted].sum()

@@ -1,7 +1,7 @@
-"""What may be done to perturbed points: functions of the points, the public law and public knowledge, nothing else.
+"""Post-processing of perturbed points: functions of the points, the public law and public knowledge.
 
-None of them has an argument through which a raw row could come in, so they cost nothing. Points are rows of the scaled
-space. (Resampling is none of these: it looks at the raw point again, and costs; see `discreet.metric.NDLaplace`.)
+None of them takes a raw row, so they cost nothing. Points are rows of the scaled space. (Resampling is different: it
+uses the raw point again; see `discreet.metric.NDLaplace`.)
 """
 
 import math
@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 from scipy.special import gammaincinv, ndtri
 
 from discreet.core import FloatArray, jit
-from discreet.metric.points.law import IsotropicLaw
+from discreet.metric.geometry.isotropic import IsotropicLaw
 from discreet.metric.remap.density import HistogramMixture, density_at, fit_density
 from discreet.metric.remap.prior import PlacePrior
 from discreet.noise.stream import even_points
@@ -37,7 +37,7 @@ def clip(points: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
 
 
 def to_grid(points: FloatArray, low: FloatArray, high: FloatArray, per_axis: int) -> FloatArray:
-    """Move points to the nearest of ``per_axis`` equally spaced values on every axis; a product grid needs no tree.
+    """Move points to the nearest of ``per_axis`` equally spaced values on every axis.
 
     Examples
     --------
@@ -56,27 +56,15 @@ def nearest_places(points: FloatArray, places: FloatArray) -> Any:
 def bayes(
     points: FloatArray, rate: float, prior: PlacePrior, low: FloatArray, high: FloatArray, loss: str = "squared"
 ) -> FloatArray:
-    """Move every point to the best guess of where it came from, given public knowledge of where points lie.
+    """Move every point to the best guess of its origin, given public knowledge.
 
-    The chance that a point z comes from x is proportional to p(x) e^(-rate ‖z - x‖) (Chatzikokolakis, Elsalamouny,
+    The probability that a point z comes from x is proportional to p(x) e^(-rate ‖z - x‖) (Chatzikokolakis, Elsalamouny,
     Palamidessi 2017), p the prior's density (`discreet.metric.remap.density`). The guess is the mean of that law for
-    squared loss, its geometric median for Euclidean loss (Weiszfeld's iteration, from the mean). Both are taken over
-    candidates of two kinds, weighted so that together they stand for the law: some round z, drawn from the noise, and
-    some drawn from the prior (multiple importance sampling, Veach and Guibas 1995). The draws are public constants.
-    Where the prior is flat, a point stays where it is.
+    squared loss, its geometric median for Euclidean loss (Weiszfeld's iteration). Both are computed over candidates of
+    two kinds, some drawn around z from the noise, some from the prior, with weights of multiple importance sampling
+    (Veach and Guibas 1995). The draws are public constants. If the prior is uniform, a point stays where it is.
 
-    Parameters
-    ----------
-    points : ndarray
-        Perturbed points.
-    rate : float
-        Of the noise they carry.
-    prior : PlacePrior
-        Public places and their weights, in the same space. Never the raw rows.
-    low, high : ndarray
-        A box that holds all places.
-    loss : {"squared", "euclidean"}
-        What to make small.
+    ``prior`` must never contain raw rows. The box ``low``, ``high`` contains all places.
 
     Examples
     --------
@@ -121,7 +109,7 @@ def bayes(
 
 @lru_cache(maxsize=16)
 def _offsets(d: int) -> FloatArray:
-    """Return offsets that follow the noise at rate 1, evenly spread and in opposite pairs, so that they balance."""
+    """Return offsets that follow the noise at rate 1, evenly spread and in opposite pairs."""
     half = _NEAR // 2
     uniform = even_points(half, d + 1, 7)
     normals = ndtri(np.clip(uniform[:, 1:], 1e-9, 1 - 1e-9))
@@ -131,7 +119,7 @@ def _offsets(d: int) -> FloatArray:
 
 
 def _prior_draws(prior: PlacePrior, low: FloatArray, high: FloatArray, density: HistogramMixture) -> FloatArray:
-    """Draw candidates that follow the prior's density: a level, a point of the prior, a place in the point's cell."""
+    """Draw candidates from the prior's density: a level, a point of the prior, a place in the point's cell."""
     d = len(low)
     uniform = even_points(_FROM_PRIOR, d + 2, 8)
     chosen = np.searchsorted(np.cumsum(prior.weights) / prior.weights.sum(), uniform[:, 0], side="right")

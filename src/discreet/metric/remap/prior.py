@@ -1,4 +1,4 @@
-"""What is publicly known of where points lie: places and weights, from an array or from a synopsis."""
+"""Public knowledge of places: places and weights, from an array or a synopsis."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ _POINTS = 1 << 15
 
 @dataclass(frozen=True, eq=False)
 class PlacePrior:
-    """Public places, in the columns' own units, and their weights; where they come from."""
+    """Public places, in the columns' own units, their weights and their origin."""
 
     places: FloatArray
     weights: FloatArray
@@ -23,14 +23,14 @@ class PlacePrior:
     epsilon: float | None = None
 
     def describe(self) -> dict[str, Any]:
-        """Return what the guarantee says of it."""
+        """Return its facts for the guarantee."""
         return {"origin": self.origin, "places": len(self.places), "epsilon": self.epsilon}
 
 
 def read_prior(prior: Any, box: Box) -> PlacePrior:
-    """Read what a user may pass as ``prior``.
+    """Read a ``prior`` argument.
 
-    A synopsis is recognised by its ``points``, ``weights`` and ``guarantee``; its negative weights count as 0.
+    A synopsis has ``points``, ``weights`` and ``guarantee``; its negative weights count as 0.
 
     Examples
     --------
@@ -67,10 +67,10 @@ def read_prior(prior: Any, box: Box) -> PlacePrior:
 
 
 def leaf_masses(synopsis: Any) -> FloatArray:
-    """Return how many people a synopsis puts into each leaf, none of them negative.
+    """Return the number of people in each leaf of a synopsis, none of them negative.
 
-    A count that noise alone could have made says nothing of its leaf: the chance that Laplace noise exceeds t standard
-    errors is e^(-√2 t)/2, so that of m empty leaves about fifty pass t = ln(m/100)/√2. What the others hold together is
+    A count that noise alone could explain contains no information: Laplace noise exceeds t standard errors with
+    probability e^(-√2 t)/2, so of m empty leaves about fifty pass t = ln(m/100)/√2. The sum of all other leaves is
     spread over them by volume.
     """
     lower, upper, weights = (np.asarray(x, np.float64) for x in (synopsis.lower, synopsis.upper, synopsis.weights))
@@ -82,7 +82,7 @@ def leaf_masses(synopsis: Any) -> FloatArray:
 
 
 def _spread(synopsis: Any) -> tuple[FloatArray, FloatArray]:
-    """Take a synopsis as points drawn in its leaves, in proportion to their weights: public constants."""
+    """Represent a synopsis by points drawn in its leaves, in proportion to their weights: public constants."""
     lower, upper = np.asarray(synopsis.lower, np.float64), np.asarray(synopsis.upper, np.float64)
     mass = leaf_masses(synopsis)
     if not mass.any():

@@ -1,6 +1,6 @@
-"""Places on the globe: distances, lattice places, and what may be done to noisy ones.
+"""Places on the globe: distances, lattice places, and remaps of noisy ones.
 
-Rows here are (latitude, longitude) in degrees. Nothing in this file draws anything.
+Rows are (latitude, longitude) in degrees.
 """
 
 import math
@@ -21,12 +21,8 @@ _NEAREST, _AT_ONCE = 256, 4096
 def great_circle(a: Any, b: Any) -> FloatArray:
     """Return the distance in metres between places, (latitude, longitude) in degrees, row by row.
 
-    On a sphere of radius 6,371,008.8 m; distances on the ellipsoid differ by up to 0.56 %.
-
-    Parameters
-    ----------
-    a, b : array
-        Places: rows of latitude and longitude; one place goes with any number of others.
+    On a sphere of radius 6,371,008.8 m; distances on the ellipsoid differ by up to 0.56 %. One place goes with any
+    number of others.
 
     Examples
     --------
@@ -54,10 +50,9 @@ def from_vectors(vectors: FloatArray) -> FloatArray:
 
 
 def cleaned(rows: FloatArray, box: Box) -> FloatArray:
-    """Put rows into the declared box, each by itself.
+    """Clamp rows to the declared box.
 
-    Latitude is clamped; longitude is turned into [-180, 180] if it is beyond, then clamped; the middle stands where a
-    value is missing or infinite.
+    Longitudes beyond [-180, 180] are first wrapped. Missing and infinite values become the middle.
 
     Examples
     --------
@@ -85,13 +80,12 @@ def to_places(rows: FloatArray, quarter: int) -> IntArray:
 
 
 def rounding_of(quarter: int) -> Fraction:
-    """Return c: by how many metres more than two places their lattice places can lie apart.
+    """Return c, the most metres by which rounding moves two places apart.
 
-    Latitude and longitude are each rounded by half a step, and worked out in doubles with an error of at most 180·2^-51
+    Latitude and longitude are each rounded by half a step and computed in doubles with an error of at most 180·2^-51
     degrees: by h together. The angle θ between a place and its lattice place has sin²(θ/2) = sin²(Δφ/2) + cos φ cos φ'
-    sin²(Δλ/2) <= 2 sin²(h/2), everywhere; for what is rounded to a pole it is Δφ, and across the date line Δλ is the
-    short way round. Two places are moved apart by at most twice that, √2 steps but for the curve: c = 4 R arcsin(√2
-    sin(h/2)), rounded up.
+    sin²(Δλ/2) <= 2 sin²(h/2), everywhere; at a pole it is Δφ, and across the date line Δλ is the short way round. Two
+    places move apart by at most twice that: c = 4 R arcsin(√2 sin(h/2)), rounded up.
 
     Examples
     --------
@@ -109,7 +103,7 @@ def to_rows(places: IntArray, quarter: int) -> FloatArray:
 
 
 def nearest(rows: FloatArray, places: FloatArray) -> FloatArray:
-    """Move rows to the nearest of some public places: the nearest in space is the nearest on the sphere."""
+    """Move rows to the nearest of some public places."""
     _, own = cKDTree(unit_vectors(places)).query(unit_vectors(rows))
     return np.asarray(places[own])
 
@@ -124,10 +118,10 @@ def to_grid(rows: FloatArray, box: Box, per_axis: int) -> FloatArray:
 
 
 def bayes(rows: FloatArray, rate: float, prior: FloatArray, weights: FloatArray) -> FloatArray:
-    """Move every row to the best guess of where it came from: the mean direction of the prior's places near it.
+    """Move every row to the best guess of its origin: the mean direction of the prior's places near it.
 
-    A place q counts w(q) e^(-rate·distance); the 256 nearest places are looked at. The mean of the unit vectors, drawn
-    out to the sphere, makes the expected squared chord smallest.
+    A place q has the weight w(q) e^(-rate·distance); the 256 nearest places are used. The mean of the unit vectors,
+    scaled to the sphere, minimises the expected squared chord.
     """
     kept = weights > 0
     places, log_mass = unit_vectors(prior[kept]), np.log(weights[kept])

@@ -1,8 +1,7 @@
 """Laplace noise on the globe: places within a given number of metres of each other look alike.
 
-The planar Laplace mechanism of Andrés and others (2013) adds metres to degrees by a flat map, which is wrong at large
-scales, near the poles and across the date line. Here the noise lives on the sphere itself, where the promise holds for
-every two places.
+The planar Laplace mechanism of Andrés and others (2013) uses a flat map, which is wrong at large scales, near the poles
+and across the date line. Here the noise is on the sphere itself, and the promise holds for any two places.
 """
 
 from __future__ import annotations
@@ -16,16 +15,15 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import Box, Domain, Exact, FloatArray, checks
+from discreet.core import DOMAIN, Box, Domain, Exact, FloatArray, checks, option
 from discreet.errors import InvalidArgument, SchemaError
 from discreet.metric.at_distance import AtDistance, LatticeNoise, read_grid
-from discreet.metric.laws import SphereLatticeLaw
+from discreet.metric.geometry.laws import SphereLatticeLaw
 from discreet.metric.perturber import Spending, numeric_names
 from discreet.metric.remap.prior import read_prior
 from discreet.metric.sphere import globe
 from discreet.noise.reports import Response
 
-REMAPS = ("none", "grid", "bayes")
 WORLD = ((-90.0, 90.0), (-180.0, 180.0))
 _LATITUDES, _LONGITUDES = ("latitude", "lat"), ("longitude", "lon", "lng", "long")
 #: The radius as an exact number: it is part of the rate.
@@ -39,34 +37,8 @@ _DIGITS = (3, 11)
 _LEAST = Fraction(1, 4)
 
 
-@dataclass(eq=False, repr=False)
 class SphericalLaplace(AtDistance):
     """Perturb places on the globe so that any two within ``radius`` metres are indistinguishable at level ``epsilon``.
-
-    Parameters
-    ----------
-    epsilon, category_epsilon, random_state
-        See `NDLaplace`.
-    radius : float
-        The distance at which ``epsilon`` is the level: metres along the great circle, on a sphere of radius
-        6,371,008.8 m.
-    domain : Domain, mapping or (low, high), optional
-        The declared columns: latitude and longitude in degrees, within [-90, 90] and [-180, 180], and categorical ones
-        (``category_epsilon``). By default the whole world.
-    remap : {"none", "grid", "bayes"}
-        What happens to noisy places. "grid": to the nearest value of ``grid``. "bayes": to the best guess given
-        ``prior``. They see the noisy place only and cost nothing.
-    latitude, longitude : str, optional
-        Names of the columns; by default "latitude" or "lat", "longitude", "lon", "lng" or "long". Columns without names
-        are taken in that order.
-    grid : int or array, default 12
-        For "grid": values on every axis of the declared box, or public places (latitude, longitude).
-    prior : array, (array, weights), or synopsis
-        For "bayes": public places and weights, columns as in the domain.
-    step : float, optional
-        Distance of neighbouring lattice points in degrees; 90 must be a multiple of it. By default the power of ten at
-        or below 1/16,384 of the noise along one axis, and so small that rounding moves two places apart by at most
-        1/1024 of the radius; from 10^-11 to 0.001. A coarse step is paid for with more noise.
 
     Attributes
     ----------
@@ -75,15 +47,14 @@ class SphericalLaplace(AtDistance):
 
     Privacy
     -------
-    Neighbours: two places of one row, at great-circle distance D. A place is put into the declared box and rounded to a
-    public lattice of latitudes and longitudes, a function of that place alone. The noisy place has density proportional
-    to e^(-rate·distance) on the sphere, with one constant for all places, and is rounded to the lattice: two lattice
-    places at distance p give every result with chances within e^(p · noise rate) of each other, exactly
-    (`discreet.noise.vector.spherical`). Rounding moves two places apart by at most c, a little more than √2 steps
-    (`discreet.metric.sphere.globe.rounding_of`), and the noise rate is epsilon/(radius + c). Moving places into a box
-    that is not the whole world may move them by more, across the date line or near a pole: D is then the distance in
-    the box. Cost: epsilon (D + c)/(radius + c), which is epsilon at distance ``radius``, at most in proportion beyond
-    it.
+    Neighbours: two places of one row, at great-circle distance D. A place is clamped to the declared box and rounded to
+    a public lattice of latitudes and longitudes, a function of that place alone. The noisy place has density
+    proportional to e^(-rate·distance) on the sphere, with one constant for all places, and is rounded to the lattice:
+    two lattice places at distance p give every result with probabilities within e^(p · noise rate) of each other,
+    exactly (`discreet.noise.vector.spherical`). Rounding moves two places apart by at most c, a little more than √2
+    steps (`discreet.metric.sphere.globe.rounding_of`), and the noise rate is epsilon/(radius + c). Clamping to a part
+    of the world may move places further apart, across the date line or near a pole: D is then the distance in the box.
+    Cost: epsilon (D + c)/(radius + c), which is epsilon at distance ``radius``, at most proportional beyond it.
 
     Examples
     --------
@@ -96,14 +67,39 @@ class SphericalLaplace(AtDistance):
     (1.4, 286)
     """
 
-    radius: float = 200.0
+    radius: float = option(
+        default=200.0, takes="number", above=0, example=200,
+        help="That distance, in metres along the great circle of a sphere of radius 6,371,008.8 m.",
+    )  # fmt: skip
+    domain: Any = replace(
+        DOMAIN,
+        help="Latitude and longitude in degrees, and categorical columns.",
+        details="By default the whole world.",
+    )
+    remap: str = option(
+        default="none", choices=("none", "grid", "bayes"), help="Post-processing of noisy places, without cost.",
+        details='"grid": to the nearest value of ``grid``. "bayes": to the best guess given ``prior``.',
+    )  # fmt: skip
     _: KW_ONLY
-    latitude: str | None = None
-    longitude: str | None = None
+    step: Any = option(
+        default=None, takes="number", above=0, example=0.001,
+        help="Distance of neighbouring lattice points in degrees; 90 must be a multiple of it.",
+        details=(
+            "By default a power of ten, at most 1/16,384 of the noise along an axis and 1/1024 of the radius, from "
+            "10^-11 to 0.001. A coarse step needs more noise."
+        ),
+    )  # fmt: skip
+    latitude: str | None = option(
+        default=None, example="lat", help='Name of the column of latitudes; by default "latitude" or "lat".'
+    )
+    longitude: str | None = option(
+        default=None, example="lon", help='Name of that of longitudes; by default "longitude", "lon", "lng" or "long".',
+        details="Columns without names are latitude and longitude in this order.",
+    )  # fmt: skip
 
     @property
     def expected_error(self) -> float:
-        """Mean distance in metres between a place and its noisy one; 2/rate but for the curve of the earth."""
+        """Mean distance in metres between a place and its noisy one; nearly 2/rate."""
         rate = self._noise()[0]
         if rate == math.inf:
             return 0.0
@@ -117,7 +113,7 @@ class SphericalLaplace(AtDistance):
             raise InvalidArgument("radius", self.radius, f"at most {most:,.0f} metres at this epsilon", "radius=200")
 
     def _noise(self) -> tuple[Exact, int, Fraction]:
-        """Return the noise's ε per metre, the lattice steps in 90 degrees, and how far these move two places apart."""
+        """Return the noise's ε per metre, the lattice steps in 90 degrees, and the effect of rounding."""
         rate = self._rate()
         quarter = _quarter(self.step, rate, float(self.radius))
         rounding = globe.rounding_of(quarter)
@@ -180,7 +176,7 @@ class SphericalLaplace(AtDistance):
 
     def _numbers(self, box: Box, dates: Sequence[bool] = ()) -> PlaceNoise:
         rate, quarter, rounding = self._noise()
-        method = checks.choice("remap", self.remap, REMAPS)
+        method = self.read_option("remap")
         return PlaceNoise(
             level=checks.budget("epsilon", self.epsilon),
             radius=checks.positive("radius", self.radius),
@@ -220,7 +216,7 @@ class PlaceNoise(LatticeNoise):
 
     @property
     def box_is_part(self) -> bool:
-        """Whether places may lie outside the declared box."""
+        """True if the declared box is smaller than the world."""
         low, high = zip(*WORLD, strict=True)
         return bool((self._place_box.lower > low).any() or (self._place_box.upper < high).any())
 
@@ -240,7 +236,7 @@ class PlaceNoise(LatticeNoise):
 
     @property
     def spending(self) -> Spending:
-        """What it costs at distance ``radius``."""
+        """The cost at distance ``radius``."""
         metric = {"scaling": {"kind": "sphere", "radius": globe.EARTH, "unit": "metre"}}
         step = 90 / self.quarter
         return self._spending(metric, step, f"{step:g} degrees", self.diameter, self.box_is_part)

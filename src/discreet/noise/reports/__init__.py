@@ -1,4 +1,4 @@
-"""What a device draws for one report: coins, subsets, numbers, stored randomness."""
+"""Laws and samplers of reports."""
 
 from discreet.core import door
 

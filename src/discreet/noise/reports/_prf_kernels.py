@@ -1,7 +1,7 @@
 """Compiled loops of stored randomness: coins and uniform numbers that a key decides, the same ones every time.
 
 A row's key is 16 bytes that only its owner knows. Word c of the row is SipHash-2-4 of (c as 8 bytes, the byte 4)
-under that key: 64 bits that look random to whoever lacks the key.
+under that key: 64 bits that look random without the key.
 """
 
 from typing import Any

@@ -10,21 +10,9 @@ from discreet.noise.stream.kernels import FINISHED, MORE_BYTES
 
 
 def independent_vectors(n: int, *, bits: int, count: int, rng: object = None) -> IntArray:
-    """Draw ``n`` lists of ``count`` linearly independent vectors of ``bits`` bits, each list equally likely.
+    """Draw ``n`` lists of ``count`` linearly independent vectors of ``bits`` bits (up to 62), each list equally likely.
 
-    A vector that depends on those before it is drawn again: given the earlier ones it is then uniform outside their
-    span, which is what a uniform list asks for.
-
-    Parameters
-    ----------
-    n : int
-        How many lists.
-    bits : int
-        Length of a vector, up to 62.
-    count : int
-        Vectors of a list, up to ``bits``.
-    rng : None, int or Generator
-        See `discreet.noise.generator`.
+    A vector that depends on the earlier ones is drawn again: it is then uniform outside their span.
 
     Examples
     --------
@@ -65,9 +53,9 @@ def _vectors(
 
 @inlined
 def reduce_vector(vector: int, reduced: Any, found: int) -> int:  # pragma: no cover
-    """Clear in a vector the leading bits of those found before it; 0 if it depends on them.
+    """Clear in a vector the leading bits of the earlier ones; 0 if it depends on them.
 
-    Each of those was reduced by the ones before it, so it has a zero at their leading bits and does not set them again.
+    Each was reduced by the ones before it, so it does not set their leading bits again.
     """
     for k in range(found):
         vector = min(vector, vector ^ reduced[k])

@@ -30,7 +30,7 @@ _PATTERNS = 256
 
 
 class CoinTables(NamedTuple):
-    """What the kernel reads; ``first`` and ``last`` bound the pattern where two digits leave it open."""
+    """Tables of the kernel; ``first`` and ``last`` bound the pattern where two digits leave it open."""
 
     settled: npt.NDArray[np.int16]
     first: ByteArray
@@ -39,7 +39,7 @@ class CoinTables(NamedTuple):
 
 
 def coin_bytes(chance: Chance, shape: tuple[int, ...], rng: object) -> ByteArray:
-    """Draw bytes of which every bit is 1 with exactly the given chance, all independent.
+    """Draw bytes whose bits are 1 with exactly the given chance, all independent.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def tables(chance: Chance, precision: int) -> CoinTables:
     digits = np.frombuffer(b"".join(below(chance, precision)), np.uint8).reshape(_PATTERNS, precision)
     lead = digits[1:, 0].astype(np.int64) * 256 + digits[1:, 1]  # of F(1), ..., F(255)
     entries = np.arange(65536)
-    # F(b) lies in the entry it begins with: entries above it have patterns from b on, entries below have smaller ones.
+    # F(b) is in the entry it begins with: entries above it have patterns from b on, entries below have smaller ones.
     first, last = np.searchsorted(lead, entries, side="left"), np.searchsorted(lead, entries, side="right")
     settled = np.where(first == last, first, -1).astype(np.int16)
     return CoinTables(settled, first.astype(np.uint8), last.astype(np.uint8), digits)

@@ -1,12 +1,12 @@
-"""The law of a report: one frozen object for its chances, its price and its draw.
+"""The law of a report: probabilities, price and draw in one frozen object.
 
-A report is made of *coins*. Each has an exact chance. Vectors of reports are drawn with the exact chances
-(`discreet.noise.stream.thresholds`); a single device compares random bytes with a *threshold*, the chance as a whole
-number over 256^16 (256^8 if the coin is stored), rounded towards privacy.
+A report is made of *coins* with exact probabilities. Vectors of reports are drawn with these
+(`discreet.noise.stream.thresholds`). A single device compares random bytes with a *threshold*, the probability as an
+integer over 256^16 (256^8 if the coin is stored), rounded towards privacy.
 
-The price. For the thresholds, the largest ratio of the chances of one report under two values is a rational number. It
-is taken over both directions, so coins that are turned round cost what they tell. Its logarithm is the price, rounded
-up. A law states its ``epsilon``: the exact chances cost that, the thresholds never more.
+The price. For the thresholds, the largest ratio of the probabilities of one report under two values, in either
+direction, is a rational number. Its logarithm, rounded up, is the price. A law states its ``epsilon``: the exact
+probabilities cost that, the thresholds never more.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PRECISION = 60
 
 
 class Coin(NamedTuple):
-    """A chance, and the side its threshold is rounded to: up if heads hide the truth, down if they tell it."""
+    """A probability, and the rounding of its threshold: up if heads hide the truth, down if they reveal it."""
 
     chance: Chance
     up: bool
@@ -45,7 +45,7 @@ class Coin(NamedTuple):
 
     @property
     def threshold(self) -> int:
-        """The chance as a whole number over 256^digits; one on that grid is left as it is."""
+        """The probability as an integer over 256^digits; one on that grid is exact."""
         chance, unit = self.chance, 1 << 8 * self.digits
         if chance.b == chance.d == 0 or chance.x == 0:
             value = (chance.a + chance.b) / (chance.c + chance.d) * unit
@@ -56,7 +56,7 @@ class Coin(NamedTuple):
 
 
 def within(ratio: Fraction, epsilon: Exact) -> bool:
-    """Tell whether a ratio is at most e^ε: exactly.
+    """Return whether a ratio is at most e^ε: exactly.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def log_above(ratio: Fraction) -> Fraction:
 
 
 def either_way(ratio: Fraction) -> Fraction:
-    """Return a ratio of chances or its inverse, whichever is larger: neighbours have no order."""
+    """Return a ratio of probabilities or its inverse, whichever is larger."""
     return max(ratio, 1 / ratio)
 
 
@@ -99,16 +99,16 @@ class ReportLaw:
 
     @property
     def coins(self) -> dict[str, Coin]:
-        """The coins a report is made of, by name."""
+        """The coins of a report, by name."""
         raise NotImplementedError
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the largest ratio of a report's chances under two values, given the chances of the coins."""
+        """Return the largest ratio of a report's probabilities under two values, given those of the coins."""
         raise NotImplementedError
 
     @cached_property
     def chances(self) -> dict[str, Fraction]:
-        """The chances of heads by the thresholds of the coins."""
+        """The probabilities of heads by the thresholds of the coins."""
         return {name: Fraction(coin.threshold, 1 << 8 * coin.digits) for name, coin in self.coins.items()}
 
     @cached_property
@@ -127,9 +127,9 @@ class ReportLaw:
 
 
 class GroupLaw(ReportLaw):
-    """A message out of a group that the value points to, or else one of the others; uniform in both.
+    """A message from a group that the value determines, or one of the others; uniform in both.
 
-    ``inner`` and ``outer`` are how many messages are in the group and outside it, or in proportion to that.
+    ``inner`` and ``outer`` are the numbers of messages in the group and outside it, or proportional to them.
     """
 
     COIN = "keep"
@@ -146,7 +146,7 @@ class GroupLaw(ReportLaw):
 
     @property
     def inside(self) -> Chance:
-        """The exact chance of a message of the group, e^ε a/(e^ε a + b)."""
+        """The exact probability of a message of the group, e^ε a/(e^ε a + b)."""
         if self.epsilon == math.inf:
             return Chance(a=Fraction(1))
         return Chance(a=Fraction(1), d=Fraction(self.outer, self.inner), x=Fraction(self.epsilon))
@@ -157,7 +157,7 @@ class GroupLaw(ReportLaw):
         return {self.COIN: Coin(self.inside, up=False)}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the ratio of the chances of a message inside the group and outside it."""
+        """Return the ratio of the probabilities of a message inside the group and outside it."""
         chance = heads[self.COIN]
         return either_way(chance * self.outer / ((1 - chance) * self.inner))
 
@@ -171,7 +171,7 @@ class Response(GroupLaw):
     >>> law = Response(Fraction(1), 3)
     >>> law.draw(np.array([0, 1, 2, 2]), stream=5).tolist(), law.price <= law.epsilon
     ([0, 0, 0, 2], True)
-    >>> turned = law.ratio({"keep": Fraction(1, 100)})            # nearly always one of the others: that tells too
+    >>> turned = law.ratio({"keep": Fraction(1, 100)})            # nearly always another one: also informative
     >>> turned, round(float(log_above(turned)), 3)
     (Fraction(99, 2), 3.902)
     """
@@ -191,12 +191,12 @@ class Response(GroupLaw):
 
     @property
     def kept(self) -> float:
-        """The chance that the number itself is sent."""
+        """The probability that the number itself is sent."""
         return chance_value(self.inside)
 
     @property
     def stray(self) -> float:
-        """The chance of each other number, 1/(e^ε + k - 1)."""
+        """The probability of each other number, 1/(e^ε + k - 1)."""
         return chance_value(Chance(b=Fraction(1), d=Fraction(self.outer), x=Fraction(self.epsilon)))
 
     def draw(self, values: IntArray, stream: Any) -> IntArray:
@@ -211,13 +211,13 @@ class ParityLaw(Response):
     length: int = 1
 
     def vectors(self, n: int, stream: Any) -> IntArray:
-        """Draw the vectors of ``n`` reports, linearly independent, without a look at any number."""
+        """Draw the linearly independent vectors of ``n`` reports; they do not depend on any number."""
         return independent_vectors(n, bits=self.length, count=self.size.bit_length() - 1, rng=stream)
 
 
 @dataclass(frozen=True)
 class SubsetLaw(GroupLaw):
-    """A set of ``taken`` of ``size`` numbers that holds the true one, or does not."""
+    """A set of ``taken`` of ``size`` numbers that contains the true one, or does not."""
 
     COIN = "hold"
 
@@ -227,7 +227,7 @@ class SubsetLaw(GroupLaw):
 
     @property
     def inner(self) -> int:
-        """Sets with the number are to those without it as w to d - w."""
+        """Sets with the number and without it are in the ratio w to d - w."""
         return self.taken
 
     @property
@@ -271,7 +271,7 @@ class HyperplaneLaw(GroupLaw):
 
 @dataclass(frozen=True)
 class FlipLaw(ReportLaw):
-    """Bits that are turned over, each by a coin of its own; two values differ in ``differing`` of them.
+    """Bits that are flipped by independent coins; two values differ in ``differing`` of them.
 
     Examples
     --------
@@ -290,57 +290,57 @@ class FlipLaw(ReportLaw):
 
     @property
     def flip(self) -> Chance:
-        """The exact chance that a bit is turned over, 1/(e^b + 1) where it spends b."""
+        """The exact probability that a bit is flipped, 1/(e^b + 1) if it spends b."""
         return logistic(self.epsilon / self.differing)
 
     @property
     def flipped(self) -> float:
-        """That chance as a number."""
+        """That probability as a float."""
         return chance_value(self.flip)
 
     @property
     def kept(self) -> float:
-        """The chance that a bit stays, e^b/(e^b + 1)."""
+        """The probability that a bit stays, e^b/(e^b + 1)."""
         return chance_value(keep_chance(2, self.epsilon / self.differing))
 
     @property
     def coins(self) -> dict[str, Coin]:
-        """The one coin: heads turns a bit over."""
+        """The one coin: heads flips a bit."""
         return {self._name: Coin(self.flip, up=True, digits=STORED if self.stored else DIGITS)}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the ratio of a bit that stays and one that does not, once per differing bit."""
+        """Return the ratio of a bit that stays and one that is flipped, once per differing bit."""
         chance = heads[self._name]
         return either_way((1 - chance) / chance) ** self.differing
 
     def draw(self, shape: tuple[int, ...], stream: Any) -> ByteArray:
-        """Draw bytes whose bits say what is turned over."""
+        """Draw bytes whose bits mark what is flipped."""
         return coin_bytes(self.flip, shape, stream)
 
     def turn(self, keys: Keys, n_bits: int, rows: ByteArray) -> None:
-        """Turn bits over in place as keys decide: the same every time."""
+        """Flip bits in place as keys decide: the same every time."""
         stored.flip(keys, self.flip, n_bits, rows)
 
 
 @dataclass(frozen=True)
 class BitFlipLaw(FlipLaw):
-    """Turned answers about ``taken`` of ``size`` values, which are chosen without a look at the value."""
+    """Flipped answers about ``taken`` of ``size`` values, chosen independently of the value."""
 
     size: int = 2
     taken: int = 1
 
     def chosen(self, n: int, stream: Any) -> IntArray:
-        """Draw what each of ``n`` reports speaks of, ascending."""
+        """Draw the values of each of ``n`` reports, ascending."""
         return stored.fresh_subsets(self.size, self.taken, n, stream)
 
     def kept_choice(self, keys: Keys) -> IntArray:
-        """Return what the reports of each key speak of: the same every time."""
+        """Return the values of the reports of each key: the same every time."""
         return stored.subsets(self.size, self.taken, keys)
 
 
 @dataclass(frozen=True)
 class Together(ReportLaw):
-    """Several reports at once, or one of several that is chosen without a look at the value.
+    """Several reports at once, or one of several, chosen independently of the value.
 
     Examples
     --------
@@ -354,12 +354,12 @@ class Together(ReportLaw):
 
     @cached_property
     def epsilon(self) -> Exact:  # type: ignore[override]
-        """The sum of what the parts may cost, or the largest."""
+        """The sum of the stated costs of the parts, or the largest."""
         return self._added([part.epsilon for _, part in self.parts])
 
     @cached_property
     def price(self) -> Exact:
-        """The same of their prices."""
+        """The same for their prices."""
         return self._added([part.price for _, part in self.parts])
 
     def _added(self, amounts: list[Exact]) -> Exact:
@@ -375,7 +375,7 @@ class Together(ReportLaw):
 
 @dataclass(frozen=True)
 class NoNoise:
-    """Values as they are: for comparisons, without any privacy."""
+    """Values without noise or privacy, for comparisons."""
 
     epsilon = math.inf
     price = math.inf
@@ -383,7 +383,7 @@ class NoNoise:
 
 @dataclass(frozen=True)
 class Sampled(ReportLaw):
-    """Reports on ``taken`` of ``size`` numbers, chosen without a look at them, each with a law of its own copy."""
+    """Reports on ``taken`` of ``size`` numbers, chosen independently of them."""
 
     each: Any
     taken: int
@@ -391,12 +391,12 @@ class Sampled(ReportLaw):
 
     @property
     def epsilon(self) -> Exact:  # type: ignore[override]
-        """What all of them may cost."""
+        """The stated cost of all of them."""
         return Fraction(self.each.epsilon * self.taken)
 
     @property
     def price(self) -> Exact:
-        """What all of them cost."""
+        """The cost of all of them."""
         return Fraction(self.each.price * self.taken)
 
     @property
@@ -406,7 +406,7 @@ class Sampled(ReportLaw):
 
     def chosen(self, n: int, stream: Any) -> IntArray:
         """Draw for each of ``n`` rows which numbers are reported, ascending."""
-        # A number beyond all others that is never held, and as many of the others.
+        # The value is a number that is never held, so the subset contains others only.
         beyond = np.full(n, self.size)
         return subsets(beyond, n_values=self.size + 1, size=self.taken, chance=Chance(), rng=stream)
 

@@ -1,21 +1,20 @@
-"""Reports of one number in a public range, from which a mean can be had without bias: Duchi, piecewise, hybrid.
+"""Unbiased reports of one number in a public range: Duchi, piecewise, hybrid.
 
-A value in [low, high] is first put on a public grid of 2^31 steps: a *place*, a whole number from 0 to 2^31, stands for
-t = place/2^30 - 1 in [-1, 1]. All chances below are exact functions of the place, so floating point leaks nothing
-(spec local-sketches, C.16; E = e^ε).
+A value in [low, high] is first put on a public grid of 2^31 steps: a *place*, an integer from 0 to 2^31, stands for t =
+place/2^30 - 1 in [-1, 1]. All probabilities are exact functions of the place, so floating point leaks nothing. E = e^ε.
 
-*Duchi* (Duchi, Jordan, Wainwright 2018): a sign, + with chance 1/2 + θ t/2, θ = (E - 1)/(E + 1); it stands for ±1/θ.
-Drawn as a mixture: with chance θ a sign that is + with chance (1 + t)/2, else a fair one.
+*Duchi* (Duchi, Jordan, Wainwright 2018): a sign, + with probability 1/2 + θ t/2, θ = (E - 1)/(E + 1); it stands for
+±1/θ. Drawn as a mixture: with probability θ a sign that is + with probability (1 + t)/2, else a fair one.
 
-*Piecewise* (Wang and others 2019) on whole numbers: one of 2M + 1 points; a window of W = 2w + 1 of them round the
-centre (M - w) t has E times the chance of the others. The centre is rounded at random to a neighbouring whole number,
-so its mean is exact. A point y in -M..M stands for y/((P - Q) W (M - w)).
+*Piecewise* (Wang and others 2019) on integers: one of 2M + 1 points; a window of W = 2w + 1 of them around the centre
+(M - w) t has E times the probability of the others. The centre is rounded at random to a neighbouring integer, so its
+mean is exact. A point y in -M..M stands for y/((P - Q) W (M - w)).
 
-*Hybrid*: piecewise with chance 1 - e^(-ε/2), else Duchi; all Duchi while ε <= 0.61. The choice does not look at the
+*Hybrid*: piecewise with probability 1 - e^(-ε/2), else Duchi; all Duchi if ε <= 0.61. The choice does not depend on the
 value.
 
-Each has a ratio of exactly E between the chances of a report under t = 1 and t = -1, and no larger one anywhere: the
-random rounding is a mixture over centres, and every centre has chances between Q and E Q.
+Each has a ratio of exactly E between the probabilities of a report under t = 1 and t = -1, and no larger one anywhere:
+the random rounding is a mixture over centres, and every centre has probabilities between Q and E Q.
 """
 
 from collections.abc import Mapping
@@ -35,14 +34,14 @@ from discreet.noise.stream.uniform import byte_width
 
 #: The middle of the public grid: places go from 0 to 2 HALF.
 HALF = kernels.HALF
-#: Up to this budget the hybrid is all Duchi (spec local-sketches, C.16.3).
+#: Up to this budget the hybrid is all Duchi.
 _ALL_SIGNS = Fraction(61, 100)
 
 
 def numbers_sent(d: int, epsilon: Fraction) -> int:
-    """Return how many of d numbers a report should speak of, k = max(1, min(d, ⌊ε/2.5⌋)), with ε/k each.
+    """Return how many of d numbers a report should contain, k = max(1, min(d, ⌊ε/2.5⌋)), with ε/k each.
 
-    With less than 2.5 a number's report is mostly noise: better spent on fewer numbers (Wang and others 2019).
+    With less than 2.5 a number's report is mostly noise (Wang and others 2019).
 
     Examples
     --------
@@ -53,7 +52,7 @@ def numbers_sent(d: int, epsilon: Fraction) -> int:
 
 
 def places_of(values: FloatArray, low: Any, high: Any) -> IntArray:
-    """Put values on the public grid: outside ones are clamped, what is not a number goes to the middle.
+    """Put values on the public grid: clamped to the bounds, the middle for anything but a number.
 
     Examples
     --------
@@ -66,7 +65,7 @@ def places_of(values: FloatArray, low: Any, high: Any) -> IntArray:
 
 @dataclass(frozen=True)
 class Window(GroupLaw):
-    """A point among ``size``, where a window of ``width`` of them has e^ε times the chance of the others.
+    """A point among ``size``; a window of ``width`` of them has e^ε times the probability of the others.
 
     Examples
     --------
@@ -91,12 +90,12 @@ class Window(GroupLaw):
 
     @cached_property
     def near(self) -> float:
-        """The chance of each point of the window."""
+        """The probability of each point of the window."""
         return chance_value(self.inside) / self.width
 
     @cached_property
     def far(self) -> float:
-        """The chance of each other point."""
+        """The probability of each other point."""
         others = Fraction(self.outer)
         outside = Chance(b=others, c=Fraction(self.width), d=others, x=self.epsilon)
         return chance_value(outside) / self.outer
@@ -116,7 +115,7 @@ class Window(GroupLaw):
         return out
 
     def probabilities(self, start: int) -> FloatArray:
-        """Return the chance of every point when the window starts at ``start``."""
+        """Return the probability of every point when the window starts at ``start``."""
         chances = np.full(self.size, self.far)
         chances[start : start + self.width] = self.near
         return chances
@@ -144,21 +143,21 @@ class DuchiLaw(ReportLaw):
 
     @property
     def informed(self) -> Chance:
-        """The chance θ = (E - 1)/(E + 1) that the value is looked at."""
+        """The probability θ = (E - 1)/(E + 1) that the report depends on the value."""
         return Chance(a=Fraction(1), b=Fraction(-1), d=Fraction(1), x=self.epsilon)
 
     @property
     def coins(self) -> dict[str, Coin]:
-        """The coin whose heads look at the value."""
+        """The coin whose heads use the value."""
         return {"informed": Coin(self.informed, up=False)}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the ratio of the chances of a sign at the two ends, (1 + θ)/(1 - θ)."""
+        """Return the ratio of the probabilities of a sign at the two ends, (1 + θ)/(1 - θ)."""
         return (1 + heads["informed"]) / (1 - heads["informed"])
 
     @cached_property
     def values(self) -> FloatArray:
-        """The number each report stands for."""
+        """The number of each report."""
         c = 1 / chance_value(self.informed)
         return np.array([-c, c])
 
@@ -167,7 +166,7 @@ class DuchiLaw(ReportLaw):
         return _draw(kernels.SIGNS, (self.informed,), places, rng, bytes_each=5.01)
 
     def probabilities(self, place: int) -> FloatArray:
-        """Return the chance of every report given the place."""
+        """Return the probability of every report given the place."""
         sure = chance_value(self.informed)
         minus = chance_value(Chance(b=Fraction(1), d=Fraction(1), x=self.epsilon))  # 1/(E + 1), all of it at t = 1
         up = place / (2 * HALF)
@@ -202,16 +201,16 @@ class PiecewiseLaw(ReportLaw):
 
     @property
     def coins(self) -> dict[str, Coin]:
-        """The coin of the window; the rounding of the centre mixes windows, whose ratio is no larger."""
+        """The coin of the window; rounding the centre mixes windows and does not raise the ratio."""
         return self.window.coins
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the ratio of the chances of a point inside a window and outside it."""
+        """Return the ratio of the probabilities of a point inside a window and outside it."""
         return self.window.ratio(heads)
 
     @property
     def reach(self) -> int:
-        """How far a centre lies from 0 at most, M - w."""
+        """The largest distance of a centre from 0, M - w."""
         return self.steps - self.window.width // 2
 
     @property
@@ -221,12 +220,12 @@ class PiecewiseLaw(ReportLaw):
 
     @cached_property
     def values(self) -> FloatArray:
-        """The number each report stands for."""
+        """The number of each report."""
         return np.arange(-self.steps, self.steps + 1) / (self._pull * self.reach)
 
     @cached_property
     def second(self) -> tuple[float, float]:
-        """The two numbers with which E[value²] = second[0] + second[1] t², rounding of the centre at its worst."""
+        """The two numbers with which E[value²] = second[0] + second[1] t², for the worst rounding of the centre."""
         return self._flat + 0.25 / (self._pull * self.reach**2), 1 / self._pull
 
     @cached_property
@@ -241,13 +240,13 @@ class PiecewiseLaw(ReportLaw):
         return _draw(kernels.POINTS, (self.window.inside,), places, rng, bytes_each=7.0, points=self)
 
     def probabilities(self, place: int) -> FloatArray:
-        """Return the chance of every report given the place, over the rounding of the centre too."""
+        """Return the probability of every report given the place, over the rounding of the centre."""
         start, rest = divmod(self.reach * place, HALF)
         down = self.window.probabilities(start)
         return down if not rest else down + (self.window.probabilities(start + 1) - down) * (rest / HALF)
 
     def variance(self, t: Any) -> Any:
-        """Return the variance of a report's value given t, over the rounding of the centre too."""
+        """Return the variance of a report's value given t, over the rounding of the centre."""
         centre = self.reach * np.asarray(t, np.float64)
         rest = centre - np.floor(centre)
         return self._flat + (centre**2 + rest * (1 - rest)) / (self._pull * self.reach**2) - np.square(t)
@@ -279,12 +278,12 @@ class HybridLaw(ReportLaw):
 
     @property
     def choice(self) -> Chance:
-        """The chance 1 - e^(-ε/2) of a point."""
+        """The probability 1 - e^(-ε/2) of a point."""
         return Chance(a=Fraction(1), b=Fraction(-1), x=self.epsilon / 2)
 
     @property
     def coins(self) -> dict[str, Coin]:
-        """The coins of both laws; which of them is used does not depend on the value."""
+        """The coins of both laws."""
         return {**self.points.coins, **self.signs.coins}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
@@ -297,7 +296,7 @@ class HybridLaw(ReportLaw):
 
     @cached_property
     def values(self) -> FloatArray:
-        """The number each report stands for."""
+        """The number of each report."""
         return np.concatenate([self.points.values, self.signs.values])
 
     @property
@@ -313,7 +312,7 @@ class HybridLaw(ReportLaw):
         return _draw(kernels.EITHER, chances, places, rng, bytes_each=8.0, points=self.points)
 
     def probabilities(self, place: int) -> FloatArray:
-        """Return the chance of every report given the place."""
+        """Return the probability of every report given the place."""
         a, b = self._shares
         return np.concatenate([a * self.points.probabilities(place), b * self.signs.probabilities(place)])
 

@@ -1,8 +1,7 @@
-"""The coins of one device: random bytes, read one by one, and the two draws that a report is made of.
+"""The coins of one device: random bytes, read one by one, and the two draws that make a report.
 
-Vectors of reports have kernels of their own. A device makes one report now and then, and its rules must be short enough
-to be written again in any language: see docs/wire-format.md. Both give the same bytes for the same coins where a
-mechanism draws in the same order.
+Vectors of reports have their own kernels. The rules here are short enough to write again in any language: see
+docs/wire-format.md. Both give the same bytes for the same coins if a mechanism draws in the same order.
 """
 
 from typing import Protocol
@@ -15,10 +14,10 @@ _AT_ONCE = 256
 
 
 class Coins(Protocol):
-    """Where a device's draws come from."""
+    """The source of a device's draws."""
 
     def toss(self, threshold: bytes) -> bool:
-        """Tell whether a uniform U is below the number whose base-256 digits are given; a tie of all is a no."""
+        """Return whether a uniform U is below the number with these base-256 digits; a full tie is a no."""
 
     def below(self, bound: int) -> int:
         """Draw a uniform whole number below a bound."""
@@ -33,9 +32,9 @@ class ByteCoins:
     Parameters
     ----------
     rng : None, int or Generator
-        None is the operating system's entropy, the only one for reports that are sent.
+        None uses the operating system's entropy, as needed for reports that are sent.
     given : bytes, optional
-        Read these instead: how test vectors are made. `used` tells how many were read.
+        Read these instead, for test vectors. `used` counts the bytes read.
 
     Examples
     --------
@@ -59,7 +58,7 @@ class ByteCoins:
         return self._buffer[self.used - n : self.used]
 
     def toss(self, threshold: bytes) -> bool:
-        """Compare the digits of U with those of the threshold until they differ: heads with exactly that chance."""
+        """Compare the digits of U with those of the threshold until they differ."""
         for digit in threshold:
             drawn = self.take(1)[0]
             if drawn != digit:

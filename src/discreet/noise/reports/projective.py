@@ -1,13 +1,13 @@
-"""Random points of a projective geometry: on the hyperplane of a value with an exact chance, else off it.
+"""Random points of a projective geometry: on the hyperplane of a value with an exact probability, else off it.
 
 Points are the *canonical* vectors of F_q^t, q prime: those whose first non-zero coordinate is 1. They are numbered as a
 tree: (0, ..., 0, 1) is 0, and appending the digit δ to the vector number a gives number q·a + 1 + δ. (With L digits
-after the leading 1 that is (q^L - 1)/(q - 1) plus what the digits spell in base q: spec local-sketches, C.10.3.)
+after the leading 1 that is (q^L - 1)/(q - 1) plus the number that the digits spell in base q.)
 
-A point u lies on the hyperplane of x if <u, x> = 0. To draw one, take all coordinates uniform but one where x is 1, and
+A point u is on the hyperplane of x if <u, x> = 0. To draw one, take all coordinates uniform but one where x is 1, and
 solve for that one; the zero vector is drawn again. Every point has q - 1 multiples, all equally likely, so dividing by
-the leading coordinate leaves it uniform. To draw one off the hyperplane, solve for <u, x> = 1: each of those has
-exactly one multiple for which that holds.
+the leading coordinate leaves it uniform. To draw one off the hyperplane, solve for <u, x> = 1: exactly one multiple of
+each satisfies it.
 """
 
 from typing import Any
@@ -22,20 +22,10 @@ from discreet.noise.stream.uniform import byte_width
 
 
 def projective_response(values: IntArray, *, order: int, length: int, chance: Chance, rng: object = None) -> IntArray:
-    """Draw a point for every value: on its hyperplane with the given chance, else off it, uniform in both cases.
+    """Draw a point for every value: on its hyperplane with the given probability, else off it, uniform in both cases.
 
-    Parameters
-    ----------
-    values : array of int64
-        Numbers of points, ``0 .. (q^t - 1)/(q - 1) - 1``.
-    order : int
-        The prime q, below 2^31.
-    length : int
-        The number of coordinates t, at least 2.
-    chance : Chance
-        The exact chance of a point on the hyperplane.
-    rng : None, int or Generator
-        See `discreet.noise.generator`.
+    ``values`` are numbers of points, ``0 .. (q^t - 1)/(q - 1) - 1``; ``order`` is the prime q, below 2^31; ``length``
+    is the number of coordinates t, at least 2.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""The square wave on whole numbers: a report near a value's bucket is e^ε times as likely as one far from it.
+"""The square wave on integers: a report near a value's bucket is e^ε times as likely as one far from it.
 
-Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li (2020), in its integer form (spec local-sketches, C.15).
+Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li (2020).
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from discreet.noise.reports.means import HALF, Window
 def half_width(epsilon: Fraction) -> Fraction:
     """Return B = (εE - E + 1)/(2E(E - 1 - ε)), the half-width of the window as a share of the range.
 
-    With enough digits that the differences keep 30 of them, whatever ε is.
+    Computed with enough digits that the differences keep 30 of them.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def half_width(epsilon: Fraction) -> Fraction:
 
 
 def square_wave(epsilon: Fraction, buckets: int) -> Window:
-    """Return the law of a point, given a bucket: 2h + 1 of d + 2h points are likelier, h = ⌊B d⌋.
+    """Return the law of a point, given a bucket: 2h + 1 of d + 2h points are more likely, h = ⌊B d⌋.
 
     Examples
     --------
@@ -50,10 +50,10 @@ def square_wave(epsilon: Fraction, buckets: int) -> Window:
 
 @dataclass(frozen=True)
 class SquareWaveLaw(ReportLaw):
-    """The square wave for places on the public grid of `discreet.noise.reports.means`, with a number for every report.
+    """The square wave for places on the public grid of `discreet.noise.reports.means`.
 
-    A report stands for the middle of its bucket, buckets beyond the ends included. Its mean is then c t + rest, where
-    c = (P - Q) W and the rest is what rounding to a bucket moves t by; ``debias`` divides by c.
+    A report stands for the middle of its bucket, buckets beyond the ends included. Its mean is c t plus the rounding of
+    t to a bucket, where c = (P - Q) W.
 
     Examples
     --------
@@ -66,7 +66,6 @@ class SquareWaveLaw(ReportLaw):
 
     epsilon: Fraction
     buckets: int
-    debias: bool = False
 
     @cached_property
     def window(self) -> Window:
@@ -79,20 +78,19 @@ class SquareWaveLaw(ReportLaw):
         return self.window.coins
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the ratio of the chances of a bucket inside a window and outside it."""
+        """Return the ratio of the probabilities of a bucket inside a window and outside it."""
         return self.window.ratio(heads)
 
     @property
     def pull(self) -> float:
-        """By how much a bucket moves the mean of its points, (P - Q) W."""
+        """(P - Q) W, by which a bucket moves the mean of its points."""
         return (self.window.near - self.window.far) * self.window.width
 
     @cached_property
     def values(self) -> FloatArray:
-        """The number each report stands for, on [-1, 1] and somewhat beyond."""
+        """The number of each report, on [-1, 1] and somewhat beyond."""
         middle = (self.window.size - 1) / 2
-        bucket = 2 / self.buckets / (self.pull if self.debias else 1)
-        return np.asarray((np.arange(self.window.size) - middle) * bucket, np.float64)
+        return np.asarray((np.arange(self.window.size) - middle) * (2 / self.buckets), np.float64)
 
     def bucket(self, places: Any) -> Any:
         """Return the bucket of a place."""
@@ -103,7 +101,7 @@ class SquareWaveLaw(ReportLaw):
         return self.window.draw(self.bucket(places), rng)
 
     def probabilities(self, place: int) -> FloatArray:
-        """Return the chance of every report given the place."""
+        """Return the probability of every report given the place."""
         return self.window.probabilities(int(self.bucket(place)))
 
     def variance(self, t: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Stored randomness: coins and uniform numbers that keys decide, so that they need not be stored at all."""
+"""Stored randomness: coins and uniform numbers that follow from keys."""
 
 import math
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ Keys: TypeAlias = ByteArray
 
 
 def threshold(chance: Chance) -> int:
-    """Return the least whole number T with T/2^64 not below the chance.
+    """Return the least whole number T with T/2^64 at least the probability.
 
-    A word below T flips a bit, so the realised chance of a flip is the one asked for, or above it by less than 2^-64:
-    rounded towards privacy.
+    A word below T flips a bit, so the realised probability exceeds the stated one by less than 2^-64: rounded towards
+    privacy.
 
     Examples
     --------
@@ -35,16 +35,9 @@ def threshold(chance: Chance) -> int:
 
 
 def flip(keys: Keys, chance: Chance, n_bits: int, rows: ByteArray) -> None:
-    """Flip each of the first ``n_bits`` bits of every row with a chance of at most 1/2, in place, as its key decides.
+    """Flip each of the first ``n_bits`` bits of every packed row in place, as its key decides.
 
-    Parameters
-    ----------
-    keys : array of uint8, 16 columns
-    chance : Chance
-        Realised as `threshold` says.
-    n_bits : int
-    rows : array of uint8
-        Packed bits, least significant first.
+    The probability is at most 1/2 and is rounded as in `threshold`. Keys have 16 bytes.
 
     Examples
     --------
@@ -59,7 +52,7 @@ def flip(keys: Keys, chance: Chance, n_bits: int, rows: ByteArray) -> None:
 
 
 def stored_below(keys: Keys, bounds: Sequence[int]) -> IntArray:
-    """Return uniform numbers, one column per bound, as the keys decide: exactly uniform if the words are."""
+    """Return uniform numbers, one column per bound, as the keys decide."""
     out = np.empty((len(keys), len(bounds)), np.int64)
     kernels.stored_below(_words(keys), np.array(bounds, np.uint64), out)
     return out

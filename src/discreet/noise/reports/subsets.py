@@ -1,8 +1,8 @@
-"""Random subsets: one value kept in with an exact chance, the rest of the subset uniform among the *other* values.
+"""Random subsets: one value is in with an exact probability, the rest is uniform among the *other* values.
 
 The others are drawn by Floyd's method (Bentley and Floyd 1987). To choose w of 0..N-1, go through j = N-w .. N-1, draw
-t uniformly from 0..j, and take t, or j if t was taken before: every w-subset comes out with the same probability, from
-w exact uniform draws.
+t uniformly from 0..j, and take t, or j if t is taken already: every w-subset has the same probability, with w uniform
+draws.
 """
 
 from typing import Any
@@ -27,24 +27,9 @@ _PLACES[[((int(_DE_BRUIJN) << k) & (2**64 - 1)) >> 58 for k in range(64)]] = np.
 
 
 def subsets(values: IntArray, *, n_values: int, size: int, chance: Chance, rng: object = None) -> IntArray:
-    """Draw one subset of ``size`` of the numbers ``0 .. n_values - 1`` for every value, sorted.
+    """Draw one sorted subset of ``size`` of the numbers ``0 .. n_values - 1`` for every value, one per row.
 
-    With the given chance it holds the value and ``size - 1`` of the others; else ``size`` of the others.
-
-    Parameters
-    ----------
-    values : array of int64
-        Numbers in range.
-    n_values, size : int
-        ``1 <= size < n_values``.
-    chance : Chance
-        The exact chance that a subset holds its value.
-    rng : None, int or Generator
-        See `discreet.noise.generator`.
-
-    Returns
-    -------
-    array of int64, one subset per row
+    With the given probability it contains the value and ``size - 1`` of the others; else ``size`` of the others.
 
     Examples
     --------

@@ -88,8 +88,7 @@ def offer_of(workspace: Workspace, project: Project, form: str = "csv") -> Offer
     try:
         job, digest = _said(project)
         job = _job(project, job, form)
-        known = len(history_of(project).entries) if "history" in job.parameters else 0
-        earlier = max(known, len(job.parameters.get("previous", ())))
+        earlier = len(history_of(project).entries) if "history" in job.parameters else 0
     except DiscreetError as error:
         return Offer(None, str(error), number)
     try:
@@ -148,9 +147,8 @@ def renewed(project: Project, job: Job) -> Job:
     schema = with_looks(project, job.schema) if isinstance(job.schema, Domain) else job.schema
     if job.kind != "anonymize" or not _followed(job):
         return replace(job, schema=schema)
-    outputs = {name: path for name, path in job.outputs.items() if name != "record"}  # the history keeps it
     parameters = {**job.parameters, "history": str(history_of(project).folder)}
-    return replace(job, schema=schema, outputs=outputs, parameters=parameters)
+    return replace(job, schema=schema, parameters=parameters)
 
 
 def history_of(project: Project) -> ReleaseHistory:
@@ -173,18 +171,3 @@ def of_table(workspace: Workspace, project: Project) -> Iterator[tuple[Project, 
         if other.id == project.id or (other.source and other.source == project.source):
             for run in runs_of(other):
                 yield other, run
-
-
-def take_houses(workspace: Workspace) -> None:
-    """Put the release records of releases that lie with their runs, as older versions kept them, into the histories."""
-    for project in workspace.projects(forgotten=True):
-        for run in reversed(runs_of(project)):
-            file = run.status["files"].get("record")
-            if run.state == "done" and file and Path(file).name == file:
-                history = history_of(project)
-                history.adopt(run.folder / file, run.folder / run.status["files"].get("release", "table"))
-                if run.status["never"]:
-                    history.withdraw(run.folder)
-                stay = {name: path for name, path in run.status["files"].items() if name != "record"}
-                run.write(files=stay, asked={**run.asked, "history": str(history.folder)})
-                (run.folder / file).unlink()

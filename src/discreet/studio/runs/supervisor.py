@@ -19,7 +19,7 @@ from discreet.core import write_whole
 from discreet.errors import DiscreetError
 from discreet.jobs import Job
 from discreet.studio.runs.charges import entry_of, paid_file
-from discreet.studio.runs.offer import renewed, take_houses
+from discreet.studio.runs.offer import renewed
 from discreet.studio.runs.processes import born, send
 from discreet.studio.runs.run import ENDED, JOB, SCRATCH, STOP, Run, asked_of, blank, lock, now, runs_of
 from discreet.studio.workspace import Project, Workspace
@@ -55,7 +55,6 @@ class Supervisor:
                 shutil.rmtree(begun, ignore_errors=True)
             for run in runs_of(project):
                 settle(run.folder)
-        take_houses(workspace)
 
     def start(self, project: Project, job: Job, number: int, digest: str = "") -> Run:
         """Begin a run under the number that the page offered; if it is taken, return the run that took it.

@@ -220,7 +220,7 @@ async def book(studio: Studio, request: Request) -> Response:
 
 def _promise_of(run: Run) -> Guarantee:
     """Return the sealed promise of a release that a run has made."""
-    from discreet.synopses.artifact import promise_of
+    from discreet.synopses import promise_of
 
     found = promise_of(run.path("release")) if "release" in run.files else None
     if found is None:

@@ -34,10 +34,10 @@ def chances(
 @jit
 def pick(weights: FloatArray, total: float, u: float) -> int:
     """Return the place at which the running sum passes u times the total."""
-    goal, heap = u * total, 0.0
+    goal, running = u * total, 0.0
     for v in range(weights.size):
-        heap += weights[v]
-        if goal < heap:
+        running += weights[v]
+        if goal < running:
             return v
     last = weights.size - 1
     while last > 0 and weights[last] <= 0.0:

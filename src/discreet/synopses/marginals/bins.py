@@ -1,6 +1,6 @@
 """Bins that fit: the cells of a column are joined by its own noisy counts, and rows find their values again.
 
-A column is counted on a fine public grid once. What was bought serves three times: neighbouring cells are joined into
+A column is counted on a fine public grid once. The noisy counts serve three times: neighbouring cells are joined into
 bins of about equal mass, values that stand out (zero, a cap, "999") stay alone, and inside a bin values are spread as
 the noisy counts say. Post-processing of noisy counts throughout.
 """
@@ -23,22 +23,14 @@ FLAT, WIDER = 128, 8
 
 
 def has_ends(column: Column) -> bool:
-    """Tell whether the bounds of a column get cells of their own: where its grid is coarser than its values."""
+    """Return whether the bounds of a column get cells of their own: where its grid is coarser than its values."""
     if isinstance(column, (Categorical, Date)):
         return False
     return not isinstance(column, Integer) or column.n_values > FINEST
 
 
 def fine_parts(column: Column) -> int:
-    """Return the cells of the public grid of a column, without the one for missing values.
-
-    Examples
-    --------
-    >>> from discreet import Domain
-    >>> domain = Domain({"age": Integer(0, 120), "gain": (0, 1e5), "sex": ["f", "m"]})
-    >>> [fine_parts(c) for c in domain]
-    [121, 512, 2]
-    """
+    """Return the cells of the public grid of a column, without the one for missing values."""
     if isinstance(column, Categorical):
         return len(column.categories)
     if isinstance(column, Integer):
@@ -53,18 +45,10 @@ def public_grid(domain: Domain) -> AxisGrids:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """How the fine cells of a column are joined.
+    """The bins of a column: groups of its fine cells.
 
-    Attributes
-    ----------
-    of : array of int
-        The bin of each fine cell.
-    counts : array of float
-        Noisy count of each bin.
-    variances : array of float
-        Its noise variance.
-    within : array of float
-        Share of each fine cell in its bin.
+    ``of`` is the bin of each fine cell and ``within`` its share in that bin; ``counts`` and ``variances`` are those of
+    bins.
     """
 
     of: IntArray
@@ -83,12 +67,6 @@ def levels(column: Column, size: int) -> list[IntArray]:
 
     Long stretches of an axis are often empty. The sum of the noise of a hundred fine cells would put rows there; that
     of two wide ones is a seventh of it.
-
-    Examples
-    --------
-    >>> from discreet.core.domain import Numeric
-    >>> [int(of[-1]) + 1 for of in levels(Numeric("gain", 0, 1e5), 514)]
-    [514, 65, 9]
     """
     made = [np.arange(size)]
     if isinstance(column, Categorical) or size <= FLAT:
@@ -104,12 +82,6 @@ def consistent(
     """Return the counts of fine cells that agree best with the noisy counts of every level, and their covariance.
 
     Weighted least squares: unbiased, and of the least variance among linear estimates.
-
-    Examples
-    --------
-    >>> y, spread = consistent([np.arange(2), np.zeros(2, np.int64)], [np.array([3, 1]), np.array([7])], [1.0, 1.0])
-    >>> y.round(6).tolist(), round(float(spread.sum()), 3)
-    ([4.0, 2.0], 0.667)
     """
     precision = sum((g[:, None] == g) / max(v, 1e-9) for g, v in zip(groups, variances, strict=True))
     covariance = np.linalg.inv(np.asarray(precision, np.float64))
@@ -126,26 +98,8 @@ def make_bins(
 ) -> Bins:
     """Join fine cells by their noisy counts.
 
-    Parameters
-    ----------
-    column : Column
-        Tells whether neighbours are alike.
-    noisy : array of int
-        Noisy counts of its fine cells; the last one is that of missing values where they have a cell of their own.
-    variance : float
-        Of each count.
-    apart : array of int, optional
-        A number for each cell; those with different ones stay in different bins.
-    covariance : array, optional
-        Of all counts; by default their noise is independent.
-
-    Examples
-    --------
-    >>> from discreet.core.domain import Numeric
-    >>> counts = np.array([900] + [2] * 99)
-    >>> made = make_bins(Numeric("gain", 0, 100), counts, variance=100.0)
-    >>> made.size, made.counts.tolist()
-    (6, [900.0, 40.0, 40.0, 40.0, 40.0, 38.0])
+    ``noisy`` are counts of fine cells; the last one is that of missing values if they have a cell of their own. Cells
+    with different numbers in ``apart`` stay in different bins. Without ``covariance`` their noise is independent.
     """
     y = noisy.astype(np.float64)
     own = column.missing == "own"
@@ -189,17 +143,17 @@ def _stretches(y: FloatArray, variance: float) -> IntArray:
     others = max(float(y[~alone].sum()), 1.0)
     enough = max(others / max(MOST_BINS - int(alone.sum()), 1), least, 1.0)
     of = np.zeros(len(y), np.int64)
-    current, heap, begun = 0, 0.0, False
+    current, held, begun = 0, 0.0, False
     for i, count in enumerate(y.tolist()):
         if count >= enough:
             current += begun
             of[i] = current
-            current, heap, begun = current + 1, 0.0, False
+            current, held, begun = current + 1, 0.0, False
             continue
         of[i], begun = current, True
-        heap += count
-        if heap >= enough:
-            current, heap, begun = current + 1, 0.0, False
+        held += count
+        if held >= enough:
+            current, held, begun = current + 1, 0.0, False
     return of
 
 

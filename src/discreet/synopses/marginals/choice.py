@@ -1,4 +1,4 @@
-"""Which marginals to measure, how coarsely, and at what price.
+"""The choice of marginals to measure, how coarsely, and at what price.
 
 A pair is worth measuring if the model is further from it than the noise would be. How far is a score: the L1 distance
 between the table's marginal and the model's, rounded to whole rows, so that one row moves it by at most 1. Bins with
@@ -30,15 +30,7 @@ MOST_PER_COLUMN, FINE_PER_COLUMN = 3, 8
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A marginal that could be measured.
-
-    Attributes
-    ----------
-    marginal : GroupedMarginal
-        Columns and groups of bins.
-    weight : float
-        How much its error matters.
-    """
+    """A marginal that could be measured."""
 
     marginal: GroupedMarginal
     weight: float
@@ -49,22 +41,8 @@ def coarsen(
 ) -> GroupedMarginal:
     """Join bins of columns until every group has rows enough to stand out of noise of a given size per cell.
 
-    Parameters
-    ----------
-    columns : sequence of int
-        The columns.
-    known : sequence of array
-        Estimated counts of the bins of every column.
-    ordered : sequence of bool
-        Whether neighbouring bins of a column are alike.
-    noise : float
-        Standard deviation of a count.
-
-    Examples
-    --------
-    >>> counts = [np.array([50.0, 3, 2, 45]), np.array([60.0, 40])]
-    >>> [g.tolist() for g in coarsen([0, 1], counts, [True, False], noise=5.0).groups]
-    [[0, 1, 1, 1], [0, 1]]
+    ``known`` are estimated counts of the bins of every column, ``ordered`` says whether neighbouring bins are alike,
+    and ``noise`` is the standard deviation of a count.
     """
     groups = [np.arange(len(known[c])) for c in columns]
     for _ in range(4):
@@ -88,12 +66,12 @@ def _groups(counts: FloatArray, need: float, ordered: bool) -> IntArray:
 
 def _in_turn(counts: FloatArray, need: float) -> IntArray:
     groups = np.zeros(len(counts), np.int64)
-    current, heap, left = 0, 0.0, float(counts.sum())
+    current, held, left = 0, 0.0, float(counts.sum())
     for i, count in enumerate(counts.tolist()):
         groups[i] = current
-        heap, left = heap + count, left - count
-        if heap >= need and left >= need:
-            current, heap = current + 1, 0.0
+        held, left = held + count, left - count
+        if held >= need and left >= need:
+            current, held = current + 1, 0.0
     return groups
 
 
@@ -105,18 +83,13 @@ def distances(found: Sequence[IntArray], expected: Sequence[FloatArray]) -> IntA
     Neighbours: add or remove one row. It changes one count of each table by 1; what is expected is a function of what
     was released before, rounded to whole numbers. Each distance moves by at most 1, exactly: no rounding happens after
     the rows come in.
-
-    Examples
-    --------
-    >>> distances([np.array([3, 1])], [np.array([2.2, 2.2])]).tolist()
-    [2]
     """
     pairs = zip(found, expected, strict=True)
     return np.array([np.abs(m - np.rint(e).astype(np.int64)).sum() for m, e in pairs], np.int64)
 
 
 def chance_distance(expected: FloatArray) -> float:
-    """Return the distance that rows drawn from the model itself would have: what no measurement can mend cheaply."""
+    """Return the distance that rows drawn from the model itself would have: what no measurement can improve cheaply."""
     return float(np.sqrt(np.maximum(expected, 0.5) * (2 / math.pi)).sum())
 
 
@@ -186,13 +159,13 @@ def mean_size(price: Price, share: float = 1.0) -> float:
 
 
 def better_one_by_one(scores: int, choices: int, price: Price) -> bool:
-    """Tell whether choices one after the other blur a ranking less than noisy scores of all, at the same price."""
+    """Return whether choices one after the other blur a ranking less than noisy scores of all, at the same price."""
     if price.infinite:
         return False
     gumbel = 2 * 1.28
     if isinstance(price, Epsilon):
         return gumbel * choices < math.sqrt(2) * scores
-    return gumbel * math.sqrt(choices / 8) < math.sqrt(scores / 2) / 4  # scores tell more than a ranking
+    return gumbel * math.sqrt(choices / 8) < math.sqrt(scores / 2) / 4  # scores hold more than a ranking
 
 
 def _power(price: Price, sizes: FloatArray) -> FloatArray:

@@ -9,61 +9,44 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discreet.core import Domain, EstimatorHtml, Guarantee, IntArray, checks, released_columns
+from discreet.core import (
+    DOMAIN,
+    EPSILON,
+    LEDGER,
+    N_ROWS,
+    RANDOM_STATE,
+    RHO,
+    Declared,
+    Domain,
+    EstimatorHtml,
+    Guarantee,
+    IntArray,
+    option,
+    released_columns,
+)
 from discreet.errors import InvalidArgument
-from discreet.synopses.artifact.measured import Marginals, MeasuredMarginal
-from discreet.synopses.artifact.synopsis import Synopsis
 from discreet.synopses.marginals.bins import public_grid
 from discreet.synopses.marginals.facts import follow
+from discreet.synopses.marginals.measured import Marginals, MeasuredMarginal
 from discreet.synopses.marginals.release import Findings, MarginalSettings, find, refined
-from discreet.synopses.opening import check_release, note_columns, open_for
+from discreet.synopses.marginals.synopsis import ModelSynopsis
+from discreet.synopses.opening import check_release, method_options, note_columns, open_for
 
 PUBLIC_FACTS = "the declared functions and impossible combinations are public, not read off the table"
-WORKLOADS = ("pairs", "triples")
 
 
-class MarginalSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Publish a table of many columns: noisy counts of single columns, of well-chosen pairs and triples, and a model.
+class MarginalSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Publish a model of a table of many columns, fitted to noisy counts of single columns, pairs and triples.
 
-    For 5 to 200 columns of mixed kinds. The synopsis answers any question, says which columns were measured together,
-    and its rows (`Synopsis.sample`) look like those of the table in every marginal the model knows.
-
-    Parameters
-    ----------
-    epsilon : float, default 1.0
-        The whole budget. ``math.inf`` counts without noise and without privacy.
-    domain : Domain, mapping or (low, high)
-        The declared columns. Must be given.
-    delta : float, default 0.0
-        0 is pure ε: discrete Laplace noise. With a small number (below one in the number of rows, such as 1e-9), noise
-        is discrete Gaussian and the promise (ε, δ): much more accurate for many columns.
-    rho : float, optional
-        Instead of ``epsilon``: the budget in zero-concentrated privacy; ``delta`` then says at which δ the ε is stated.
-    workload : {"pairs", "triples"}, default "pairs"
-        What is to be right. Triples are measured anyway where the budget is large enough that pairs leave some over.
-    target : str, optional
-        A column that others are to predict: what depends on it is measured more closely. Of a function of another
-        column that other one is meant. By default the one column that the domain gives the role ``target``.
-    max_cells : int, default 2**22
-        Counts held in memory at a time at most; candidates are coarsened until they fit. Too few for the cells of all
-        single columns (of numbers up to 514 each, of categories one each) are refused before rows are read.
-    n_rows : float, optional
-        A public number of rows. By default it follows from the noisy counts.
-    ledger : Ledger or Account, optional
-        What the budget is charged to as well, before rows are read.
-    random_state : None, int or Generator
-        None draws secure noise. Anything else is for experiments and marks the guarantee.
+    For 5 to 200 columns of mixed kinds. The synopsis answers any question and says which columns were measured
+    together. Its synthetic rows (`Synopsis.sample`) follow the table in every marginal that the model knows.
 
     Attributes
     ----------
-    synopsis_ : Synopsis
-        What may be published. Its leaves are rows of the model; `Synopsis.measured` tells what was measured.
+    synopsis_ : ModelSynopsis
+        The artifact. Its leaves are rows of the model; `ModelSynopsis.measured` holds the measurements.
     guarantee_ : Guarantee
         Its promise.
-    n_features_in_ : int
-        Number of columns of the table.
-    feature_names_in_ : array of str
-        Their names, if they have any.
 
     Privacy
     -------
@@ -85,33 +68,40 @@ class MarginalSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # s
     1.0
     """
 
-    synopsis_: Synopsis
-    guarantee_: Guarantee
-
-    def __init__(
-        self,
-        epsilon: Any = 1.0,
-        domain: Any = None,
-        *,
-        delta: Any = 0.0,
-        rho: Any = None,
-        workload: str = "pairs",
-        target: str | None = None,
-        max_cells: int = 2**22,
-        n_rows: Any = None,
-        ledger: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.domain = domain
-        self.delta = delta
-        self.rho = rho
-        self.workload = workload
-        self.target = target
-        self.max_cells = max_cells
-        self.n_rows = n_rows
-        self.ledger = ledger
-        self.random_state = random_state
+    epsilon: float = EPSILON
+    domain: Any = DOMAIN
+    delta: float = option(
+        default=0.0,
+        low=0,
+        below=1,
+        example=1e-9,
+        help="Probability that the privacy loss exceeds ε; 0 is pure ε, with Laplace noise.",
+        details=(
+            "A small number (below one over the number of rows) allows Gaussian noise, which is much more accurate for "
+            "many columns."
+        ),
+    )
+    rho: Any = RHO
+    workload: str = option(
+        default="pairs",
+        choices=("pairs", "triples"),
+        help="Sets of columns whose counts matter.",
+        details="Triples are measured anyway if the budget is large enough.",
+    )
+    target: str | None = option(
+        default=None,
+        example="income",
+        help="A column that others are to predict; its dependence on them is measured more closely.",
+        details="By default the one column with the role ``target``.",
+    )
+    max_cells: int = option(
+        default=2**22,
+        low=1024,
+        help="Most counts held in memory at a time; candidates are coarsened until they fit.",
+    )
+    n_rows: float | None = N_ROWS
+    ledger: Any = LEDGER
+    random_state: Any = RANDOM_STATE
 
     #: The number of rows follows from the counts of the columns: nothing is spent on it alone.
     size_share = None
@@ -132,8 +122,8 @@ class MarginalSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # s
         check_release(self, self._read, Domain.without_functions)
 
     def _read(self, domain: Domain, epsilon: Any = None) -> MarginalSettings:
-        checks.choice("workload", self.workload, WORKLOADS)
-        most = checks.whole("max_cells", self.max_cells, low=1024)
+        options = method_options(self)
+        most = options["max_cells"]
         single = sum(public_grid(domain).sizes)
         if single > most:
             what = f"at least {single:,}: the cells of the single columns, which are all counted at once"
@@ -150,8 +140,8 @@ class MarginalSynopsis(EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # s
         return tags
 
 
-def publish(found: Findings, promise: Guarantee, domain: Domain) -> Synopsis:
-    """Make the synopsis: the population as leaves on the fine grids, and what was measured beside it.
+def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsis:
+    """Make the synopsis: the population as leaves on the fine grids, and the measurements with it.
 
     ``domain`` has all columns, also those that follow from others: they are filled in.
     """
@@ -184,7 +174,7 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> Synopsis:
         for m in found.measured
     ]
     bins = dict(zip(places, _listed([b.of for b in found.bins]), strict=True))
-    return Synopsis(
+    return ModelSynopsis(
         domain,
         lower=lower,
         upper=upper,

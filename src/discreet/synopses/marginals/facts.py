@@ -23,15 +23,7 @@ Zero = dict[int, NDArray[np.bool_]]
 
 
 def kept_apart(grid: AxisGrids, column: int) -> IntArray | None:
-    """Return a number for each cell of a column; cells with different ones may not share a bin. None: all may.
-
-    Examples
-    --------
-    >>> from discreet import Domain
-    >>> domain = Domain({"age": Integer(0, 5), "wed": [False, True]}, impossible=[{"age": (0, 3), "wed": True}])
-    >>> kept_apart(AxisGrids(domain, (6, 2), (False, False)), 0).tolist()
-    [1, 1, 1, 1, 0, 0]
-    """
+    """Return a number for each cell of a column; cells with different ones may not share a bin. None: all may."""
     told = [one[column] for one in grid.impossible if column in one]
     return _alike(told) if told else None
 
@@ -48,14 +40,7 @@ def on_bins(grid: AxisGrids, bins: Sequence[Bins]) -> list[Zero]:
 
 
 def as_factors(zeros: Sequence[Zero]) -> list[Factor]:
-    """Return a table of the model for each set of columns that combinations are about; it is never moved.
-
-    Examples
-    --------
-    >>> factor, = as_factors([{0: np.array([False, True]), 1: np.array([True, True, False])}])
-    >>> np.exp(factor.theta).tolist(), [g.tolist() for g in factor.marginal.groups]
-    ([1.0, 1.0, 1.0, 0.0], [[0, 1], [1, 1, 0]])
-    """
+    """Return a table of the model for each set of columns that combinations are about; it is never moved."""
     made = []
     for columns in dict.fromkeys(tuple(sorted(one)) for one in zeros):
         told = [one for one in zeros if tuple(sorted(one)) == columns]
@@ -70,14 +55,7 @@ def as_factors(zeros: Sequence[Zero]) -> list[Factor]:
 
 
 def no_rows(marginal: GroupedMarginal, zeros: Sequence[Zero]) -> NDArray[np.bool_]:
-    """Tell which cells of a marginal of bins can hold no row: those of which every part is in some combination.
-
-    Examples
-    --------
-    >>> pair = GroupedMarginal([0, 1], [np.array([0, 1, 1]), np.array([0, 1])])
-    >>> no_rows(pair, [{0: np.array([False, True, True]), 1: np.array([True, False])}]).tolist()
-    [False, False, True, False]
-    """
+    """Return which cells of a marginal of bins can hold no row: those of which every part is in some combination."""
     told = [one for one in zeros if set(one) <= set(marginal.columns)]
     if not told:
         return np.zeros(marginal.n_cells, bool)
@@ -112,17 +90,7 @@ def make_possible(codes: AnyArray, zeros: Sequence[Zero], root: tuple[int, int])
 
 
 def follow(function: Function, source: Column, column: Column, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Return the boxes of a column that follows from another, whose boxes are given: lower ends, then upper ones.
-
-    Examples
-    --------
-    >>> from discreet import Domain
-    >>> follows = {"wed": {"age": {"0..4": "no", "5..9": "yes"}}}
-    >>> domain = Domain({"age": Integer(0, 9), "wed": ["no", "yes"]}, functions=follows)
-    >>> ends = np.array([-0.5, 4.5]), np.array([0.5, 5.5])
-    >>> follow(domain.facts.functions[0], *domain.columns, *ends).tolist()
-    [[0.0, 1.0], [1.0, 2.0]]
-    """
+    """Return the boxes of a column that follows from another, whose boxes are given: lower ends, then upper ones."""
     half = 0.5 if isinstance(column, (Integer, Date)) or hasattr(column, "categories") else 0.0
     made = np.full((2, len(lower)), np.nan)  # missing where the source is
     for low, high, place in function.pieces:

@@ -49,18 +49,9 @@ EVENED, _WATCHED_CELLS, _ALL_WATCHED = 3, 10_000, 2**20
 class Factor:
     """A measured marginal and its table θ.
 
-    Attributes
-    ----------
-    marginal : GroupedMarginal
-        Columns and groups of bins.
-    counts, variances : array of float
-        Noisy counts and their noise variance.
-    fixed : bool
-        Whether its table is known beforehand: which cells can hold a row at all. Nothing was counted then.
-    theta : array of float
-        Its table.
-    rest : array of float
-        What the table is drawn towards where the noise allows; 0 is independence.
+    ``counts`` and ``variances`` are noisy counts and their noise variance. ``fixed`` says that the table is known:
+    which cells can hold a row at all. ``rest`` is what the table ``theta`` is drawn towards where the noise allows; 0
+    is independence.
     """
 
     marginal: GroupedMarginal
@@ -94,7 +85,7 @@ class Factor:
 
 
 class _Side:
-    """What a kernel needs to draw one column, given the others."""
+    """Arrays with which a kernel draws one column, given the others."""
 
     def __init__(self, factors: Sequence[Factor], sizes: Sequence[int], column: int, starts: Sequence[int]) -> None:
         k, most = len(factors), max(sizes)
@@ -126,22 +117,10 @@ class _Side:
 class Field:
     """The model and its population.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Bins per column.
-    factors : sequence of Factor
-        Marginals; those of single columns first, one per column.
-    total : float
-        Number of rows that the counts are about.
-    codes : array of shape (columns, rows)
-        The population; changed in place.
-    root : int
-        Where its randomness grows from.
-    pairs : sequence of (int, int)
-        Columns that are drawn together.
-    watched : sequence of GroupedMarginal
-        Marginals, beside those of the factors, that `settle` is to free of the scatter of drawn rows.
+    ``sizes`` are bins per column. ``factors`` are the marginals; those of single columns come first, one per column.
+    The counts are about ``total`` rows. ``codes`` (columns by rows) is the population, changed in place, with
+    randomness from ``root``. ``pairs`` of columns are drawn together. `settle` frees the ``watched`` marginals of the
+    scatter of drawn rows.
     """
 
     def __init__(
@@ -211,7 +190,7 @@ class Field:
     def fit(self, sweeps: int, first: float, last: float) -> list[FloatArray]:
         """Climb with steps that shrink from ``first`` to ``last``; return the model's marginals, averaged."""
         crowd = [sum(not f.fixed for f in at) for at in self._at]
-        # Factors that share columns would all mend the same gap at once.
+        # Factors that share columns would all close the same gap at once.
         shares = [3 / (2 + max(crowd[c] for c in f.columns)) for f in self.factors]
         sums = [np.zeros(len(f.counts)) for f in self.factors]
         averaged = min(_AVERAGED, math.ceil(0.8 * sweeps))
@@ -222,9 +201,9 @@ class Field:
                 for factor, rows in zip(self._watched, every, strict=True):
                     factor.counts += rows / averaged
             step = first * (last / first) ** (t / max(sweeps - 1, 1))
-            for factor, share, found, heap in zip(self.factors, shares, self.marginals(), sums, strict=True):
+            for factor, share, found, summed in zip(self.factors, shares, self.marginals(), sums, strict=True):
                 if t >= sweeps - averaged:
-                    heap += found
+                    summed += found
                 if factor.fixed:
                     continue
                 beta = (INDEPENDENCE, INDEPENDENCE, INDEPENDENCE_OF_TRIPLES)[len(factor.columns) - 1]
@@ -233,7 +212,7 @@ class Field:
                 gap = factor.counts - found - pull * (factor.theta - factor.rest)
                 factor.theta += step * share * gap / (least + pull)
                 np.clip(factor.theta, -_LARGEST, _LARGEST, out=factor.theta)
-        return [heap / averaged for heap in sums]
+        return [summed / averaged for summed in sums]
 
     def settle(self, goals: Sequence[FloatArray], times: int = EVENED) -> None:
         """Move the population onto the model's own marginals: what drawing rows at random had blurred is gone.
@@ -271,11 +250,6 @@ def to_watch(sizes: Sequence[int], rows: int, target: int | None = None) -> Iter
     """Yield the marginals that a population is evened out on: pairs, triples with the target, then others.
 
     The smallest come first, and as many as there is time for.
-
-    Examples
-    --------
-    >>> [m.columns for m in to_watch([3, 2, 4], 100)]
-    [(0, 1), (1, 2), (0, 2), (0, 1, 2)]
     """
     every = [np.arange(size) for size in sizes]
     left, room = WATCHING / max(rows * EVENED, 1), _ALL_WATCHED

@@ -1,8 +1,8 @@
 """From rows to noisy marginals and a model: the whole of what a marginal synopsis does with a table.
 
 One pass counts every column on a fine public grid; noisy, that gives bins and the number of rows. Then come rounds.
-In each, one pass counts all candidates (pairs, later perhaps triples), coarsened by what is known; noisy scores tell
-how far the model is from each; the best are measured; the model is fitted to everything measured so far.
+In each, one pass counts all candidates (pairs, later perhaps triples), coarsened by what is known; noisy scores
+estimate how far the model is from each; the best are measured; the model is fitted to everything measured so far.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ TARGET_WEIGHT = 2.0
 #: as ε does), and its cells. With 0.01 only two pairs of a small table were measured; of 0.01 to 0.3 none did better
 #: than 0.1 on generated tables of 3,000 rows (``benchmarks/results/marginals_tolerated.json``).
 TOLERATED, PURE_TOLERATED, USUAL_CELLS = 0.1, 0.01, 20
-#: How much of the distance that chance alone makes is not worth mending, unless noise is small.
+#: How much of the distance that chance alone makes is not worth correcting, unless noise is small.
 CHANCE = 0.6
 #: Triples that are counted and scored at most; all of them up to 30 columns.
 MOST_TRIPLES = 4096
@@ -67,17 +67,7 @@ FINE = 0.02
 
 @dataclass(frozen=True)
 class MarginalSettings:
-    """What is asked for.
-
-    Attributes
-    ----------
-    workload : {"pairs", "triples"}
-        What is to be right.
-    target : int or None
-        A column whose dependence on the others matters most.
-    max_cells : int
-        Counts held at a time at most.
-    """
+    """The workload, the place of the target column, and the most counts held at a time."""
 
     workload: str = "pairs"
     target: int | None = None
@@ -86,17 +76,7 @@ class MarginalSettings:
 
 @dataclass(frozen=True)
 class Measured:
-    """A marginal that was measured.
-
-    Attributes
-    ----------
-    marginal : GroupedMarginal
-        Columns and groups of bins.
-    counts : array of int
-        Noisy counts.
-    variance : float
-        Of each.
-    """
+    """A marginal that was measured."""
 
     marginal: GroupedMarginal
     counts: IntArray
@@ -105,7 +85,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Score:
-    """How far a marginal of some cells was from the model when it was looked at: a noisy number of rows."""
+    """A noisy distance, in rows, between a marginal and the model of that round."""
 
     columns: tuple[int, ...]
     distance: float
@@ -115,7 +95,7 @@ class Score:
 
 @dataclass
 class Findings:
-    """All that was bought, and the model made of it. Nothing in it is raw."""
+    """All noisy measurements, and the model fitted to them. Nothing in it is raw."""
 
     grid: AxisGrids
     bins: list[Bins]
@@ -193,7 +173,7 @@ def refined(found: Findings) -> AnyArray:
 
 
 def _single(opening: OpenRelease, grid: AxisGrids, price: Price) -> Findings:
-    """Buy the counts of every column by itself: bins, and the number of rows unless it is public."""
+    """Measure every column by itself: bins, and the number of rows unless it is public."""
     sizes = grid.sizes
     names = opening.domain.names
     asked = tuple(GroupedMarginal([j], [np.arange(size)]) for j, size in enumerate(sizes))
@@ -252,8 +232,8 @@ def _round(
     most = min((FINE_PER_COLUMN if _is_fine(found) else MOST_PER_COLUMN) * width, len(candidates))
     few = max(1, round(min(most, affordable(paying, rows))))
     if better_one_by_one(len(candidates), few, looking):
-        dear = np.array([c.marginal.n_cells * mean_size(paying / few) for c in candidates])
-        worth = far - np.rint(by_chance + LEFT_OF_NOISE * dear).astype(np.int64)
+        cost = np.array([c.marginal.n_cells * mean_size(paying / few) for c in candidates])
+        worth = far - np.rint(by_chance + LEFT_OF_NOISE * cost).astype(np.int64)
         chosen, prices = pick_one_by_one(gate, candidates, worth, looking, paying, few)
     else:
         # A row moves each of P distances by at most 1: together by P in l1, and by √P in l2.
@@ -273,7 +253,7 @@ def _round(
 
 
 def _told(marginal: GroupedMarginal) -> tuple[int, ...]:
-    """Return the columns that a marginal tells of: of one whose bins are all in one group nothing was seen."""
+    """Return the columns that a marginal measures; a column with all bins in one group is not measured."""
     every = zip(marginal.columns, marginal.shape, marginal.groups, strict=True)
     return tuple(c for c, size, of in every if size > 1 or len(of) == 1)
 
@@ -320,7 +300,7 @@ def _triples(found: Findings, width: int) -> list[tuple[int, ...]]:
 
 
 def _is_fine(found: Findings) -> bool:
-    """Tell whether what was measured so far has so little noise that more can be measured."""
+    """Return whether what was measured so far has so little noise that more can be measured."""
     noise = [m.marginal.n_cells * math.sqrt(m.variance) for m in found.measured]
     return bool(noise) and float(np.mean(noise)) < FINE * max(found.total, 1.0)
 
@@ -389,13 +369,7 @@ def _start(factors: Sequence[Factor], known: Sequence[FloatArray], rows: float) 
 
 
 def onto_simplex(y: FloatArray, total: float) -> FloatArray:
-    """Return the nearest non-negative numbers with a given sum.
-
-    Examples
-    --------
-    >>> onto_simplex(np.array([5.0, 3.0, -2.0]), 6.0).tolist()
-    [4.0, 2.0, 0.0]
-    """
+    """Return the nearest non-negative numbers with a given sum."""
     down = np.sort(y)[::-1]
     excess = (np.cumsum(down) - total) / np.arange(1, len(y) + 1)
     last = np.flatnonzero(down > excess)[-1]

@@ -1,0 +1,230 @@
+"""Disclosure of a changed table: linked rows, and published values near the true ones.
+
+Both measures compare with the original. They judge a release and are not part of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy.spatial import cKDTree
+
+from discreet import engines, noise
+from discreet.anonymity.release.printed import Legend, as_numbers, as_texts, legend_of, read_sets, read_stretches
+from discreet.anonymity.release.release import Release
+from discreet.core import FloatArray, IntArray, checks
+from discreet.engines.readers import read_columns
+from discreet.errors import InvalidArgument, InvalidType, SchemaError
+
+#: Distances that differ by less, relative to their size, count as equal.
+_EQUAL = 1e-9
+
+
+@dataclass(frozen=True)
+class RecordLinkage:
+    """The outcome of `record_linkage`.
+
+    ``share`` of the ``rows`` have their own original as the nearest one; m equally near originals count 1/m.
+    ``guessing`` is the share that blind guessing would reach.
+    """
+
+    share: float
+    guessing: float
+    rows: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class IntervalDisclosure:
+    """The outcome of `interval_disclosure`: the share of values near the published ones, in total and by column."""
+
+    share: float
+    columns: dict[str, float]
+    width: float
+    by: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return asdict(self)
+
+
+def record_linkage(
+    original: Any,
+    released: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    sample: int = 10_000,
+    random_state: Any = None,
+) -> RecordLinkage:
+    """Return the share of released rows whose nearest original is their own.
+
+    Parameters
+    ----------
+    original : array, data frame, table or path
+        The records.
+    released : Release, or a table with the same rows in the same order
+        An interval counts as its middle, a set of categories as the mean of its members.
+    columns : list of str, optional
+        The columns that the intruder knows; by default the quasi-identifiers of a `Release`, or all common columns.
+    sample : int, default 10,000
+        Most released rows to look at, drawn at random.
+    random_state : None, int or Generator
+        For the drawing.
+
+    Notes
+    -----
+    Euclidean distance; numbers in standard deviations of the original, two different categories 1 apart. Equally near
+    originals share the hit, so k-anonymous cells reach at most 1/k by luck.
+
+    Examples
+    --------
+    >>> people = pa.table({"age": [31, 33, 36, 60], "income": [10, 40, 20, 30]})
+    >>> record_linkage(people, people).share
+    1.0
+    >>> record_linkage(people, pa.table({"age": [40] * 4, "income": [25] * 4})).share
+    0.25
+    """
+    names, truth, shown, rows = _read(original, released, columns)
+    checks.whole("sample", sample, low=1)
+    points, published = _space(names, truth, shown, legend_of(released))
+    kept = np.flatnonzero(~np.isnan(published).any(axis=1) & ~np.isnan(points[rows]).any(axis=1))
+    if len(kept) > sample:
+        kept = kept[np.argsort(noise.below(2**62, size=len(kept), rng=random_state))[:sample]]
+    return linkage(points, published[kept], rows[kept])
+
+
+def linkage(points: FloatArray, published: FloatArray, own: IntArray) -> RecordLinkage:
+    """Link released points with originals; ``own`` says which original each one comes from."""
+    usable = ~np.isnan(points).any(axis=1)
+    n = int(usable.sum())
+    if not len(own) or not n:
+        return RecordLinkage(0.0, 0.0, 0)
+    # Equal originals are one point with a weight: a tree of many equal points would be slow.
+    distinct, weight = np.unique(points[usable], axis=0, return_counts=True)
+    tree = cKDTree(distinct)
+    nearest, _ = tree.query(published)
+    mine = np.sqrt(((published - points[own]) ** 2).sum(axis=1))
+    reach = nearest * (1 + _EQUAL) + 1e-12
+    hit = np.flatnonzero(mine <= reach)
+    ties = tree.query_ball_point(published[hit], reach[hit]) if len(hit) else []
+    found = sum(1.0 / max(int(weight[near].sum()), 1) for near in ties)
+    return RecordLinkage(float(found / len(own)), 1.0 / n, len(own))
+
+
+def interval_disclosure(
+    original: Any,
+    released: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    width: float = 0.05,
+    by: str = "rank",
+) -> IntervalDisclosure:
+    """Return the share of true values near the published ones.
+
+    Parameters
+    ----------
+    original, released, columns
+        See `record_linkage`; numeric columns only.
+    width : float, default 0.05
+        Near is this share of the ranks, or of the range, to either side of the published value.
+    by : {"rank", "range"}
+        Ranks among the original values (equal values share the middle rank), or their range.
+
+    Examples
+    --------
+    >>> people = pa.table({"age": [20, 30, 40, 50]})
+    >>> interval_disclosure(people, pa.table({"age": [21, 30, 31, 50]}), width=0.1, by="range").share
+    0.75
+    """
+    by = checks.choice("by", by, ("rank", "range"))
+    share = float(checks.probability("width", width, closed=True))
+    names, truth, shown, rows = _read(original, released, columns)
+    found: dict[str, float] = {}
+    near_all, total, legend = 0, 0, legend_of(released)
+    for name in names:
+        values, stretches = as_numbers(truth[name]), None if name in legend else read_stretches(shown[name])
+        if values is None or stretches is None:
+            if columns is not None:
+                raise InvalidArgument("columns", name, "columns of numbers", "leaving it out")
+            continue
+        near, looked = near_values(values, stretches.center[stretches.code], rows, share, by)
+        found[name] = near / looked if looked else 0.0
+        near_all, total = near_all + near, total + looked
+    return IntervalDisclosure(near_all / total if total else 0.0, found, share, by)
+
+
+def near_values(values: FloatArray, published: FloatArray, own: IntArray, width: float, by: str) -> tuple[int, int]:
+    """Return how many published values are near the true ones, and how many could be compared."""
+    truth = values[own]
+    both = ~np.isnan(truth) & ~np.isnan(published)
+    there = np.sort(values[~np.isnan(values)])
+    if not len(there):
+        return 0, 0
+    if by == "range":
+        gap, limit = np.abs(truth - published)[both], width * float(there[-1] - there[0])
+    else:
+        gap, limit = np.abs(_ranks(there, truth) - _ranks(there, published))[both], width * len(there)
+    return int((gap <= limit * (1 + _EQUAL)).sum()), int(both.sum())
+
+
+def _ranks(there: FloatArray, values: FloatArray) -> FloatArray:
+    return (np.searchsorted(there, values, side="left") + np.searchsorted(there, values, side="right")) / 2.0
+
+
+def _read(
+    original: Any, released: Any, columns: Sequence[str] | None
+) -> tuple[list[str], pa.Table, pa.Table, IntArray]:
+    """Read both tables, and which original every released row comes from."""
+    shown_source = engines.open(released.table if isinstance(released, Release) else released)
+    source = engines.open(original)
+    if isinstance(columns, str):
+        raise InvalidType("columns", columns, "a list of column names", f"columns=[{columns!r}]")
+    if columns is not None:
+        names = list(columns)
+    elif isinstance(released, Release):
+        names = [grid.name for grid in released.cells.grids]
+    else:
+        names = [name for name in shown_source.names if name in source.names]
+    if not names:
+        raise SchemaError("original and released have no column in common; check the names")
+    truth, shown = read_columns(source, names), read_columns(shown_source, names)
+    rows = np.arange(shown.num_rows)
+    if isinstance(released, Release):
+        if released.dropped:
+            raise InvalidArgument(
+                "original", f"{released.dropped} rows more", "the rows that are released", "dropping missing values"
+            )
+        if not len(released.rows) and shown.num_rows:
+            raise InvalidArgument("released", "a sample", "rows that have an original", 'output="center"')
+        rows = released.rows
+    elif shown.num_rows != truth.num_rows:
+        raise InvalidArgument(
+            "released", f"{shown.num_rows} rows", f"as many as the original ({truth.num_rows})", "the Release itself"
+        )
+    return names, truth, shown, rows
+
+
+def _space(names: list[str], truth: pa.Table, shown: pa.Table, legend: Legend) -> tuple[FloatArray, FloatArray]:
+    """Place both tables in one Euclidean space."""
+    points, published = [], []
+    for name in names:
+        values, stretches = as_numbers(truth[name]), None if name in legend else read_stretches(shown[name])
+        if values is not None and stretches is not None:
+            scale = float(np.nanstd(values)) if (~np.isnan(values)).any() else 0.0
+            points.append(values[:, None] / (scale or 1.0))
+            published.append(stretches.center[stretches.code][:, None] / (scale or 1.0))
+            continue
+        texts = as_texts(truth[name])
+        encoded = texts.dictionary_encode(null_encoding="encode")
+        labels = [v for v in encoded.dictionary.to_pylist() if v is not None]
+        own = read_sets(texts, labels)
+        other = read_sets(shown[name], labels, legend.get(name))
+        for sets, held in ((own, points), (other, published)):
+            mean = sets.members / np.maximum(sets.members.sum(axis=1, keepdims=True), 1)
+            held.append(mean[sets.code] / np.sqrt(2.0))
+    return np.concatenate(points, axis=1), np.concatenate(published, axis=1)

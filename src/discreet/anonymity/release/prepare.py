@@ -1,0 +1,126 @@
+"""Steps that all methods share before they group rows: find the columns, read hierarchies, refuse impossible tables."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from discreet import engines
+from discreet.anonymity.growth.grid import make_grid
+from discreet.anonymity.release.framed import FramedTable
+from discreet.anonymity.release.spilled import SpilledTable
+from discreet.anonymity.release.table import Table, TablePlan, without_values
+from discreet.anonymity.risk.hierarchy import Hierarchy
+from discreet.core import Categorical, IntArray, as_domain, dialect_of
+from discreet.errors import InvalidArgument, InvalidType
+
+R = TypeVar("R", Table, SpilledTable, FramedTable)
+#: Asks for a hierarchy that merges rare categories, built on the rows.
+MERGE = "merge"
+#: By column, a hierarchy or `MERGE`.
+Hierarchies = Mapping[str, Hierarchy | str]
+
+
+def names_of(data: Any, domain: Any) -> Callable[[], Sequence[str]]:
+    """Return a function that reads the names of a table, for a domain without names."""
+    return lambda: engines.open(data, dialect=dialect_of(domain)).names
+
+
+def make_plan(domain: Any, names: Callable[[], Sequence[str]], **roles: Any) -> TablePlan:
+    """Return the roles of the declared columns; arguments as in `TablePlan.of`."""
+    if domain is None:
+        raise InvalidType("domain", None, "a Domain", 'domain=Domain({"age": (0, 120)})')
+    return TablePlan.of(as_domain(domain, names()), **roles)
+
+
+def possible_names(domain: Any, spoken: Iterable[Any]) -> list[str]:
+    """Return names that the columns of a domain without names may have: those in other options, and some more."""
+    if not isinstance(domain, tuple):
+        return []
+    given = [each for each in spoken if each is not None]
+    names = list(dict.fromkeys(n for each in given for n in ([each] if isinstance(each, str) else each)))
+    sizes = [len(end) for end in domain if isinstance(end, (list, tuple)) or np.ndim(end) == 1]
+    width = max(sizes, default=1)  # one number holds for any number of columns
+    fresh = (name for i in itertools.count() if (name := f"x{i}") not in names)
+    return names + list(itertools.islice(fresh, max(width - len(names), 0) if width > 1 else 1))
+
+
+def read_hierarchies(given: Any, plan: TablePlan) -> dict[str, Hierarchy | str]:
+    """Check the hierarchies that a user gave."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidType("hierarchies", type(given), "a mapping from column to Hierarchy", '{"job": "merge"}')
+    found: dict[str, Hierarchy | str] = {}
+    for name, tree in given.items():
+        if name not in (*plan.quasi, *plan.sensitive):
+            raise InvalidArgument("hierarchies", name, "given for quasi-identifiers and sensitive columns", "no other")
+        column = plan.domain.column(name)
+        if not isinstance(column, Categorical):
+            raise InvalidArgument(
+                "hierarchies", name, "given for columns with categories; numbers have a grid", f"grid={{{name!r}: 10}}"
+            )
+        if isinstance(tree, str) and tree == MERGE and name in plan.quasi:
+            found[name] = MERGE
+            continue
+        if isinstance(tree, str):
+            raise InvalidArgument("hierarchies", tree, 'a Hierarchy, or "merge" for a quasi-identifier', '"merge"')
+        read = tree if isinstance(tree, Hierarchy) else Hierarchy(tree)
+        read.check(name, column.categories)
+        if name in plan.quasi:
+            read.labels(name, column.categories)  # they are printed
+        found[name] = read
+    return found
+
+
+def with_hierarchies(data: Any, table: R, trees: Hierarchies) -> tuple[R, dict[str, Hierarchy]]:
+    """Put categories in the order of their hierarchies; refuse a quasi-identifier without a single value.
+
+    Returns the table and the hierarchies, those of `MERGE` built on its rows.
+    """
+    _refuse_missing(data, table)
+    plan = table.plan
+    found = {name: tree for name, tree in trees.items() if isinstance(tree, Hierarchy)}
+    grids, places = list(plan.grids), {}
+    for j, name in enumerate(plan.quasi):
+        if name not in trees:
+            continue
+        categories = categories_of(plan, j)
+        if name not in found:
+            found[name] = Hierarchy.merging(categories, table.bin_counts(j)[: len(categories)].tolist())
+        order = found[name].order(categories)
+        grids[j] = make_grid(grids[j].column, None, order, found[name].labels(name, categories))
+        places[j] = np.arange(grids[j].n_bins, dtype=np.uint16)
+        places[j][list(order)] = np.arange(len(order))
+    return table.reordered(grids, places), found
+
+
+def tiers_of(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> dict[int, IntArray]:
+    """Return where the hierarchies of the quasi-identifiers may be cut."""
+    columns = ((j, name) for j, name in enumerate(plan.quasi) if name in trees)
+    return {j: trees[name].tiers(categories_of(plan, j)) for j, name in columns}
+
+
+def categories_of(plan: TablePlan, j: int) -> tuple[Any, ...]:
+    """Return the declared categories of a quasi-identifier."""
+    column = plan.grids[j].column
+    assert isinstance(column, Categorical)
+    return column.categories
+
+
+def _refuse_missing(data: Any, table: Table | SpilledTable | FramedTable) -> None:
+    plan = table.plan
+    empty = []
+    if table.n:
+        own = [(j, grid) for j, grid in enumerate(plan.grids) if grid.own_missing]
+        empty = [grid.name for j, grid in own if table.bin_counts(j)[grid.levels] == table.n]
+    elif table.dropped:
+        source = engines.open(data, plan.domain)
+        for name in plan.quasi:
+            if all(np.isnan(piece[0]).all() for piece in source.batches(plan.domain.select([name]))):
+                empty.append(name)
+    if empty:
+        raise without_values(plan.domain.column(empty[0]))

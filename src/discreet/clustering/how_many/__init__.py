@@ -1,0 +1,1 @@
+"""The number of clusters that a synopsis shows. Post-processing."""

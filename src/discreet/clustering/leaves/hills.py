@@ -1,0 +1,121 @@
+"""Leaves that touch (boxes that share a face, an edge or a corner), and the hills of their density."""
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.spatial import cKDTree
+
+from discreet.clustering.leaves.leaves import Leaves
+from discreet.core import FloatArray, IntArray, jit
+from discreet.errors import InvalidArgument
+
+#: Boxes touch if the gap between them is at most this share of the smaller one's side.
+_SLACK = 1e-6
+
+
+def touching(leaves: Leaves) -> tuple[IntArray, IntArray]:
+    """Return the pairs of leaves whose boxes touch, each pair once, as two arrays.
+
+    Two boxes that touch have middles no farther apart, on any axis, than the longest side of the two: so it is enough
+    to look around each box as far as its own longest side (the pair is found by the one with the longer).
+    """
+    seen = leaves.seen
+    if len(leaves.which) > 1 and set(seen.domain.names) <= set(seen.uncut):
+        expected = "one that divides the columns that are clustered: boxes show which leaves touch"
+        fix = "WardClusters().fit(synopsis), which needs places alone"
+        raise InvalidArgument("synopsis", "boxes that are all the whole domain", expected, fix)
+    low, high = seen.lower[leaves.which], seen.upper[leaves.which]
+    sides = high - low
+    scale = np.median(sides, axis=0)
+    low, high, sides = low / scale, high / scale, sides / scale
+    middles: FloatArray = (low + high) / 2
+    tree = cKDTree(middles)
+    reach = sides.max(axis=1) * (1 + _SLACK)
+    around = tree.query_ball_point(middles, reach, p=np.inf)
+    first = np.repeat(np.arange(len(middles)), [len(a) for a in around])
+    second = np.concatenate([np.asarray(a, np.int64) for a in around])
+    keep = first != second
+    first, second = first[keep], second[keep]
+    gap = np.maximum(low[first] - high[second], low[second] - high[first])
+    touch = (gap <= _SLACK * np.minimum(sides[first], sides[second])).all(axis=1)
+    pairs = np.unique(np.sort(np.column_stack([first[touch], second[touch]]), axis=1), axis=0)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def density(leaves: Leaves) -> FloatArray:
+    """Return rows per volume of each leaf, relative to rows spread evenly over the domain."""
+    domain = leaves.seen.domain
+    share = np.prod((leaves.seen.upper - leaves.seen.lower)[leaves.which] / (domain.high - domain.low), axis=1)
+    dense: FloatArray = leaves.weights / np.maximum(share, 1e-300) / leaves.weights.sum()
+    return dense
+
+
+def hills(leaves: Leaves, prominence: float, contrast: float) -> IntArray:
+    """Return the hill that each leaf belongs to, named by its peak: from the top down, as `DensityClusters` says.
+
+    A hill counts as one of its own if its rows above the saddle exceed zero by ``prominence`` standard deviations, and
+    if it is ``contrast`` times as dense as the saddle.
+    """
+    dense, (first, second) = density(leaves), touching(leaves)
+    n = len(dense)
+    both = csr_matrix((np.ones(2 * len(first)), (np.r_[first, second], np.r_[second, first])), (n, n))
+    noise, order = leaves.seen.variances[leaves.which] + leaves.weights, np.argsort(-dense, kind="stable")
+    found: IntArray = _hills(order, dense, leaves.weights, noise, both.indptr, both.indices, prominence, contrast)
+    return found
+
+
+@jit
+def _hills(
+    order: IntArray,
+    dense: FloatArray,
+    weights: FloatArray,
+    noise: FloatArray,
+    starts: IntArray,
+    touched: IntArray,
+    prominence: float,
+    contrast: float,
+) -> IntArray:
+    """Return the hill of each leaf; ``noise`` has variances, ``starts`` and ``touched`` the neighbours of each leaf."""
+    n = order.size
+    parent = np.full(n, -1, np.int64)  # -1: not reached yet; hills are named by their peaks
+    mass, volume, spread = np.zeros(n), np.zeros(n), np.zeros(n)
+    for place in range(n):
+        i = order[place]
+        best = -1
+        for e in range(starts[i], starts[i + 1]):
+            j = touched[e]
+            if parent[j] >= 0 and (best < 0 or dense[j] > dense[best]):
+                best = j
+        hill = i if best < 0 else _top(parent, best)
+        parent[i] = hill
+        mass[hill] += weights[i]
+        volume[hill] += weights[i] / dense[i]
+        spread[hill] += noise[i]
+        for e in range(starts[i], starts[i + 1]):
+            j = touched[e]
+            if parent[j] < 0:
+                continue
+            hill, other = _top(parent, i), _top(parent, j)
+            if hill == other:
+                continue
+            if dense[other] > dense[hill]:
+                hill, other = other, hill
+            above = min(mass[hill] - dense[i] * volume[hill], mass[other] - dense[i] * volume[other])
+            which = other if mass[other] - dense[i] * volume[other] == above else hill
+            level = contrast * dense[i]
+            flat = mass[hill] < level * volume[hill] or mass[other] < level * volume[other]
+            if flat or above < prominence * np.sqrt(spread[which]):
+                parent[other] = hill
+                mass[hill] += mass[other]
+                volume[hill] += volume[other]
+                spread[hill] += spread[other]
+    out = np.empty(n, np.int64)
+    for i in range(n):
+        out[i] = _top(parent, i)
+    return out
+
+
+@jit
+def _top(parent: IntArray, i: int) -> int:
+    while parent[i] != i:
+        i = parent[i]
+    return i

@@ -1,0 +1,126 @@
+"""Weighted k-means on a synopsis: post-processing, so it may try as often as it likes at no price.
+
+Minimise Σ_i w_i min_c |x_i - c|² (). Restarts alone rarely find the optimum with dozens of
+clusters: one start in a thousand is right everywhere. So the best of several k-means++ starts is improved by *swaps*:
+a centre is taken from where it is missed least to where points cost most, a few Lloyd steps settle it, and the swap
+stays if the cost fell (random swap, Fränti 2018; the choice of the centre as in local search, Lattanzi and Sohler
+2019).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet import noise
+from discreet.clustering.leaves import _kmeans_kernels as kernels
+from discreet.core import AnyArray, FloatArray, IntArray, checks
+from discreet.errors import InvalidArgument, InvalidType
+
+#: Lloyd steps that a start or a trial swap gets before it is judged, and that the chosen one gets.
+_TRIAL_STEPS, _SWAP_STEPS, _FULL_STEPS = 5, 2, 200
+#: Candidates for each centre of a k-means++ start, and trial swaps for each cluster.
+_CANDIDATES, _SWAPS_PER_CLUSTER, _FEWEST_SWAPS = 3, 12, 100
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedClusters:
+    """Centres, the weight of the points nearest to each, and the cost Σ w |x - c|².
+
+    Examples
+    --------
+    >>> found = weighted_kmeans([[0.0], [1.0], [9.0]], [1, 1, 2], 2)
+    >>> found.centers.tolist(), found.weights.tolist(), found.cost
+    ([[0.5], [9.0]], [2.0, 2.0], 0.5)
+    """
+
+    centers: FloatArray
+    weights: FloatArray
+    cost: float
+
+
+def weighted_kmeans(points: Any, weights: Any, n_clusters: int, *, n_init: int = 10, seed: int = 0) -> WeightedClusters:
+    """Cluster weighted points, in the units they are given in.
+
+    Parameters
+    ----------
+    points : array of shape (n, d)
+        The points.
+    weights : array of shape (n,)
+        Their weights. Points with a weight of 0 or less do not count.
+    n_clusters : int
+        Number of centres. With fewer points of positive weight, those points are the centres.
+    n_init : int, default 10
+        Number of k-means++ starts, of which the best is improved by swaps.
+    seed : int, default 0
+        The same seed gives the same centres.
+
+    Returns
+    -------
+    WeightedClusters
+        Centres sorted by their coordinates, their weights, and the cost.
+
+    Examples
+    --------
+    >>> weighted_kmeans([[0, 0], [0, 2], [8, 8]], [3, 1, 1], 2).centers.tolist()
+    [[0.0, 0.5], [8.0, 8.0]]
+    """
+    n_clusters = checks.whole("n_clusters", n_clusters, low=1)
+    n_init = checks.whole("n_init", n_init, low=1)
+    places, masses = _read(points, weights)
+    if len(places) <= n_clusters:
+        centers, cost = places, 0.0
+    else:
+        centers, cost = _search(places, masses, n_clusters, n_init, noise.generator(checks.whole("seed", seed)))
+    centers = centers[np.lexsort(centers.T[::-1])]
+    return WeightedClusters(centers, mass_by(nearest(places, centers), masses, len(centers)), cost)
+
+
+def nearest(points: FloatArray, centers: FloatArray) -> IntArray:
+    """Return the number of the nearest centre of each point."""
+    labels, gaps = np.empty(len(points), np.int64), np.empty(len(points))
+    kernels.assign(np.ascontiguousarray(points), np.ascontiguousarray(centers), labels, gaps)
+    return labels
+
+
+def mass_by(labels: AnyArray, masses: FloatArray, n_labels: int) -> FloatArray:
+    """Add masses up by label; as floats also where there are none."""
+    return np.bincount(labels, masses, minlength=n_labels).astype(np.float64)
+
+
+def _read(points: Any, weights: Any) -> tuple[FloatArray, FloatArray]:
+    """Check the arrays and keep what counts: distinct points of positive weight."""
+    try:
+        places, masses = np.asarray(points, dtype=np.float64), np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidType("points", type(points).__name__, "an array of numbers", "points=synopsis.points") from None
+    if places.ndim != 2 or masses.shape != places.shape[:1]:
+        raise InvalidArgument(
+            "weights", (places.shape, masses.shape), "one number for each row of points", "weights=synopsis.weights"
+        )
+    if not (np.isfinite(places).all() and np.isfinite(masses).all()):
+        raise InvalidArgument("points", "numbers that are not finite", "finite numbers", "points=synopsis.points")
+    places, masses = places[masses > 0], masses[masses > 0]
+    places, which = np.unique(places, axis=0, return_inverse=True)
+    return np.ascontiguousarray(places), mass_by(which.ravel(), masses, len(places))
+
+
+def _search(
+    places: FloatArray, masses: FloatArray, k: int, n_init: int, stream: noise.Generator
+) -> tuple[FloatArray, float]:
+    labels, near = np.empty(len(places), np.int64), np.empty(len(places))
+    best, best_cost = places[:k], np.inf
+    for _ in range(n_init):
+        centers = kernels.seed_centers(places, masses, _uniforms((k, _CANDIDATES), stream))
+        kernels.assign(places, centers, labels, near)
+        cost = kernels.lloyd(places, masses, centers, labels, near, _TRIAL_STEPS)
+        if cost < best_cost:
+            best, best_cost = centers, cost
+    swaps = max(_FEWEST_SWAPS, _SWAPS_PER_CLUSTER * k) if k > 1 else 0
+    cost = kernels.swap_search(places, masses, best, _uniforms((swaps,), stream), _SWAP_STEPS, _FULL_STEPS)
+    return best, cost
+
+
+def _uniforms(shape: tuple[int, ...], stream: noise.Generator) -> FloatArray:
+    drawn: FloatArray = noise.below(2**53, shape, stream) / 2.0**53
+    return drawn

@@ -1,0 +1,101 @@
+"""The leaves of a synopsis as weighted points, with what noise alone explains taken out. Post-processing.
+
+What chooses a number of clusters, and every clusterer that is not k-means, starts from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.clustering.leaves.columns import cluster_columns, distance_units, left_out, view
+from discreet.clustering.leaves.kmeans import mass_by
+from discreet.core import FloatArray, IntArray
+from discreet.errors import InvalidType
+from discreet.synopses import Synopsis, refine
+
+#: Where leaves publish means, cuts mostly fall between clusters, and rows lie nearer to their mean than if they were
+#: spread evenly: this share of an even spread's variance is taken (``benchmarks/tuning/how_many.py``).
+MEANS_SPREAD = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """Leaves that hold more than noise, as weighted points.
+
+    ``points`` are representatives divided by ``units``, ``weights`` their counts, ``within`` the variance of the rows
+    inside each leaf as far as its box says. ``which`` is the place of each leaf in ``seen``, the synopsis of the
+    columns that are clustered (with consistent counts, if there is a tree). ``note`` says which columns take no part.
+    """
+
+    points: FloatArray
+    weights: FloatArray
+    within: FloatArray
+    which: IntArray
+    seen: Synopsis
+    units: FloatArray
+    note: str
+
+    @classmethod
+    def of(cls, synopsis: Synopsis, columns: Sequence[str] | None = None, scale: str = "none") -> Leaves:
+        """Take the leaves of a synopsis apart; for the arguments see `cluster_synopsis`.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> from discreet.synopses import BoxSynopsis
+        >>> s = BoxSynopsis(dc.Domain.box(0, 3), lower=[[0], [1], [2]], upper=[[1], [2], [3]], weights=[90, -1, 50],
+        ...              variances=[2.0, 2.0, 2.0], guarantee=dc.Guarantee("central"))
+        >>> leaves = Leaves.of(s)
+        >>> leaves.points.tolist(), leaves.weights.tolist()
+        ([[0.5], [2.5]], [90.0, 50.0])
+        """
+        if not isinstance(synopsis, Synopsis):
+            fix = "GridSynopsis(...).fit(data).synopsis_"
+            raise InvalidType("synopsis", type(synopsis).__name__, "a Synopsis", fix)
+        axes = cluster_columns(synopsis.domain, columns)
+        seen = synopsis if synopsis.tree is None else refine.consistent(synopsis)
+        if axes != seen.domain.names:
+            seen = view(seen, axes)
+        units = distance_units(seen.domain, scale)
+        weights = refine.threshold(seen).weights.astype(np.float64)
+        which = np.flatnonzero((weights > 0) & np.isfinite(seen.points).all(axis=1))
+        sides = (seen.upper - seen.lower)[which]
+        # An axis along which a leaf was never cut says nothing of its rows, and the same of every cluster.
+        even = np.where(sides < seen.domain.high - seen.domain.low, (sides / units) ** 2 / 12, 0.0)
+        middles = seen.lower + (seen.upper - seen.lower) / 2
+        means = not np.array_equal(seen.points, middles, equal_nan=True)
+        within = even * (MEANS_SPREAD if means else 1.0)
+        return cls(seen.points[which] / units, weights[which], within, which, seen, units,
+                   left_out(synopsis.domain, axes))  # fmt: skip
+
+    def bundled(self, most: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return points, weights and inner variances (summed over the axes) of at most about ``most`` bundles.
+
+        Leaves in the same cell of a lattice become their mean. The lattice is as fine as the number allows, so that few
+        leaves stay as they are. With many columns even two parts of each are too many cells: there a sample of the
+        leaves stands for all, taken evenly by weight.
+        """
+        points, weights, inner = self.points, self.weights, self.within.sum(axis=1)
+        if len(points) <= most:
+            return points, weights, inner
+        if 2 ** points.shape[1] > most:
+            ends = np.cumsum(weights)
+            taken = np.searchsorted(ends, (np.arange(most) + 0.5) / most * ends[-1])
+            which, times = np.unique(taken, return_counts=True)
+            return points[which], times * (ends[-1] / most), inner[which]
+        low, span = points.min(axis=0), np.ptp(points, axis=0)
+        parts = 2 ** int(np.ceil(np.log2(len(points))))
+        while True:
+            cells = np.floor((points - low) / np.where(span > 0, span, 1.0) * parts)
+            found, label = np.unique(cells, axis=0, return_inverse=True)
+            if len(found) <= most:
+                break
+            parts //= 2
+        label = label.ravel()
+        mass = mass_by(label, weights, len(found))
+        means = np.column_stack([mass_by(label, weights * p, len(found)) for p in points.T]) / mass[:, np.newaxis]
+        apart = ((points - means[label]) ** 2).sum(axis=1)
+        return means, mass, mass_by(label, weights * (inner + apart), len(found)) / mass

@@ -1,0 +1,1 @@
+"""Scalings, lattices, and the laws of noise on them."""

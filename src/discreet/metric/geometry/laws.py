@@ -1,0 +1,131 @@
+"""The laws of noise on lattices: scale, price and draw in one frozen object.
+
+Two neighbours are on lattice places that are at most ``reach`` apart. Places at a distance D give every result with
+probabilities within e^(D/scale) of each other (`discreet.noise.vector.isotropic`, `discreet.noise.vector.spherical`).
+So a report costs exactly reach/scale.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet import noise
+from discreet.core import Exact, FloatArray, IntArray
+from discreet.metric.geometry.resampling import resample
+from discreet.noise.vector import IsotropicNoise, SphericalNoise
+
+
+@dataclass(frozen=True)
+class LatticeLaw:
+    """The cost of noise of a scale.
+
+    Parameters
+    ----------
+    epsilon : Fraction or math.inf
+        The stated cost of a report.
+    scale : Fraction
+        Scale of the noise, in lattice steps (on the sphere, in radians); 0 is no noise.
+    reach : Fraction
+        Largest distance of the places of two neighbours, in the same unit.
+    """
+
+    epsilon: Exact
+    scale: Fraction
+    reach: Fraction
+
+    #: How often a report pays for the distance.
+    times = 1
+
+    @property
+    def price(self) -> Exact:
+        """The cost of a report."""
+        return self.times * self.reach / self.scale if self.scale else math.inf
+
+
+@dataclass(frozen=True)
+class IsotropicLatticeLaw(LatticeLaw):
+    """Isotropic Laplace noise on points, drawn again until they are between ``corners``, if given.
+
+    Drawing again uses the raw point a second time and costs twice (`discreet.metric.geometry.resampling`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> law = IsotropicLatticeLaw(Fraction(2), Fraction(500), Fraction(1000))
+    >>> law.price, law.draw(np.zeros((2, 2), np.int64), stream=3).tolist()
+    (Fraction(2, 1), [[1382, 1075], [1889, 895]])
+    """
+
+    resampled: bool = False
+
+    @property
+    def times(self) -> int:  # type: ignore[override]
+        """Number of times that a report pays for the distance."""
+        return 2 if self.resampled else 1
+
+    def draw(self, places: IntArray, stream: Any, corners: Sequence[FloatArray] = ()) -> IntArray:
+        """Add noise to lattice places, in place unless it is drawn again."""
+        if not self.scale:
+            return places
+        if self.resampled:
+            return resample(places, self.scale, corners, stream)
+        IsotropicNoise.draw(places.shape[1], self.scale, stream).add(places)
+        return places
+
+
+@dataclass(frozen=True)
+class AxesLatticeLaw(LatticeLaw):
+    """Discrete Laplace noise on every coordinate; distances are summed over the coordinates."""
+
+    def draw(self, places: IntArray, stream: Any) -> IntArray:
+        """Add noise to lattice places, in place."""
+        if self.scale:
+            places += noise.discrete_laplace(self.scale, size=places.shape, rng=stream)
+        return places
+
+
+@dataclass(frozen=True)
+class SphereLatticeLaw(LatticeLaw):
+    """Laplace noise on the sphere, with ``quarter`` lattice steps in 90 degrees."""
+
+    quarter: int = 90
+
+    def draw(self, places: IntArray, stream: Any) -> IntArray:
+        """Move lattice places, in place."""
+        if self.scale:
+            SphericalNoise.draw(self.scale, self.quarter, stream).move(places)
+        return places
+
+
+@dataclass(frozen=True)
+class TrajectoryLaw:
+    """Tests and fresh places of one user, within a budget.
+
+    ``test`` and ``place`` are the laws of one of each. No step starts that could not be paid, so a transcript costs at
+    most the budget.
+    """
+
+    budget: Fraction
+    test: AxesLatticeLaw
+    place: LatticeLaw
+
+    one_of = ""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The most that a whole trajectory may cost."""
+        return self.budget
+
+    @property
+    def price(self) -> Exact:
+        """Its cost: the budget, scaled by the true cost of a test or place over its charge."""
+        return self.budget * max(Fraction(law.price) / Fraction(law.epsilon) for law in (self.test, self.place))
+
+    @property
+    def lines(self) -> tuple[tuple[str, Exact], ...]:
+        """One line for all."""
+        return (("tests and fresh places of one user, together at most", self.budget),)

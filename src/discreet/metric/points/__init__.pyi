@@ -1,1 +1,0 @@
-from .law import IsotropicLaw as IsotropicLaw

@@ -1,1 +1,0 @@
-"""Users who report again: ledgers and trajectories."""

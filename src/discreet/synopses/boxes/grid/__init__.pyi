@@ -1,0 +1,10 @@
+from . import estimator as estimator
+from . import rules as rules
+from .estimator import GridSynopsis as GridSynopsis
+from .rules import THETA as THETA
+from .rules import eugkm as eugkm
+from .rules import least_parts as least_parts
+from .rules import rugnik as rugnik
+from .rules import rugnik_root as rugnik_root
+from .settings import GridSettings as GridSettings
+from .size import check_size as check_size

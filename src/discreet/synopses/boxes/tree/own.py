@@ -1,0 +1,227 @@
+"""Partitioners of your own: the values they see, and the private answers they may pay for.
+
+A partitioner of your own sees no rows. It gets `Boxes`, which hold public and released values only, and `Offers`, which
+gives private answers about the rows in these boxes. Its level's share of the budget is charged before, in full.
+`Offers` raises `BudgetExceeded` before it reads rows for more. So the promise of the tree holds, provided that the
+class decides only by `Boxes`, `Offers` and public constants, and has no other access to the rows.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.core import BoolArray, Exact, FloatArray, IntArray, checks
+from discreet.core.budget import Epsilon
+from discreet.errors import BudgetExceeded, InvalidArgument
+from discreet.mechanisms import Gate
+from discreet.synopses.boxes.tree.partitioners import Quantiles, TreePartitioner
+
+if TYPE_CHECKING:
+    from discreet.engines.readers import RowCells
+    from discreet.synopses.boxes.tree.growth import GrowingTree
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """The nodes of a level that are to be cut; one entry per node. All of it is public or released.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns.
+    cells : array of int
+        Cells of every axis of the public grid.
+    lower, upper : array of int, nodes by axes
+        The boxes, in cells: from ``lower`` to ``upper``, which is not part of them.
+    depth : array of int
+        Depths; the root has 0.
+    estimate : array of float
+        The noisy count of the node's test; NaN where it was not tested.
+
+    Examples
+    --------
+    >>> boxes = Boxes(("x", "y"), np.array([8, 8]), np.array([[0, 0]]), np.array([[4, 8]]), np.array([1]), np.ones(1))
+    >>> boxes.widths.tolist()
+    [[4, 8]]
+    """
+
+    names: tuple[str, ...]
+    cells: IntArray
+    lower: IntArray
+    upper: IntArray
+    depth: IntArray
+    estimate: FloatArray
+
+    @property
+    def widths(self) -> IntArray:
+        """Widths in cells; an axis of one cell cannot be cut."""
+        return np.asarray(self.upper - self.lower)
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """The cuts of boxes: each along one axis, at one place or more.
+
+    Attributes
+    ----------
+    axis : array of int
+        The axis of every box.
+    places : array of int
+        The cells before which it is cut, ascending within a box, all boxes one after the other.
+    numbers : array of int
+        How many places every box has; at least one.
+
+    Examples
+    --------
+    >>> Cuts(np.array([0]), np.array([2, 5]), np.array([2])).numbers.tolist()
+    [2]
+    """
+
+    axis: IntArray
+    places: IntArray
+    numbers: IntArray
+
+
+class OwnPartitioner:
+    """A rule of your own that cuts nodes: derive from it, write `cut`, pass an instance to `TreeSynopsis`.
+
+    Attributes
+    ----------
+    fan_out : int
+        Children of a node at most; thresholds, budgets and memory are reckoned with it.
+    paid : bool
+        Whether cuts cost budget. If not, their share goes to the tests and leaves.
+
+    Privacy
+    -------
+    Neighbours: add or remove one row. A level's price is charged in parallel over its disjoint nodes before `cut` is
+    called, and `Offers` spends no more than it. All that `cut` sees is public, released, or paid for there.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> class InTurn(OwnPartitioner):
+    ...     def cut(self, boxes, offers):
+    ...         return offers.middles(boxes.depth % len(boxes.names))
+    >>> rows = dc.datasets.s_like(1, random_state=0)
+    >>> tree = dc.TreeSynopsis(1.0, rows.domain, InTurn(), max_depth=4, test_from=4, random_state=0).fit(rows.X)
+    >>> tree.synopsis_.n_leaves, tree.guarantee_.epsilon, tree.guarantee_.parameters["partitioner"]
+    (16, 1.0, 'InTurn')
+    """
+
+    fan_out: int = 2
+    paid: bool = False
+
+    def cut(self, boxes: Boxes, offers: Offers) -> Cuts:
+        """Return where to cut these boxes, by what they show and by private answers."""
+        raise NotImplementedError
+
+
+class Offers:
+    """Private answers about the rows of the boxes. Every answer is charged before rows are read.
+
+    Attributes
+    ----------
+    epsilon : Budget
+        What is left of the level's share.
+    """
+
+    def __init__(self, own: OwnCuts, nodes: IntArray, gate: Gate | None) -> None:
+        self._own, self._nodes, self._gate, self._step = own, nodes, gate, 0
+
+    @property
+    def epsilon(self) -> Exact:
+        """The rest of the level's share of the budget."""
+        return 0 if self._gate is None else self._gate.left.amount
+
+    def middles(self, axis: Any) -> Cuts:
+        """Cut every box in the middle of an axis. Free: boxes are public."""
+        axis, tree = np.asarray(axis), self._own.tree
+        places = tree.lower[self._nodes, axis] + tree.width(self._nodes, axis) // 2
+        return Cuts(axis, places, np.ones_like(self._nodes))
+
+    def quantiles(self, axis: Any, n_cuts: int, epsilon: Any) -> Cuts:
+        """Return private quantiles (``n_cuts`` of them) of the rows of every box along an axis, for ε in total.
+
+        Privacy: the exponential mechanism on ranks, in parallel over disjoint boxes; see `discreet.noise.quantiles`.
+        """
+        (gate, label), axis = self._next("quantiles"), np.asarray(axis)
+        price = Epsilon(checks.budget("epsilon", epsilon))
+        gate.check_price(label, price)
+        return self._own.quantiles(self._nodes, axis, n_cuts, gate, label, price)
+
+    def counts(self, axis: Any, parts: int, epsilon: Any) -> IntArray:
+        """Return the noisy numbers of rows in equal parts of every box along an axis: an array, boxes by parts.
+
+        Privacy: a row is in one part of one box, so one count changes by 1: discrete Laplace noise of scale 1/ε. A box
+        of fewer cells has fewer parts; the others hold noise alone.
+        """
+        gate, label = self._next("counts")
+        price = Epsilon(checks.budget("epsilon", epsilon))
+        read = functools.partial(self._own.raw_counts, self._nodes, np.asarray(axis), parts)
+        return np.asarray(gate.counts(label, read, price).values.reshape(len(self._nodes), parts))
+
+    def _next(self, label: str) -> tuple[Gate, str]:
+        if self._gate is None:
+            raise BudgetExceeded(
+                f"{label!r} is asked by a partitioner with paid = False, which has no budget; set paid = True"
+            )
+        self._step += 1
+        return self._gate, f"{label} {self._step}"
+
+
+class OwnCuts(TreePartitioner):
+    """The tree's side of a partitioner of one's own."""
+
+    def __init__(self, tree: GrowingTree, rows: RowCells, own: OwnPartitioner) -> None:
+        super().__init__(tree, rows, "own")
+        self._own, self.fan_out = own, own.fan_out
+
+    def split(self, kept: BoolArray, gate: Gate, label: str, price: Epsilon) -> IntArray:
+        nodes, tree = self._nodes[kept], self.tree
+        lower, upper = tree.lower[nodes].astype(np.int64), tree.upper[nodes].astype(np.int64)
+        boxes = Boxes(tree.domain.names, tree.cells, lower, upper, tree.depth[nodes], tree.estimate[nodes].copy())
+        if price:
+            with gate.pure_share(label, price) as part:
+                cuts = self._own.cut(boxes, Offers(self, nodes, part))
+        else:
+            cuts = self._own.cut(boxes, Offers(self, nodes, None))
+        checked = _checked(cuts, boxes, self.fan_out)
+        return tree.cut(nodes, checked.axis, checked.places, checked.numbers)
+
+    def quantiles(self, nodes: IntArray, axis: IntArray, n_cuts: int, gate: Gate, label: str, price: Epsilon) -> Cuts:
+        """Return private quantiles, among as many lines as the tree's own partitioner would have."""
+        runs = Quantiles(self.tree, self.rows, "own", n_cuts).read_runs(nodes, axis, len(self._nodes))
+        lines, numbers = gate.cuts(label, runs, n_cuts, price)
+        which = np.repeat(np.arange(len(nodes)), numbers)
+        start, width = self.tree.lower[nodes, axis], self.tree.width(nodes, axis)
+        return Cuts(axis, start[which] + lines * width[which] // runs.n_lines[which], numbers)
+
+    def raw_counts(self, nodes: IntArray, axis: IntArray, parts: int) -> IntArray:
+        """Count the rows of parts of boxes."""
+        found = self.rows.count(self.tree.map(nodes, axis, parts))
+        counts = np.zeros(len(nodes) * parts, np.int64)
+        counts[found.cells] = found.counts
+        return counts
+
+
+def _checked(cuts: Cuts, boxes: Boxes, fan_out: int) -> Cuts:
+    """Refuse cuts outside their boxes. They are made of released values, so refusing reveals no more than they do."""
+    axis, places, numbers = (np.asarray(x, np.int64) for x in (cuts.axis, cuts.places, cuts.numbers))
+    n, fix = len(boxes.depth), "offers.middles(axis)"
+    if axis.shape != (n,) or numbers.shape != (n,) or places.shape != (int(numbers.sum()),):
+        raise InvalidArgument("cuts", cuts, f"one axis and number per box ({n}), and as many places as numbers", fix)
+    if n and not (axis.min() >= 0 and axis.max() < len(boxes.names)):
+        raise InvalidArgument("axis", axis, f"a column's place, 0 to {len(boxes.names) - 1}", fix)
+    if n and not (numbers.min() >= 1 and numbers.max() < fan_out):
+        raise InvalidArgument("numbers", numbers, f"from 1 to fan_out - 1 = {fan_out - 1} cuts per box", fix)
+    which = np.repeat(np.arange(n), numbers)
+    inside = (boxes.lower[which, axis[which]] < places) & (places < boxes.upper[which, axis[which]])
+    rising = (np.diff(places) > 0) | (np.diff(which) > 0)
+    if not (inside.all() and rising.all()):
+        raise InvalidArgument("places", places, "inside their boxes, ascending within each", fix)
+    return Cuts(axis, places, numbers)

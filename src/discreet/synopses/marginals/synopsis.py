@@ -1,0 +1,245 @@
+"""A synopsis whose leaves are rows of a model of many columns, with the measured marginals behind it.
+
+An answer is known as well as its columns are. The noise of columns that were measured together is known. For two
+columns that were not, a noisy score says how far the table was from the model. For three or more columns that were not
+measured together only their pairs are known; the rest is what the model assumes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.core import Domain, FloatArray, IntArray, Intervals
+from discreet.engines.passes import AxisGrids
+from discreet.errors import FormatError, InvalidArgument, InvalidType
+from discreet.noise import Generator, permutation
+from discreet.synopses.marginals.bins import public_grid
+from discreet.synopses.marginals.measured import Marginals
+from discreet.synopses.queries.evenness import Query, Terms, axis_share, both
+from discreet.synopses.synopsis import Synopsis
+
+
+class ModelSynopsis(Synopsis):
+    """Rows of a model of many columns, as `MarginalSynopsis` publishes them.
+
+    Parameters
+    ----------
+    domain, lower, upper, weights, variances, points, guarantee, total, total_variance, uncut
+        See `Synopsis`.
+    measured : Marginals
+        The noisy marginals that the model was fitted to.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> domain = dc.Domain({"smokes": [False, True], "coughs": [False, True]})
+    >>> made = dc.MarginalSynopsis(1.0, domain, random_state=0).fit([[0.0, 1.0], [1.0, 1.0]] * 500).synopsis_
+    >>> made.measured.says(["smokes", "coughs"]), made.n_leaves
+    ('measured', 2000)
+    """
+
+    parts = (*Synopsis.parts, "measured")
+    modelled = True
+    leaf_names = ("model row", "model rows")
+
+    def _take(self, *, measured: Marginals) -> None:  # type: ignore[override]
+        columns = self._lower.shape[1]
+        if not isinstance(measured, Marginals):
+            raise InvalidType("measured", type(measured), "Marginals", "MarginalSynopsis(...).fit(data).synopsis_")
+        if len(measured.bins) != columns:
+            raise InvalidArgument("measured", len(measured.bins), f"about {columns} columns")
+        self._measured = measured.about(self._domain)
+        #: By axis: the cells of its public grid, the model's rows in each, and their bins.
+        self._axes: dict[int, tuple[FloatArray, FloatArray, FloatArray, IntArray]] = {}
+
+    @property
+    def measured(self) -> Marginals:
+        """The noisy marginals that the model was fitted to."""
+        return self._measured
+
+    def _more_facts(self) -> dict[str, Any]:
+        return {"measured": self._measured.to_dict()}
+
+    @staticmethod
+    def _read_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+        return {"measured": Marginals.from_dict(facts["measured"])}
+
+    def _choose(self, n: int, stream: Generator) -> IntArray:
+        """Choose all rows equally often, and some of them once more, in random order.
+
+        Rows drawn one by one would scatter about the marginals that the model was fitted to.
+        """
+        leaves = max(self.n_leaves, 1)
+        rounds, rest = divmod(n, leaves)
+        chosen = np.concatenate([np.tile(np.arange(leaves), rounds), permutation(leaves, rng=stream)[:rest]])
+        return chosen[permutation(n, rng=stream)] if n else chosen
+
+    def _note(self, terms: Terms) -> str:
+        """State how columns that are asked about together are known, if they were not measured together."""
+        known = {self._measured.says(query) for _, query in terms}
+        if "held independent" in known:
+            return "modelled, and some of these columns are held independent"
+        return "modelled: these columns were not measured together" if "modelled" in known else ""
+
+    @cached_property
+    def _zeros(self) -> list[dict[int, tuple[tuple[float, float], ...]]]:
+        zeros = self._domain.without_functions().facts.impossible if self._domain.facts.impossible else ()
+        return [{self._domain.position(n): on for n, on in one.stretches} for one in zeros]
+
+    def _impossible(self, query: Query) -> bool:
+        asked = _through(self._domain, query) if self._zeros else query
+        return any(all(axis in asked and _within(asked[axis], on) for axis, on in one.items()) for one in self._zeros)
+
+    def _answer_variances(
+        self,
+        terms: Terms,
+        covered: Sequence[FloatArray],
+        whole: FloatArray,
+        leaves: Any = None,
+        everything: float = 0.0,
+    ) -> tuple[float, float]:
+        every = slice(None) if leaves is None else leaves
+        if not covered:
+            return float(whole**2 @ self._variances[every]), 0.0
+        return self._of_model(terms, whole - everything, every, everything)
+
+    def _mean_errors(
+        self, axis: int, terms: Terms, n: FloatArray, first: FloatArray, second: FloatArray, middle: float
+    ) -> tuple[float, float]:
+        """Return what noise and model may do to a sum of values of a column.
+
+        Rows that move between the lower and the upper half of the values move the sum by two deviations each.
+        """
+        rows = float(n @ self._weights)
+        half = tuple((c / 2, {**query, axis: [(-math.inf, math.inf)]}) for c, query in terms)
+        noisy, assumed = self._of_model(half, n / 2)
+        apart = 2 * math.sqrt(max(float(second @ self._weights) / rows - middle**2, 0.0))
+        return apart * math.sqrt(noisy), apart * math.sqrt(assumed)
+
+    def _of_model(
+        self, terms: Terms, covered: FloatArray, leaves: Any = slice(None), everything: float = 0.0
+    ) -> tuple[float, float]:
+        """Return the variances of noise and of model of a sum of questions.
+
+        The questions cover these shares of the leaves; ``everything`` of all rows comes on top, with its noise.
+
+        The measurements of the columns answer the question too, with known noise. The model should not be further from
+        that answer than the noise; the excess is its error. For columns that were not measured together, every single
+        one is compared with its own counts in this way, and their dependence is estimated.
+        """
+        known = self._measured
+        terms = tuple((c, _through(self._domain, query)) for c, query in terms)
+        asked = tuple(sorted({axis for _, query in terms for axis in query}))
+        total = max(self._total, 1.0)
+        share = min(float(np.abs(covered) @ self._weights[leaves]) / total, 1.0)
+        part = min(share, 1 - share)
+        if known.says(asked) == "measured":
+            counted, noise, cut = self._counted(terms, asked)
+            off = (float(covered @ self._weights[leaves]) - counted) ** 2
+            # One distance says little about the model's error: even if noise explains it, half may be the model's.
+            return noise, max(off - noise, off / 2, cut)
+        if everything:
+            noisy = self._of_model(terms, covered + everything, leaves)[0]
+            return noisy, self._of_model(terms, covered, leaves)[1]
+        noise, beyond = share**2 * self._total_variance, known.errors(asked, part, total)
+        alone = {j: [((1.0, {j: query[j]}),) for _, query in terms if j in query] for j in asked}
+        shares = {j: [self._share(j, t[0][1][j]) for t in every] for j, every in alone.items()}
+        for j, every in alone.items():
+            others = math.prod(max(shares[i]) for i in asked if i != j)
+            found = []
+            for term, own in zip(every, shares[j], strict=True):
+                counted, spread, cut = self._counted(term, (j,))
+                reach = min(max(share / max(own, 1 / total), others), 1.0) ** 2
+                found.append((reach * spread, reach * max((own * total - counted) ** 2 - spread, cut)))
+            noise += max(x for x, _ in found)
+            beyond += max(x for _, x in found)
+        return noise, beyond
+
+    def _counted(self, terms: Terms, asked: Sequence[int]) -> tuple[float, float, float]:
+        """Answer a sum of questions from all noisy counts that cover these columns, without the model.
+
+        Also return the variances of their noise and of how rows lie in groups that the question cuts: as the model has
+        them or uniformly, whichever differs more.
+        """
+        known = self._measured
+        found = []
+        held = [{c: self._held(c, intervals) for c, intervals in query.items()} for _, query in terms]
+        for m, told, (groups, counts) in zip(known.measured, known.told, known.arrays, strict=True):
+            if not told.issuperset(asked):
+                continue
+            weights = np.zeros((2, len(counts)))
+            for (factor, _), inside in zip(terms, held, strict=True):
+                made = np.full((2, 1), factor)
+                for c, of in zip(m.columns, groups, strict=True):
+                    side = _sides(of, *inside[c]) if c in inside else np.ones((2, int(of.max()) + 1))
+                    made = (made[:, :, np.newaxis] * side[:, np.newaxis]).reshape(2, -1)
+                weights += made
+            # A single column keeps its mean variance; each of its bins has it by the number of its cells.
+            cells = np.bincount(self._axis(m.columns[0])[3]) if len(m.columns) == 1 else np.ones(1)
+            size = np.abs(weights)
+            noise = size.max(axis=0) ** 2 * (cells / cells.mean()) * m.variance
+            part = np.minimum(size, np.abs(1 - size)).max(axis=0)
+            cut = (part * np.maximum(counts, math.sqrt(m.variance))) ** 2
+            found.append((float(weights[0] @ counts), max(float(noise.sum()), 1e-9), float(cut.sum())))
+        answers, noises, cuts = np.array(found).T
+        trust = 1 / (noises + cuts)
+        trust /= trust.sum()
+        # Noises are independent; how rows lie in groups is the same guess for all of them, and does not average out.
+        return float(trust @ answers), float(trust**2 @ noises), float((trust @ np.sqrt(cuts)) ** 2)
+
+    def _held(self, axis: int, intervals: Any) -> tuple[FloatArray, FloatArray]:
+        """Return how much of each bin of a column some intervals hold, and all of it: the model's rows, and cells."""
+        lower, upper, rows, bins = self._axis(axis)
+        inside = axis_share(lower, upper, intervals, self._domain.columns[axis])
+        every = [np.bincount(bins, weights=w) for w in (rows * inside, inside, rows, np.ones(len(rows)))]
+        return np.array(every[:2]), np.array(every[2:])
+
+    def _share(self, axis: int, intervals: Any) -> float:
+        """Return the share of the model's rows that some intervals of a column hold."""
+        lower, upper, rows, _ = self._axis(axis)
+        return float(rows @ axis_share(lower, upper, intervals, self._domain.columns[axis]) / rows.sum())
+
+    @cached_property
+    def _grids(self) -> AxisGrids:
+        return public_grid(self._domain)
+
+    def _axis(self, axis: int) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
+        """Return the cells of the public grid of a column, how many of the model's rows lie in each, and their bins."""
+        if axis not in self._axes:
+            bins = np.array(self._measured.bins[axis])
+            if self._grids.sizes[axis] != len(bins):
+                raise FormatError("the bins of a marginal synopsis do not fit its columns")
+            lower, upper = self._grids.boxes(axis)
+            ends = self._lower[:, axis], self._upper[:, axis]
+            # Missing values have no place; their cell is the last.
+            places, rows = (np.nan_to_num((a + b) / 2, nan=np.inf) for a, b in ((lower, upper), ends))
+            at = np.minimum(np.searchsorted(places, rows), len(places) - 1)
+            rows = np.bincount(at, minlength=len(places)).astype(np.float64) + 1e-3
+            self._axes[axis] = lower, upper, rows, bins
+        return self._axes[axis]
+
+
+def _through(domain: Domain, query: Query) -> Query:
+    """Return the same question about the columns that others are functions of, instead of those."""
+    for function in domain.facts.functions:
+        at = domain.position(function.column)
+        if at in query:
+            rest = {axis: stretches for axis, stretches in query.items() if axis != at}
+            before = function.before(domain.columns[at], query[at])
+            query = both(rest, {domain.position(function.source): before})
+    return query
+
+
+def _within(asked: Intervals, stretches: Sequence[tuple[float, float]]) -> bool:
+    return all(sum(max(0.0, min(b, d) - max(a, c)) for c, d in stretches) >= b - a for a, b in asked)
+
+
+def _sides(groups: IntArray, inside: FloatArray, whole: FloatArray) -> FloatArray:
+    """Return how much of each group is held: as the model's rows lie, and uniformly."""
+    pairs = zip(inside, whole, strict=True)
+    return np.array([np.bincount(groups, weights=a) / np.bincount(groups, weights=b) for a, b in pairs])

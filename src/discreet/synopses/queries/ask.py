@@ -1,0 +1,397 @@
+"""Questions in words: ``age between 30 and 40 and sex = 'f'``. A small grammar, read by hand; nothing is evaluated.
+
+A question becomes a truth table over the stretches into which its constants divide the columns it names, by the
+three-valued logic of SQL: what is said of a missing value is neither true nor false. The table is then put together
+into boxes that do not overlap, which a synopsis can count.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any
+
+from discreet.core import (
+    Categorical,
+    Column,
+    Date,
+    Domain,
+    Integer,
+    Time,
+    category_text,
+    day_number,
+    nearest,
+    second_number,
+)
+from discreet.errors import InvalidArgument, InvalidType
+from discreet.synopses.queries.evenness import Query
+from discreet.synopses.queries.truth import MOST_BOXES, Said, Tree, add_boxes, collect, stretches_of, truth_of
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|(?P<text>'(?:[^']|'')*')"
+    r'|(?P<name>"(?:[^"]|"")*"|`[^`]*`)|(?P<word>[^\W\d]\w*)|(?P<sign><=|>=|<>|!=|==|[<>=(),]))'
+)
+_WORDS = {"and", "or", "not", "between", "in", "is", "missing", "null"}
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
+#: Limits of what a question may be: characters, brackets in brackets, stretches of all columns.
+_LONGEST, _DEEPEST, _CELLS = 10_000, 50, 100_000
+_INF = math.inf
+#: Where a missing value lies.
+_GONE = [(math.nan, math.nan)]
+#: Other spellings of values: what finds them, what they are replaced by, how a question is written.
+_SPELLINGS = (
+    (r"(?<=\d),(?=\d)", ".", "written with decimal points, not commas"),
+    (r"(?<!['\d])(\d{4}-\d\d-\d\d)(?!['\d])", r"'\1'", "written with dates in single quotation marks"),
+)
+#: How people write days; a day is suggested where all ways that fit agree.
+_DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%Y.%m.%d", "%d-%m-%Y", "%Y%m%d", "%Y")
+
+
+def parse(domain: Domain, question: object) -> list[Query]:
+    """Read a question; return boxes that do not overlap and cover it."""
+    return read(domain, question)[0]
+
+
+def read(domain: Domain, question: object) -> tuple[list[Query], str]:
+    """Read a question; return boxes that do not overlap and cover it, and what the schema left out of it."""
+    if not isinstance(question, str):
+        raise InvalidType("question", question, "a text", _fix(domain, None))
+    if len(question) > _LONGEST:
+        raise InvalidArgument("question", f"{question[:40]}...", f"at most {_LONGEST:,} characters", _fix(domain, None))
+    try:
+        tree = _Reader(domain, question).read()
+    except _Wrong as wrong:
+        expected, meant = wrong.expected, wrong.fix
+        for pattern, other, spelling in _SPELLINGS:
+            again = re.sub(pattern, other, question)
+            if again != question and _reads(domain, again):
+                expected, meant = spelling, again
+        again = _with_quotes(domain, question)
+        if again != question and _reads(domain, again):
+            expected, meant = "written with names of odd characters in back quotes", again
+        raise InvalidArgument("question", _short(question), expected, _fix(domain, meant)) from None
+    found: list[Said] = []
+    collect(tree, found)
+    axes = sorted({said.axis for said in found})
+    edges = {axis: stretches_of(domain.columns[axis], [s for s in found if s.axis == axis]) for axis in axes}
+    if math.prod(len(e) for e in edges.values()) > _CELLS:
+        raise InvalidArgument(
+            "question", _short(question), "about fewer different values", "parts, and their counts added"
+        )
+    boxes: list[Query] = []
+    add_boxes(truth_of(tree, axes, edges) == 1, axes, edges, {}, boxes)
+    if len(boxes) > MOST_BOXES:
+        raise InvalidArgument("question", _short(question), "about fewer combinations", "parts, and their counts added")
+    gone = [c.name for i, c in enumerate(domain.columns) if c.missing == "drop" and Said(i, _GONE, True) in found]
+    names = ", ".join(gone)
+    return boxes, f'rows without a value in {names} were left out by the schema (missing = "drop")' if gone else ""
+
+
+class _Wrong(Exception):
+    """A wrong question: what it must be, and perhaps the question that was meant."""
+
+    def __init__(self, expected: str, fix: str | None = None) -> None:
+        super().__init__(expected)
+        self.expected, self.fix = expected, fix
+
+
+def _fix(domain: Domain, meant: str | None) -> str:
+    """Return a question that can be read: the one that was meant, or an example."""
+    return f"question={(meant if meant is not None and _reads(domain, meant) else _example(domain))!r}"
+
+
+def _reads(domain: Domain, question: str) -> bool:
+    try:
+        _Reader(domain, question).read()
+    except _Wrong:
+        return False
+    return len(question) <= _LONGEST
+
+
+def _example(domain: Domain) -> str:
+    column = domain.columns[0]
+    if isinstance(column, Categorical):
+        return f"{column_text(column.name)} = {_literal(category_text(column.categories[0]))}"
+    low, high = column.to_dict()["bounds"]
+    ends = (f"'{low}'", f"'{high}'") if isinstance(column, (Date, Time)) else (f"{low:g}", f"{high:g}")
+    return f"{column_text(column.name)} between {ends[0]} and {ends[1]}"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def column_text(name: str) -> str:
+    """Write the name of a column as a question does: in back quotes if it has odd characters."""
+    return name if re.fullmatch(r"[^\W\d]\w*", name) and name.lower() not in _WORDS else f"`{name}`"
+
+
+def _with_quotes(domain: Domain, question: str) -> str:
+    """Return a question with back quotes around the names that need them and stand there without."""
+    odd = {name.lower(): column_text(name) for name in domain.names if column_text(name) != name}
+    if not odd:
+        return question
+    longest_first = "|".join(map(re.escape, sorted(odd, key=len, reverse=True)))
+    return re.sub(
+        rf"(?<![\w`'\"])({longest_first})(?![\w`'\"])", lambda m: odd.get(m[0].lower(), m[0]), question, flags=re.I
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+class _Reader:
+    """Reads tokens from left to right; one of a number, a text, a name, a word, a sign, each with its place."""
+
+    def __init__(self, domain: Domain, question: str) -> None:
+        self.domain, self.question = domain, question
+        self.tokens: list[tuple[str, str]] = []
+        self.at = self.depth = 0
+        place, end = 0, len(question.rstrip())
+        while place < end:
+            match = _TOKEN.match(question, place)
+            if match is None:
+                rest = question[place:].lstrip()
+                if rest[0] in "'\"`":
+                    raise self.wrong(
+                        f"closed at the end of every quotation; {rest[:20]!r} is not", question.rstrip() + rest[0]
+                    )
+                raise self.wrong(f"written with comparisons, and, or, not; {rest[0]!r} is none of them")
+            self.tokens.append((str(match.lastgroup), match.group(str(match.lastgroup))))
+            place = match.end()
+
+    def wrong(self, expected: str, fix: str | None = None) -> _Wrong:
+        return _Wrong(expected, fix)
+
+    def instead(self, text: str, other: str) -> str:
+        """Return the question with one word changed."""
+        return self.question.replace(text, other, 1)
+
+    def peek(self, *words: str) -> bool:
+        if self.at >= len(self.tokens):
+            return False
+        kind, text = self.tokens[self.at]
+        return kind in ("word", "sign") and text.lower() in words
+
+    def take(self, *words: str) -> bool:
+        found = self.peek(*words)
+        self.at += found
+        return found
+
+    def need(self, word: str, after: str) -> None:
+        if not self.take(word):
+            got = "its end" if self.at >= len(self.tokens) else repr(self.tokens[self.at][1])
+            meant = f"{self.question})" if word == ")" else None
+            raise self.wrong(f"written with {word!r} after {after}, where {got} is", meant)
+
+    def read(self) -> Tree:
+        if not self.tokens:
+            raise self.wrong("a comparison of a column with a value")
+        tree = self.either()
+        if self.at < len(self.tokens):
+            text = self.tokens[self.at][1]
+            raise self.wrong(f"comparisons with 'and' or 'or' between them; {text!r} stands where one of these should")
+        return tree
+
+    def either(self) -> Tree:
+        parts = [self.all_of()]
+        while self.take("or"):
+            parts.append(self.all_of())
+        return parts[0] if len(parts) == 1 else ("or", parts)
+
+    def all_of(self) -> Tree:
+        parts = [self.one()]
+        while self.take("and"):
+            parts.append(self.one())
+        return parts[0] if len(parts) == 1 else ("and", parts)
+
+    def one(self) -> Tree:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise self.wrong(f"at most {_DEEPEST} brackets or nots deep")
+        if self.take("not"):
+            tree: Tree = ("not", [self.one()])
+        elif self.take("("):
+            tree = self.either()
+            self.need(")", "'('")
+        else:
+            tree = self.comparison()
+        self.depth -= 1
+        return tree
+
+    def comparison(self) -> Tree:
+        first = self.operand()
+        if isinstance(first, int):
+            turned = self.take("not")
+            column = self.domain.columns[first]
+            if self.take("between"):
+                low = self.value(column)
+                self.need("and", "'between'")
+                return self.signed(turned, _between(self, first, column, low, self.value(column)))
+            if self.take("in"):
+                self.need("(", "'in'")
+                values = [self.value(column)]
+                while self.take(","):
+                    values.append(self.value(column))
+                self.need(")", "the values")
+                return self.signed(turned, ("or", [_compare(self, first, column, "=", v) for v in values]))
+            if turned:
+                raise self.wrong("written with 'between' or 'in' after a column and 'not'")
+            if self.take("is"):
+                turned = self.take("not")
+                if not self.take("missing", "null"):
+                    raise self.wrong("written with 'missing' after 'is'", f"{column_text(column.name)} is missing")
+                there = [(-_INF, _INF)]
+                return Said(first, there) if turned else Said(first, _GONE, missing=True)
+        parts = []
+        while self.peek("<", ">", "<=", ">=", "=", "==", "!=", "<>"):
+            sign = {"==": "=", "<>": "!="}.get(self.tokens[self.at][1], self.tokens[self.at][1])
+            self.at += 1
+            second = self.operand(first if isinstance(first, int) else None)
+            if isinstance(first, int) == isinstance(second, int):
+                raise self.wrong("comparisons of one column with one value")
+            axis, value = (first, second) if isinstance(first, int) else (second, first)
+            sign = sign if isinstance(first, int) else _TURNED[sign]
+            parts.append(_compare(self, axis, self.domain.columns[axis], sign, value))
+            first = second
+        if not parts:
+            named = f" {column_text(self.domain.columns[first].name)}" if isinstance(first, int) else ""
+            raise self.wrong(f"written with a comparison such as =, <, between or in after the column{named}")
+        return parts[0] if len(parts) == 1 else ("and", parts)
+
+    @staticmethod
+    def signed(turned: bool, tree: Tree) -> Tree:
+        return ("not", [tree]) if turned else tree
+
+    def operand(self, axis: int | None = None) -> Any:
+        """Return the place of a column, or a value as (text, is it quoted)."""
+        if self.at >= len(self.tokens):
+            raise self.wrong("complete: it ends where a column or a value should be")
+        kind, text = self.tokens[self.at]
+        self.at += 1
+        if kind == "number":
+            return text, False
+        if kind == "text":
+            return text[1:-1].replace("''", "'"), True
+        if kind == "name" or (kind == "word" and text.lower() not in _WORDS):
+            name = text[1:-1].replace('""', '"') if kind == "name" else text
+            if name in self.domain.names:
+                return self.domain.position(name)
+            if axis is not None:  # where a value belongs: a category without its quotation marks
+                if kind == "name" and text[0] == '"':
+                    return name, True
+                raise self.wrong(
+                    f"written with texts in quotation marks; {name!r} is not a column",
+                    self.instead(text, _literal(name)),
+                )
+            near = [n for n in self.domain.names if n.lower() == name.lower()]
+            near = near or get_close_matches(name, self.domain.names, 1, 0.5)
+            listed = ", ".join([*map(column_text, self.domain.names[:8]), *(["..."] if len(self.domain) > 8 else [])])
+            raise self.wrong(
+                f"about declared columns ({listed}); {name!r} is none",
+                self.instead(text, column_text(near[0])) if near else None,
+            )
+        raise self.wrong(f"written with a column or a value where {text!r} is")
+
+    def value(self, column: Column) -> tuple[str, bool]:
+        found = self.operand(self.domain.position(column.name))
+        if isinstance(found, int):
+            raise self.wrong("comparisons of one column with one value")
+        return found  # type: ignore[no-any-return]
+
+
+def _place(reader: _Reader, column: Column, value: tuple[str, bool]) -> float:
+    text, quoted = value
+    name = column_text(column.name)
+    if isinstance(column, Date):
+        day = day_number(text) if quoted else None
+        if day is None:
+            days = {found.date().isoformat() for form in _DAYS if (found := _day(text, form))}
+            such = next(iter(days)) if len(days) == 1 else column.to_dict()["bounds"][1]
+            typed = _literal(text) if quoted else text
+            fix = reader.instead(typed, f"'{such}'") if such in days else f"{name} < '{such}'"
+            raise reader.wrong(f"written with dates such as '{such}' for {name}", fix)
+        return day
+    if isinstance(column, Time):
+        second = second_number(text) if quoted else None
+        if second is None:
+            raise reader.wrong(f"written with times of day such as '08:30' for {name}", f"{name} < '08:30'")
+        return second
+    if isinstance(column, Categorical):
+        return float(_category(reader, column, value))
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if quoted or not math.isfinite(number):
+        pointed = text.strip().replace(",", ".")
+        if quoted and re.fullmatch(r"[-+]?\d+(\.\d+)?", pointed):
+            raise reader.wrong(f"written with a plain number for {name}", reader.instead(_literal(text), pointed))
+        raise reader.wrong(f"written with a number for {name}, which has no {text!r}", f"{name} < {column.high:g}")
+    return number
+
+
+def _day(text: str, form: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, form)
+    except ValueError:
+        return None
+
+
+def _compare(reader: _Reader, axis: int, column: Column, sign: str, value: tuple[str, bool]) -> Tree:
+    name = column_text(column.name)
+    if isinstance(column, Categorical) and not column.ordered and sign not in ("=", "!="):
+        raise _unordered(reader, column)
+    at = _place(reader, column, value)
+    if isinstance(column, Categorical):
+        below, above = at, at + 1
+    elif isinstance(column, (Integer, Date)):
+        below, above = math.ceil(at) - 0.5, math.floor(at) + 0.5
+    elif sign in ("=", "!="):
+        fix = f"{name} between {at:g} and {at + 1:g}"
+        raise reader.wrong(f"about a stretch of {name}, a number without steps: hardly a row has exactly {at:g}", fix)
+    else:
+        below = above = at
+    if sign == "!=":
+        return ("not", [Said(axis, [(below, above)] if below < above else [])])
+    ends = {"<": (-_INF, below), "<=": (-_INF, above), ">": (above, _INF), ">=": (below, _INF), "=": (below, above)}[
+        sign
+    ]
+    return Said(axis, [ends] if ends[0] < ends[1] else [])
+
+
+def _category(reader: _Reader, column: Categorical, value: tuple[str, bool]) -> int:
+    """Return the number of a category."""
+    known = {category_text(c): i for i, c in enumerate(column.categories)}
+    text = value[0]
+    if text not in known and not value[1]:
+        text = _number_text(text)
+    if text not in known:
+        near = nearest(text, list(known)) or next(iter(known))
+        what = f"about declared categories of {column_text(column.name)}; {text!r} is none"
+        raise reader.wrong(what, reader.instead(_literal(text), _literal(near)))
+    return known[text]
+
+
+def _unordered(reader: _Reader, column: Categorical) -> _Wrong:
+    fix = f"{column_text(column.name)} = {_literal(category_text(column.categories[0]))}"
+    return reader.wrong(f"= or in for {column_text(column.name)}, which has categories", fix)
+
+
+def _number_text(text: str) -> str:
+    number = float(text)
+    return category_text(int(number)) if number.is_integer() else text
+
+
+def _between(reader: _Reader, axis: int, column: Column, low: tuple[str, bool], high: tuple[str, bool]) -> Tree:
+    if isinstance(column, Categorical) and not column.ordered:
+        raise _unordered(reader, column)
+    if _place(reader, column, low) > _place(reader, column, high):
+        turned = " and ".join(f"'{text}'" if quoted else text for text, quoted in (high, low))
+        raise reader.wrong(
+            "written with the smaller end of 'between' first", f"{column_text(column.name)} between {turned}"
+        )
+    return ("and", [_compare(reader, axis, column, ">=", low), _compare(reader, axis, column, "<=", high)])

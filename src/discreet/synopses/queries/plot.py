@@ -1,0 +1,266 @@
+"""Pictures of a synopsis, with Plotly: where the rows are, by the noisy counts alone.
+
+Colour is density relative to an even spread over the domain, so that leaves of any size compare. Sand is below
+zero, which only noise makes; white is zero; teal is people.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.core import Categorical, Column, FloatArray, IntArray, category_text, round_marks
+from discreet.errors import InvalidArgument, InvalidType, MissingExtra
+from discreet.synopses.queries.answers import assumption, wide
+from discreet.synopses.queries.distributions import marginal
+from discreet.synopses.queries.empty import rows_text
+
+if TYPE_CHECKING:
+    from discreet.synopses.queries.groups import Marginal
+    from discreet.synopses.synopsis import Synopsis
+
+SCALE = [[0.0, "#e9c46a"], [0.2, "#ffffff"], [1.0, "#1f8a7d"]]
+INK, MARK = "#57606a", "#d1242f"
+#: What is not known to be there.
+_HATCHED = {
+    "color": "#ffffff",
+    "pattern": {"shape": "/", "fgcolor": INK, "bgcolor": "#ffffff", "size": 6},
+    "line": {"color": INK, "width": 0.5},
+}
+#: Beyond these, pictures grow heavy and marks too small to see.
+_MOST_EDGES, _MOST_OUTLINES, _MOST_POINTS = 400, 4000, 2000
+
+
+def draw(synopsis: Synopsis, columns: object) -> Any:
+    """Return a figure: bars for one column, coloured boxes for two."""
+    try:
+        import plotly.graph_objects as go
+    except ImportError:
+        raise MissingExtra("drawing a synopsis", "plot") from None
+    names = synopsis.domain.names
+    if columns is None:
+        columns = names[:2]
+    if isinstance(columns, str) or not isinstance(columns, (tuple, list)):
+        raise InvalidType("columns", columns, "a pair of column names", f"columns={names[:2]}")
+    axes = [synopsis.domain.position(c) for c in columns]
+    if len(axes) not in (1, 2) or len(set(axes)) < len(axes):
+        raise InvalidArgument("columns", columns, "one column name, or two different ones", f"columns={names[:2]}")
+    figure = go.Figure()
+    if len(axes) == 1:
+        _bars(go, figure, synopsis, axes[0])
+    else:
+        _boxes(go, figure, synopsis, axes[0], axes[1])
+    figure.update_layout(
+        title={"text": _title(synopsis, axes), "font": {"size": 15}}, template="plotly_white", width=760, height=640
+    )
+    return figure
+
+
+def bars(found: Marginal) -> Any:
+    """Return a figure of a marginal: bars with 95 % intervals."""
+    try:
+        import plotly.graph_objects as go
+    except ImportError:
+        raise MissingExtra("drawing a marginal", "plot") from None
+    reach = wide(0.95) * found.std_errors
+    error = {"array": reach, "color": INK, "thickness": 1}
+    colour = {"color": "#1f8a7d"}
+    if found.edges is None:
+        bar = go.Bar(x=[category_text(c) for c in found.categories or ()], y=found.counts, error_y=error, marker=colour)
+    else:
+        widths = np.diff(found.edges)
+        error["array"] = reach / widths
+        bar = go.Bar(
+            x=found.edges[:-1] + widths / 2, y=found.counts / widths, width=widths, error_y=error, marker=colour
+        )
+    figure = go.Figure(bar)
+    unit = "rows" if found.edges is None else "rows per unit"
+    title = f"{found.column}, with 95 % intervals (noise and {assumption(found.modelled)})"
+    figure.update_layout(title={"text": title, "font": {"size": 15}}, template="plotly_white", width=760, height=420)
+    ticks = {} if found.edges is None else _ticks(found.kind, float(found.edges[0]), float(found.edges[-1]))
+    figure.update_xaxes(title=found.column, **ticks)
+    figure.update_yaxes(title=unit)
+    return figure
+
+
+def _title(synopsis: Synopsis, axes: list[int]) -> str:
+    epsilon = synopsis.guarantee.epsilon
+    text = f"{synopsis.n_leaves:,} leaves, {rows_text(synopsis.total)}"
+    if epsilon is not None:
+        text += f", ε = {epsilon:.4g}"
+    if any(synopsis.domain.columns[a].missing == "own" for a in axes):
+        text += " (missing values not shown)"
+    if (elsewhere := synopsis.unlisted) is not None:
+        text += f"<br>{elsewhere.value:,.0f} ± {elsewhere.std_error:,.0f} of the rows are in cells that are not listed"
+    if unknown := [name for name in synopsis.uncut if synopsis.domain.position(name) in axes]:
+        text += f"<br>not known: {' and '.join(unknown)} {'was' if len(unknown) == 1 else 'were'} not divided"
+    if synopsis.guarantee.seeded:
+        text += f"<br><span style='color:{MARK}'>seeded: not to be published</span>"
+    return text
+
+
+def _bars(go: Any, figure: Any, synopsis: Synopsis, axis: int) -> None:
+    column = synopsis.domain.columns[axis]
+    found = marginal(synopsis, column.name, None)
+    edges = np.arange(len(found.counts) + 1.0) if found.edges is None else found.edges
+    widths = np.diff(edges)
+    assumed = found.counts if not found.divided or found.assumed is None else found.assumed
+    known = found.counts - assumed
+    doubtful = bool(np.abs(assumed).any())
+    figure.add_trace(
+        go.Bar(
+            x=edges[:-1] + widths / 2,
+            y=found.counts / widths,
+            width=widths,
+            error_y={"array": found.std_errors / widths, "color": INK, "thickness": 1},
+            marker=_HATCHED if doubtful else {"color": "#1f8a7d", "line": {"color": "#ffffff", "width": 0.5}},
+            name="with rows of leaves that reach beyond the bar" if doubtful else "known",
+            customdata=np.column_stack([edges[:-1], edges[1:], found.counts, found.std_errors]),
+            hovertemplate="%{customdata[0]:.4g} to %{customdata[1]:.4g}: %{customdata[2]:.4g} ± %{customdata[3]:.3g}"
+            "<extra></extra>",
+            showlegend=False,
+        )
+    )
+    if doubtful:  # in front of the whole
+        figure.add_trace(
+            go.Bar(
+                x=edges[:-1] + widths / 2,
+                y=known / widths,
+                width=widths,
+                marker={"color": "#1f8a7d", "line": {"color": "#ffffff", "width": 0.5}},
+                hoverinfo="skip",
+                name="known",
+                showlegend=False,
+            )
+        )
+        figure.update_layout(barmode="overlay")
+    figure.update_xaxes(**_axis(column))
+    figure.update_yaxes(title="rows" if isinstance(column, Categorical) else f"rows per unit of {column.name}")
+
+
+def _boxes(go: Any, figure: Any, synopsis: Synopsis, i: int, j: int) -> None:
+    first, second = synopsis.domain.columns[i], synopsis.domain.columns[j]
+    x, y = _edges(synopsis, i), _edges(synopsis, j)
+    density = _density(synopsis, i, j, x, y)
+    areas = np.outer(np.diff(y), np.diff(x))
+    figure.add_trace(
+        go.Heatmap(
+            x=x,
+            y=y,
+            z=density,
+            zmin=-_reach(density, areas) / 4,
+            zmax=_reach(density, areas),
+            colorscale=SCALE,
+            colorbar={"title": {"text": "density, 1 = even"}, "thickness": 12, "len": 0.8},
+            hovertemplate=f"{first.name} %{{x:.4g}}, {second.name} %{{y:.4g}}: %{{z:.3g}}<extra></extra>",
+            name="density",
+        )
+    )
+    if len(synopsis.domain) == 2 and 0 < synopsis.n_leaves <= _MOST_OUTLINES:
+        figure.add_trace(_outlines(go, synopsis, i, j))
+    figure.add_trace(_points(go, synopsis, i, j))
+    figure.update_xaxes(**_axis(first))
+    figure.update_yaxes(**_axis(second))
+
+
+def _axis(column: Column) -> dict[str, Any]:
+    facts: dict[str, Any] = {"title": column.name, "range": [column.low, column.high], "showgrid": False}
+    if isinstance(column, Categorical):
+        facts |= {
+            "tickvals": [k + 0.5 for k in range(len(column.categories))],
+            "ticktext": [str(c) for c in column.categories],
+        }
+    return facts | _ticks(column.kind, column.low, column.high)
+
+
+def _ticks(kind: str, low: float, high: float) -> dict[str, Any]:
+    if kind not in ("date", "time"):
+        return {}
+    marks = round_marks(kind, low, high)
+    return {"tickvals": [place for place, _ in marks], "ticktext": [text for _, text in marks]}
+
+
+def _edges(synopsis: Synopsis, axis: int) -> FloatArray:
+    column = synopsis.domain.columns[axis]
+    ends = np.concatenate([synopsis.lower[:, axis], synopsis.upper[:, axis], [column.low, column.high]])
+    edges: FloatArray = np.unique(ends[~np.isnan(ends)])
+    return edges if len(edges) <= _MOST_EDGES + 1 else np.linspace(column.low, column.high, _MOST_EDGES + 1)
+
+
+def _density(synopsis: Synopsis, i: int, j: int, x: FloatArray, y: FloatArray) -> FloatArray:
+    """Spread the weights over the tiles between edges; NaN where no leaf is.
+
+    Each leaf adds its density to a rectangle of tiles. It is noted at the four corners of the rectangle, and two
+    cumulative sums fill in the rest, so that the work does not grow with the size of the leaves.
+    """
+    left, right = _span(synopsis, i, x)
+    low, high = _span(synopsis, j, y)
+    placed = (left >= 0) & (low >= 0)
+    left, right, low, high = left[placed], right[placed], low[placed], high[placed]
+    domain = synopsis.domain.high - synopsis.domain.low
+    areas = (x[right] - x[left]) * (y[high] - y[low]) / (domain[i] * domain[j])
+    values = synopsis.weights[placed] / areas / max(synopsis.total, 1.0)
+    rows, cover = np.zeros((len(y), len(x))), np.zeros((len(y), len(x)), dtype=np.int64)
+    for across, along, sign in ((left, low, 1), (right, low, -1), (left, high, -1), (right, high, 1)):
+        np.add.at(rows, (along, across), sign * values)
+        np.add.at(cover, (along, across), sign)
+    density, covered = (np.cumsum(np.cumsum(a, axis=0), axis=1)[:-1, :-1] for a in (rows, cover))
+    return np.where(covered > 0, density, np.nan)
+
+
+def _span(synopsis: Synopsis, axis: int, edges: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the first and last edge of each leaf, at least one tile apart; -1 for a leaf of missing values."""
+    middles = edges[:-1] + np.diff(edges) / 2
+    first = np.minimum(np.searchsorted(middles, synopsis.lower[:, axis]), len(edges) - 2)
+    last = np.maximum(np.searchsorted(middles, synopsis.upper[:, axis]), first + 1)
+    gone = np.isnan(synopsis.lower[:, axis])
+    return np.where(gone, -1, first), np.where(gone, -1, last)
+
+
+def _reach(density: FloatArray, areas: FloatArray) -> float:
+    """Return the density that only a hundredth of the shown area exceeds: one bright leaf must not blank the rest."""
+    shown = ~np.isnan(density)
+    if not shown.any():
+        return 1.0
+    order = np.argsort(density[shown])
+    filled = np.cumsum(areas[shown][order])
+    return max(1.0, float(density[shown][order][np.searchsorted(filled, 0.99 * filled[-1])]))
+
+
+def _outlines(go: Any, synopsis: Synopsis, i: int, j: int) -> Any:
+    a, b = synopsis.lower, synopsis.upper
+    gap = np.full(synopsis.n_leaves, np.nan)
+    x = np.column_stack([a[:, i], b[:, i], b[:, i], a[:, i], a[:, i], gap]).ravel()
+    y = np.column_stack([a[:, j], a[:, j], b[:, j], b[:, j], a[:, j], gap]).ravel()
+    return go.Scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        line={"color": "#b8bfc7", "width": 0.5},
+        hoverinfo="skip",
+        name="leaves",
+        showlegend=False,
+    )
+
+
+def _points(go: Any, synopsis: Synopsis, i: int, j: int) -> Any:
+    weights = synopsis.weights
+    heaviest = np.argsort(-weights, kind="stable")[:_MOST_POINTS]
+    heaviest = heaviest[weights[heaviest] > 0]
+    top = float(weights[heaviest[0]]) if len(heaviest) else 1.0
+    return go.Scatter(
+        x=synopsis.points[heaviest, i],
+        y=synopsis.points[heaviest, j],
+        mode="markers",
+        marker={
+            "size": 2 + 10 * np.sqrt(weights[heaviest] / top),
+            "color": MARK,
+            "opacity": 0.65,
+            "line": {"width": 0},
+        },
+        customdata=weights[heaviest],
+        hovertemplate="weight %{customdata:.4g}<extra></extra>",
+        name="representatives",
+        showlegend=False,
+    )

@@ -1,0 +1,238 @@
+"""The questions that a synopsis answers. All are post-processing: they cost no privacy, however many are asked.
+
+``where`` restricts an answer to some rows: a mapping from columns to bounds or categories as `Questions.count`
+takes it, or a question in words as `Questions.ask` takes it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+
+from discreet.core import Box, FloatArray, IntArray
+from discreet.synopses.queries import ask, counts, distributions, evenness
+from discreet.synopses.queries.answers import Count, Figure
+from discreet.synopses.queries.groups import GroupTable, Marginal
+
+if TYPE_CHECKING:
+    from discreet.synopses.synopsis import Synopsis
+
+#: Which rows: a mapping or a question in words; None for all.
+Where: TypeAlias = Box | Mapping[str, Any] | str | None
+
+
+class Questions:
+    """Questions that every synopsis answers."""
+
+    def count(self, box: Box | Mapping[str, Any] | None = None, /, **columns: Any) -> Count:
+        """Estimate the number of rows in a box.
+
+        A leaf that lies partly inside counts in proportion, as if its rows lay evenly in it.
+
+        Parameters
+        ----------
+        box : Box or mapping, optional
+            A `Box` over all columns, or a mapping from some columns to ``(low, high)`` or a list of categories.
+        **columns
+            The same by name: ``count(age=(30, 60), sex=["f"])``. Columns left out are not restricted. A restricted
+            column leaves out the rows whose value is missing.
+
+        Returns
+        -------
+        Count
+            ``value``, ``interval(0.95)``, and the two parts of ``std_error``: ``noise_error`` = sqrt(Σ f² v) over
+            leaves with covered share f and noise variance v (after a refinement that ties leaves together, correlations
+            between them are left out), and ``evenness_error``, what rows that lie unevenly in the leaves cut by the
+            box may add, estimated from neighbouring leaves. Without restriction the answer is `total`. In a grid that
+            lists survivors only (`hidden`), a restricted value is the sum over those; ``unlisted`` is the
+            number of rows in other cells, at unknown places. Counts can be added and subtracted.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> from discreet.synopses import BoxSynopsis
+        >>> domain = dc.Domain({"age": (0, 100), "sex": ["f", "m"]})
+        >>> s = BoxSynopsis(domain, lower=[[0, 0], [50, 0]], upper=[[50, 2], [100, 2]], weights=[60, 40],
+        ...              variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
+        >>> s.count(), s.count(age=(0, 50)), s.count() - s.count(age=(0, 50))
+        (Count(100 ± 2.83), Count(60 ± 2), Count(40 ± 2))
+        >>> half = s.count(age=(0, 75)) - s.count(age=(25, 75))  # what both cover has no part in it
+        >>> half, s.count(age=(0, 25))
+        (Count(30 ± 9.78: noise 1, evenness 9.73), Count(30 ± 9.78: noise 1, evenness 9.73))
+        """
+        return counts.answered(self._own, [counts.read_query(self._own.domain, box, columns)])
+
+    def ask(self, question: str) -> Count:
+        """Estimate the number of rows that a question in words is true of.
+
+        Parameters
+        ----------
+        question : str
+            Comparisons of declared columns with values (``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``between ... and
+            ...`` with both ends, ``in (...)``, ``is missing``), put together by ``and``, ``or``, ``not`` and brackets.
+            Write texts and dates in single quotation marks, names with odd characters in back quotes. For a
+            missing value only ``is missing`` is true.
+
+        Returns
+        -------
+        Count
+            Its ``note`` says where a question is about what the schema left out (``missing = "drop"``) or moved (values
+            beyond the bounds, counted at the bound). If it is about nothing else, ``noise_error`` is infinite: no
+            row was counted, and how many there are is not known.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> from discreet.synopses import BoxSynopsis
+        >>> domain = dc.Domain({"age": (0, 100), "sex": ["f", "m"]})
+        >>> s = BoxSynopsis(domain, lower=[[0, 0], [50, 0]], upper=[[50, 1], [100, 1]], weights=[60, 40],
+        ...              variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
+        >>> s.ask("age < 50 and sex = 'f'"), s.ask("not (age < 50 or sex = 'm')")
+        (Count(60 ± 2), Count(40 ± 2))
+        """
+        return counts.answered(self._own, *ask.read(self._own.domain, question))
+
+    def share(self, of: Where, given: Where = None) -> Figure:
+        """Estimate which share of some rows are also others: of those ``given``, how many are ``of``.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> from discreet.synopses import BoxSynopsis
+        >>> s = BoxSynopsis(dc.Domain({"age": (0, 100)}), lower=[[0], [50]], upper=[[50], [100]], weights=[60, 40],
+        ...              variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
+        >>> s.share("age < 50")
+        Figure(0.6 ± 0.0144)
+        """
+        if self._not_known(of):
+            return Figure(0.0, math.inf, limits=(0.0, 1.0))
+        base = self._where(given)
+        both = tuple((1.0, evenness.both(a, b)) for a in self._where(of) for b in base)
+        found = self._added(both) / self._added(tuple((1.0, q) for q in base))
+        return replace(found, limits=(0.0, 1.0))
+
+    def marginal(self, column: str, bins: Any = None) -> Marginal:
+        """Estimate the distribution of one column.
+
+        Parameters
+        ----------
+        column : str
+            Its name.
+        bins : int or sequence of float, optional
+            Number of equal bins of a numeric column, or their edges. By default the edges of the leaves themselves,
+            which need no assumption inside them, or 50 equal bins where those are more than 100.
+
+        Returns
+        -------
+        Marginal
+            Edges (or categories), counts and standard errors; see `count` for what the errors cover.
+        """
+        return distributions.marginal(self._own, column, bins)
+
+    def table(
+        self, *columns: str, bins: Mapping[str, Any] | None = None, where: Where = None, level: float = 0.95
+    ) -> GroupTable:
+        """Count by one, two or three columns.
+
+        Parameters
+        ----------
+        *columns : str
+            What to group by.
+        bins : mapping, optional
+            From numeric columns to a number of equal bins or their edges; by default as in `marginal`.
+        where : mapping or str, optional
+            Which rows.
+        level : float, default 0.95
+            Of the intervals of its rows.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> from discreet.synopses import BoxSynopsis
+        >>> domain = dc.Domain({"age": dc.Integer(0, 99), "sex": ["f", "m"]})
+        >>> s = BoxSynopsis(domain, lower=[[-0.5, 0], [-0.5, 1]], upper=[[99.5, 1], [99.5, 2]], weights=[60, 40],
+        ...              variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
+        >>> found = s.table("sex", "age", bins={"age": [0, 100]}).to_dict()
+        >>> found["sex"], found["age_from"], found["age_to"], found["count"]
+        (['f', 'm'], [0, 0], [99, 99], [60.0, 40.0])
+        """
+        found = distributions.table(self._own, columns, {} if bins is None else bins, self._where(where), level)
+        return replace(found, noise_errors=np.full_like(found.counts, np.inf)) if self._not_known(where) else found
+
+    def mean(self, column: str, where: Where = None) -> Figure:
+        """Estimate the mean of a numeric column, as if rows lay evenly in their leaves.
+
+        Rows whose value is missing are left out; of a column of dates the mean is in days since
+        1970-01-01, of times of day in seconds since midnight.
+        """
+        return distributions.mean(self._own, column, self._where(where))
+
+    def cdf(self, column: str, at: Any, where: Where = None) -> Figure:
+        """Estimate the share of rows whose value is at most ``at``, among rows that have one."""
+        return distributions.cdf(self._own, column, at, self._where(where))
+
+    def quantile(self, column: str, share: float = 0.5, where: Where = None) -> distributions.Quantile:
+        """Estimate the value below which a share of the rows lies; 0.5 is the median."""
+        return distributions.quantile(self._own, column, share, self._where(where))
+
+    def mode(self, column: str, bins: Any = None, where: Where = None) -> distributions.Mode:
+        """Find the category or the stretch where rows lie most densely, and its rivals within the errors."""
+        return distributions.mode(self._own, column, bins, self._where(where))
+
+    def _not_known(self, where: Where) -> bool:
+        """Return whether a question is about nothing but what the schema left out or moved to the bounds."""
+        return math.isinf((self.ask(where) if isinstance(where, str) else self.count(where)).noise_error)
+
+    def _added(self, terms: evenness.Terms) -> Count:
+        """Answer a sum of questions."""
+        return counts.added(self._own, terms)
+
+    # What kinds of synopses answer differently. Boxes assume that rows are uniform inside a leaf.
+
+    @cached_property
+    def neighbours(self) -> evenness.Neighbours:
+        """The leaves next to each leaf; they show how far rows may be from uniform inside it."""
+        return evenness.Neighbours(self._own)
+
+    def _answer_variances(
+        self,
+        terms: evenness.Terms,
+        covered: list[FloatArray],
+        whole: FloatArray,
+        leaves: IntArray | None = None,
+        everything: float = 0.0,
+    ) -> tuple[float, float]:
+        """Return the variances that noise and assumptions give to a sum of questions.
+
+        ``whole`` is the share of each leaf that the sum covers, including ``everything`` of all leaves, about which
+        nothing is assumed.
+        """
+        return evenness.variances(self._own, terms, covered, whole, leaves)
+
+    def _mean_errors(
+        self, axis: int, terms: evenness.Terms, n: FloatArray, first: FloatArray, second: FloatArray, middle: float
+    ) -> tuple[float, float]:
+        """Return the standard deviations that noise and assumptions give to a sum of values; see `evenness`."""
+        return evenness.mean_errors(self._own, axis, terms, n, first, second, middle)
+
+    def _impossible(self, query: evenness.Query) -> bool:
+        """Return whether a question is only about what is declared not to occur."""
+        return False
+
+    def _note(self, terms: evenness.Terms) -> str:
+        """State how the columns of a question are known together, where a reader needs it."""
+        return ""
+
+    @property
+    def _own(self) -> Synopsis:
+        return cast("Synopsis", self)
+
+    def _where(self, where: Where) -> Sequence[evenness.Query]:
+        if isinstance(where, str):
+            return ask.parse(self._own.domain, where)
+        return [counts.read_query(self._own.domain, where, {})]
