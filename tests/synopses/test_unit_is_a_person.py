@@ -97,7 +97,7 @@ def test_words_speak_of_a_person_and_of_what_is_counted() -> None:
     said = for_lawyers(CENTRAL["grid"].fit(table()).guarantee_)
     assert said[0].startswith(f"With and without {SAID}, in the table")
     assert "about any single person" in said[1]
-    assert "counts are of the rows that were used" in said[2]
+    assert "Counts include only rows that were used" in said[2]
     assert not any("promise about rows" in text for text in said)
 
 

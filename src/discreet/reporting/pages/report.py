@@ -23,7 +23,19 @@ Pictures = list[tuple[Any, str]]
 
 
 def report_page(facts: dict[str, Any]) -> str:
-    """Return the page that shows the facts of `report_facts`."""
+    """Return the page that shows the facts of `report_facts`.
+
+    Examples
+    --------
+    >>> facts = {"file": "t.csv", "kind": "anonymous table", "checks": {"seal": "intact", "seeded": False},
+    ...     "promise": {"model": "syntactic", "epsilon": None, "delta": 0, "unit": "one row", "plain": ["Hidden."],
+    ...     "symbols": []}, "ledger": [], "assumptions": [], "columns": [], "parameters": {}, "release": {"rows": 3},
+    ...     "attacks": [], "audits": [], "digest": None, "made_by": "0", "reported_by": "0", "bytes": 1,
+    ...     "file_sha256": ""}
+    >>> page = report_page(facts)
+    >>> "<script" in page, page.count("not stated")
+    (False, 4)
+    """
     facts = counted.prepared(facts)
     broken = bool(contradictions(facts))
     release, about, ledger = facts["release"], facts.get("about", {}), spent_on(facts)
