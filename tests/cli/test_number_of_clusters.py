@@ -30,7 +30,7 @@ def test_the_number_of_a_saved_synopsis(folder: Path) -> None:
     assert "4 centres" in done.output
     assert "elbow 4" in done.output
     text = page.read_text("utf-8")
-    assert "How many there are was read off the boxes" in text
+    assert "The number of clusters was chosen from the release" in text
     for name in ("elbow", "silhouette", "gap", "BIC"):
         assert f"{name}, which speaks for 4" in text
 

@@ -163,7 +163,7 @@ def test_values_that_were_passed_on_are_within_their_declaration(tmp_path: Path)
     refused = _changed(path, _put("cost", ["900", "Ann", "", *costs[3:]]), kept={"columns": ["cost"]})
     assert refused == ["column 'cost' was passed on with 2 values outside of its declaration"]
     refused = _changed(path, _put("cost", costs), kept={"columns": []})
-    assert refused == ["column 'cost' was passed on, and the promise does not say so"]
+    assert refused == ["column 'cost' was passed on, but the promise does not mention it"]
 
 
 def test_marks_of_people_are_hashes(tmp_path: Path) -> None:

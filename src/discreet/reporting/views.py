@@ -40,6 +40,7 @@ def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
     --------
     >>> import discreet as dc
     >>> domain = dc.Domain({"age": (0, 100), "cost": (0, 9)})
+    >>> from discreet.synopses import BoxSynopsis
     >>> s = BoxSynopsis(domain, lower=[[0, 0], [50, 0]], upper=[[50, 9], [100, 9]], weights=[60, 40], uncut=["cost"],
     ...              variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
     >>> [(m["column"], m["divided"], m["counts"], m["assumed"]) for m in marginals(s)]

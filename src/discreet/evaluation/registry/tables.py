@@ -35,7 +35,7 @@ class AuditedTable:
 
     Examples
     --------
-    >>> audited_tables()["anonymity.Mondrian/strict"].check()
+    >>> audited_tables()["anonymity.Mondrian"].check()
     []
     """
 
