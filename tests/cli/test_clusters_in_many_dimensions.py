@@ -64,7 +64,7 @@ def test_clusters_against_a_file_that_was_misread_ask_for_its_schema(tmp_path: P
     with pytest.raises(DiscreetError, match="describe its file with --schema"):
         output(*asked)
     output(*asked, "--schema", tmp_path / "s.toml")
-    assert "Centres, compared with k-means on the raw rows" in (tmp_path / "page.html").read_text()
+    assert "Centres compared with k-means on the raw rows" in (tmp_path / "page.html").read_text()
 
 
 def test_the_page_of_a_release_shows_its_centres_and_turns_a_wide_table(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_the_number_of_a_saved_synopsis(folder: Path) -> None:
     text = page.read_text("utf-8")
     assert "The number of clusters was chosen from the release" in text
     for name in ("elbow", "silhouette", "gap", "BIC"):
-        assert f"{name}, which speaks for 4" in text
+        assert f"{name}, which suggests 4" in text
 
 
 def test_the_number_of_a_table_and_its_curves_as_data(folder: Path) -> None:

@@ -122,7 +122,7 @@ def test_groups_of_columns_are_told_and_counted_again(folder: Path) -> None:
     result = anonymize(folder, "--k", 5, "--method", "microaggregation", *groups)
     told = " ".join(result.output.replace("│", " ").split())
     assert (
-        "k = 5 In each of these groups of columns, taken separately, and not in whole rows: age, hours; job, town"
+        "k = 5 in each of these groups of columns by itself, and not in whole rows: age, hours; job, town"
         in told
     )
     again = run("audit", folder / "safe.csv", catch=True)

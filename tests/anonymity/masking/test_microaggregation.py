@@ -226,7 +226,7 @@ def test_groups_of_columns_keep_k_each_and_promise_no_more(settings: dict[str, A
     assert reached["k_of_rows"] == smallest(release.table, ["x", "y", "g"]) < 4
     assert "no k" in repr(release)
     said = str(release.guarantee)
-    assert "k = 4 In each of these groups of columns, taken separately, and not in whole rows" in said
+    assert "k = 4 in each of these groups of columns by itself, and not in whole rows" in said
     assert "a whole row can be unique" in said
     assert "In each of these groups of columns, taken separately" in " ".join(for_lawyers(release.guarantee))
     assert "each group of columns G" in for_experts(release.guarantee)[0]
