@@ -1,8 +1,7 @@
-"""Every exception a user of Discreet can see.
+"""All exceptions of this package.
 
-Two rules hold for all of them. A message names the argument, the value and the fix. And it speaks of
-*arguments and schemas only*: a row of the data never causes an error and is never quoted in one, because two
-neighbouring tables must not differ in whether a call fails (design rule 3).
+A message names the argument, the value and the fix. It quotes *arguments and schemas only*: a row of the data never
+causes an error and is never quoted, because neighbouring tables must not differ in whether a call fails.
 """
 
 from reprlib import Repr
@@ -13,7 +12,7 @@ _short.maxlist = _short.maxtuple = _short.maxdict = 4
 
 
 class DiscreetError(Exception):
-    """Base of all exceptions raised on purpose by this package.
+    """Base class of all exceptions of this package.
 
     Examples
     --------
@@ -34,11 +33,11 @@ class InvalidArgument(DiscreetError, ValueError):
     name : str
         The argument, as the caller wrote it.
     value : object
-        What was given. Quoted in short form; never pass rows of data here.
+        The value given. Quoted in short form; never pass rows of data here.
     expected : str
-        What would be right, continuing "<name> must be ...". About two arguments: "used with ...", or "left out: ...".
+        The rest of the sentence "<name> must be ...". For two arguments: "used with ...", or "left out: ...".
     fix : str, optional
-        What to write instead.
+        An argument that works.
 
     Examples
     --------
@@ -51,7 +50,7 @@ class InvalidArgument(DiscreetError, ValueError):
     def __init__(self, name: str, value: object, expected: str, fix: str = "") -> None:
         self.name, self.value, self.expected, self.fix = name, value, expected, fix
         hint = f"; try {fix}" if fix else ""
-        # Nothing is wrong with the value of an argument that does not go with another.
+        # The value itself is right if the argument conflicts with another one, so it is not quoted.
         if expected.startswith("used with"):
             super().__init__(f"{name} can only be {expected}{hint}")
         elif expected.startswith("left out"):
@@ -60,7 +59,7 @@ class InvalidArgument(DiscreetError, ValueError):
             super().__init__(f"{name} must be {expected}, got {_short.repr(value)}{hint}")
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        # Exceptions cross process borders in parallel runs; the default rebuilds from args, which is the message.
+        # Parallel runs pickle exceptions; the default would rebuild them from the message.
         return type(self), (self.name, self.value, self.expected, self.fix)
 
 
@@ -92,22 +91,17 @@ class ReleaseConflict(InvalidArgument):
 
 
 class DiscreetWarning(UserWarning):
-    """What was asked for is done, and is probably not what was meant; the text says how to say that it is.
+    """An argument is valid but probably not what was meant; the text says how to confirm it.
 
     Examples
     --------
     >>> import warnings
-    >>> import discreet as dc
-    >>> with warnings.catch_warnings(record=True) as told:
-    ...     warnings.simplefilter("always")
-    ...     domain = dc.Domain({"age": [17, 90]})
-    >>> print(str(told[0].message).partition("; ")[2])
-    write (17, 90) for bounds, or {'categories': [17, 90]} if just these two values are meant
+    >>> warnings.simplefilter("ignore", DiscreetWarning)  # hide them
     """
 
 
 class SchemaError(DiscreetError, ValueError):
-    """The declared columns and the columns of the data, or of a schema file, do not fit together.
+    """The declared columns do not match the columns of the data or of a schema file.
 
     Examples
     --------
@@ -116,14 +110,10 @@ class SchemaError(DiscreetError, ValueError):
     Traceback (most recent call last):
     ...
     discreet.errors.SchemaError: column 'income' is not declared in the domain; declared: 'age'
-
-    Arguments that mend it are named apart, so that a job can spell them as they were typed.
-
-    >>> print(SchemaError("column 'cost' has no role", keep=["cost"]))
-    column 'cost' has no role; try keep=['cost']
     """
 
     def __init__(self, text: str, **fix: object) -> None:
+        # The fix is kept separately, so that a job can spell it as options of the command line.
         self.text, self.fix = text, fix
         super().__init__(text + ("; try " + ", ".join(f"{n}={v!r}" for n, v in fix.items()) if fix else ""))
 
@@ -142,7 +132,7 @@ class DataSourceError(DiscreetError, OSError):
 
 
 class BudgetExceeded(DiscreetError, ValueError):
-    """A step would spend more than the ledger holds. Raised before any data are read.
+    """A step would spend more than the ledger holds. It is raised before any data are read.
 
     Examples
     --------
@@ -155,7 +145,7 @@ class BudgetExceeded(DiscreetError, ValueError):
 
 
 class FormatError(DiscreetError, ValueError):
-    """A saved artifact is damaged, was changed after it was written, or is not one of ours.
+    """A saved artifact is damaged, was changed after it was written, or was not written by this package.
 
     Examples
     --------
@@ -168,49 +158,40 @@ class FormatError(DiscreetError, ValueError):
 
     def __init__(self, text: str, *, reason: str = "") -> None:
         super().__init__(text)
-        #: The fault in a word, where somebody counts faults.
+        #: The fault in one word, for statistics.
         self.reason = reason
 
 
 class StoreUnavailable(DiscreetError, OSError):
-    """The store of a collector does not take reports at the moment: nothing was acknowledged; try again.
+    """The store of a collector takes no reports at the moment. Nothing was acknowledged.
 
     Examples
     --------
     >>> print(StoreUnavailable("database or disk is full"))
-    the store takes no reports at the moment: database or disk is full; what was sent can be sent again
+    the store takes no reports at the moment: database or disk is full; send the same reports again later
     """
 
     def __init__(self, why: str) -> None:
         self.why = why
-        super().__init__(f"the store takes no reports at the moment: {why}; what was sent can be sent again")
+        super().__init__(f"the store takes no reports at the moment: {why}; send the same reports again later")
 
 
 class TooFewReports(DiscreetError, ValueError):
-    """A collected task has fewer reports than it says must have come before anything is read.
+    """A task has fewer reports than its minimum, below which no estimate is shown.
 
     Examples
     --------
     >>> print(TooFewReports(12, 1000))
-    12 reports have come, and the task lets nobody read fewer than 1,000; wait for more
+    12 reports have come, but this task needs at least 1,000; wait for more
     """
 
     def __init__(self, reports: int, minimum: int) -> None:
         self.reports, self.minimum = reports, minimum
-        super().__init__(
-            f"{reports:,} reports have come, and the task lets nobody read fewer than {minimum:,}; wait for more"
-        )
+        super().__init__(f"{reports:,} reports have come, but this task needs at least {minimum:,}; wait for more")
 
 
 class MissingExtra(DiscreetError, ImportError):
-    """A job needs a library that comes with an optional extra of this package.
-
-    Parameters
-    ----------
-    job : str
-        What cannot be done.
-    extra : str
-        The extra that brings the library.
+    """A job needs an optional extra of this package.
 
     Examples
     --------
@@ -227,17 +208,17 @@ class MissingExtra(DiscreetError, ImportError):
 
 
 class MissingStudies(DiscreetError, ImportError):
-    """The published experiments are asked for, and their package is not installed.
+    """The package with the published experiments is not installed.
 
     Examples
     --------
     >>> print(MissingStudies())
-    the studies are a package of their own, which is not installed; run pip install discreet-studies,
+    the studies are a separate package, which is not installed; run pip install discreet-studies,
     or in a clone pip install ./studies
     """
 
     def __init__(self) -> None:
         super().__init__(
-            "the studies are a package of their own, which is not installed; "
+            "the studies are a separate package, which is not installed; "
             "run pip install discreet-studies, or in a clone pip install ./studies"
         )

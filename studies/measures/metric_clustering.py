@@ -24,6 +24,7 @@ import discreet as dc
 from discreet.clustering import DenoisingKMeans, nearest, weighted_kmeans
 from discreet.clustering.noisy import deconvolution
 from discreet.evaluation import nicv
+from discreet_studies.density_trees.labelled import labelled
 from discreet_studies.measured.agreement import Spread
 from studies.measures import _measure
 
@@ -182,7 +183,7 @@ def points(draws: int = 60) -> dict:
 
 def declared(name: str) -> tuple[np.ndarray, int]:
     """Read a table and scale its declared bounds to [-1, 1]."""
-    data = dc.datasets.load(name) if name in dc.datasets.available() else dc.datasets.labelled(name)
+    data = dc.datasets.load(name) if name in dc.datasets.available() else labelled(name)
     return 2 * data.domain.to_unit(data.X) - 1, data.n_clusters
 
 

@@ -63,7 +63,7 @@ def test_from_a_question_to_its_answer(folder: Path, told: Any) -> None:
     assert red > green > blue  # 20 standard errors apart
     assert found["liars"]["up"] > 1
     text = told(f"estimate {digest}")
-    for words in ("95 % interval", "red", "Reports over time", "told from"):
+    for words in ("95 % interval", "red", "Reports over time", "false report"):
         assert words in text
     with pytest.raises(SystemExit) as left:
         app.main(["audit", "counts.bin"])

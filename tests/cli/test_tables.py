@@ -121,10 +121,7 @@ def test_groups_of_columns_are_told_and_counted_again(folder: Path) -> None:
     groups = [x for pair in ("age=a", "job=b", "town=b", "hours=a") for x in ("--columns", pair)]
     result = anonymize(folder, "--k", 5, "--method", "microaggregation", *groups)
     told = " ".join(result.output.replace("│", " ").split())
-    assert (
-        "k = 5 in each of these groups of columns by itself, and not in whole rows: age, hours; job, town"
-        in told
-    )
+    assert "k = 5 in each of these groups of columns by itself, and not in whole rows: age, hours; job, town" in told
     again = run("audit", folder / "safe.csv", catch=True)
     assert again.exit_code == 0
     assert "k_by_columns [" in " ".join(again.output.split())

@@ -147,7 +147,7 @@ def test_a_copy_made_while_it_runs_can_be_restored(tmp_path: Path) -> None:
             before.update(devices.acknowledged)
             store = SqliteStore(data)
             store.backup(tmp_path / "copy.sqlite")
-            with pytest.raises(DataSourceError, match="there already"):
+            with pytest.raises(DataSourceError, match="exists; name another file"):
                 store.backup(tmp_path / "copy.sqlite")
             store.shut()
 

@@ -173,7 +173,7 @@ def test_estimates_are_for_the_operator_and_for_enough_reports(running: Collecto
     assert cat["lower"] < cat["count"] < cat["upper"]
     assert cat["count"] > 500 > dog["count"]  # eight standard errors apart
     assert told["refused"] == {} or set(told["refused"]) <= {"key", "length"}
-    assert any("cannot be told from noise" in line for line in told["caveats"])
+    assert any("a false report looks like noise" in line for line in told["caveats"])
     assert "access-control-allow-origin" not in running.ask("GET", path, authorization=f"Bearer {token}")[2]
 
 
@@ -186,7 +186,7 @@ def test_the_dashboard_shows_what_there_is(running: Collector) -> None:
     assert f"/tasks/{WORDS.digest}" in front
     status, page = running.read(f"/tasks/{WORDS.digest}")
     assert status == 200
-    for words in ("Reports over time", "95 % interval", "cannot be told from noise", WORDS.digest):
+    for words in ("Reports over time", "95 % interval", "a false report looks like noise", WORDS.digest):
         assert words in page
     assert '<a href="/">' in page
     assert "T00:00:00Z" not in page  # days are written as people do

@@ -287,7 +287,7 @@ def test_a_store_of_a_later_version_is_refused_and_left_alone(opened: Open) -> N
             link.execute(line.format("discreet."))
     else:
         store._base.execute(line.format(""))
-    with pytest.raises(DataSourceError, match="it has form 2"):
+    with pytest.raises(DataSourceError, match="it has format 2"):
         opened()
 
 
@@ -304,7 +304,7 @@ def test_a_task_that_was_seen_stays_known_anyone_who_looks_last(opened: Open, mo
         return real(*facts)
 
     early = threading.Thread(target=store.tasks)
-    monkeypatch.setattr(f"{type(store).__module__}.Held", held)
+    monkeypatch.setattr("discreet.collector.stores.base.Held", held)
     early.start()
     assert slow.wait(5)
     other = opened()

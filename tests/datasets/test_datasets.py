@@ -1,4 +1,4 @@
-"""Synthetic tables are the same everywhere and inside their domain; real ones are what was published."""
+"""Synthetic tables are the same everywhere and inside their domain; real ones match what was published."""
 
 from __future__ import annotations
 
@@ -18,10 +18,6 @@ GENERATED = {
     "one Gaussian": lambda seed: datasets.mixture(100, 1, 1, random_state=seed),
     "like S1": lambda seed: datasets.s_like(1, random_state=seed),
     "like S4": lambda seed: datasets.s_like(4, n=700, random_state=seed),
-    **{
-        name: lambda seed, name=name: datasets.labelled(name, random_state=seed)
-        for name in ("iris+1", "iris+5", "iris+10", *(f"synthetic-{i}" for i in range(1, 9)))
-    },
 }
 
 #: name: rows, columns, clusters, classes, as published (Skin is one row short at its source).
@@ -100,32 +96,6 @@ def test_patients_are_the_table_of_the_demonstration() -> None:
     assert len(sizes) == data.n_clusters == 15
     assert sizes.max() > 5 * sizes.min()
     assert data.to_arrow().to_pydict()["age"] == data.X[:, 0].tolist()
-
-
-def test_labelled_tables_have_the_published_shape() -> None:
-    shapes = {name: datasets.labelled(name).X.shape for name in datasets.labelled_names()}
-    published = {"iris": (150, 4), "wine": (178, 13), "iris+1": (150, 5), "iris+5": (150, 9), "iris+10": (150, 14)}
-    sizes = [(1000, 5), (1000, 10), (10_000, 2), (20_000, 2), *[(1000, 2)] * 4]
-    published |= {f"synthetic-{i}": size for i, size in enumerate(sizes, start=1)}
-    assert {name: shape for name, shape in shapes.items() if name in published} == published
-    assert set(shapes) - set(published) <= {"breast", "glass"}
-
-
-@pytest.mark.parametrize("name", ["iris", "wine"])
-def test_real_labelled_tables_do_not_depend_on_the_seed_or_leave_their_domain(name: str) -> None:
-    from sklearn.datasets import load_iris, load_wine
-
-    data = datasets.labelled(name, random_state=5)
-    X, y = {"iris": load_iris, "wine": load_wine}[name](return_X_y=True)
-    assert np.array_equal(data.X, X)  # nothing is clamped
-    assert np.array_equal(data.labels, y)
-
-
-def test_the_two_blobs_are_well_apart() -> None:
-    for seed in range(10):
-        data = datasets.labelled("synthetic-7", random_state=seed)
-        means = [data.X[data.labels == c].mean(axis=0) for c in (0, 1)]
-        assert np.linalg.norm(means[0] - means[1]) > 7.8
 
 
 def test_separation_is_the_distance_of_the_nearest_centres_in_deviations() -> None:
@@ -225,8 +195,6 @@ def test_the_search_goes_upward(nested: str, tmp_path: Path, monkeypatch: pytest
         (lambda: datasets.s_like(5), "level", InvalidArgument),
         (lambda: datasets.load("s5"), "name", InvalidArgument),
         (lambda: datasets.load(1), "name", InvalidType),
-        (lambda: datasets.labelled("iris+2"), "name", InvalidArgument),
-        (lambda: datasets.labelled("iris", random_state=-1), "random_state", InvalidArgument),
     ],
 )
 def test_bad_arguments_are_named(call: object, name: str, kind: type[Exception]) -> None:

@@ -116,7 +116,7 @@ def test_a_network_that_is_forbidden_is_not_tried_and_what_was_put_there_by_hand
     cache: Path, shuttle: FileServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DISCREET_OFFLINE", "1")
-    with pytest.raises(DataSourceError, match="DISCREET_OFFLINE forbids to download it") as refused:
+    with pytest.raises(DataSourceError, match="DISCREET_OFFLINE forbids downloading it") as refused:
         datasets.load("shuttle_test")
     # What the error says is followed to the letter.
     address, place = re.search(r"fetch (\S+) and put it at '([^']+)'", str(refused.value)).groups()

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from choice_law import chance_of, law
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise.choice import _scaled_kernels as _scaled
-from discreet.noise.choice.exponential import ETA, exponential, law, pick, rate, uniforms, weigh
+from discreet.noise.choice.exponential import ETA, exponential, pick, rate, uniforms, weigh
 from discreet.noise.stream.generator import Generator, generator
 
 
 def scaled(value: Fraction) -> tuple[np.ndarray, np.ndarray]:
-    """A number of (0, 1) as a uniform number for one level of the heap."""
+    """A number of (0, 1) as a uniform number for one level of the tree."""
     power = 0
     while value * 2**-power < 1:
         power -= 1
@@ -44,26 +45,26 @@ def test_every_outcome_keeps_a_chance_however_far_behind():
 def test_smallest_of_many_weights_keeps_its_relative_precision():
     rng = np.random.default_rng(1)
     losses = np.concatenate([[0.0, 600.0], rng.uniform(0, 600, 100_000)])
-    heap = weigh(losses, np.ones(len(losses)), 1.0)
+    sums = weigh(losses, np.ones(len(losses)), 1.0)
     expected = math.exp(-600) / math.fsum(np.exp(-losses))
-    assert _scaled.chance_of(*heap, 1) == pytest.approx(expected, rel=1e-13)
+    assert chance_of(*sums, 1) == pytest.approx(expected, rel=1e-13)
 
 
 @pytest.mark.parametrize("loss", [1.0, 30.0, 300.0, 600.0])
 def test_draw_takes_the_unlikely_outcome_exactly_below_its_chance(loss):
-    heap = weigh(np.array([0.0, loss]), np.ones(2), 1.0)
-    chance = Fraction(law(heap)[1])
+    sums = weigh(np.array([0.0, loss]), np.ones(2), 1.0)
+    chance = Fraction(law(sums)[1])
     just_below, just_above = chance * (1 - Fraction(1, 2**52)), chance * (1 + Fraction(1, 2**52))
-    assert _scaled.descend(*heap, *scaled(just_below)) == 1
-    assert _scaled.descend(*heap, *scaled(just_above)) == 0
+    assert _scaled.descend(*sums, *scaled(just_below)) == 1
+    assert _scaled.descend(*sums, *scaled(just_above)) == 0
 
 
 def test_weights_beyond_the_range_of_doubles_are_drawn_too():
     rare = (4.0, -30)  # 2^-15358
-    heap = np.array([0.0, 1.0, 1.0, rare[0]]), np.array([0, 0, 0, rare[1]])
-    _scaled.sum_up(*heap)
+    sums = np.array([0.0, 1.0, 1.0, rare[0]]), np.array([0, 0, 0, rare[1]])
+    _scaled.sum_up(*sums)
     below, above = (np.array([3.9]), np.array([-30])), (np.array([4.1]), np.array([-30]))
-    assert (_scaled.descend(*heap, *below), _scaled.descend(*heap, *above)) == (1, 0)
+    assert (_scaled.descend(*sums, *below), _scaled.descend(*sums, *above)) == (1, 0)
 
 
 def test_uniform_numbers_have_full_precision_at_every_scale():

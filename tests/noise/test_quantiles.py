@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from choice_law import cuts_chance, law
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise.choice import _scaled_kernels as _scaled
 from discreet.noise.choice import joint_kernels
-from discreet.noise.choice.exponential import ETA, law, rate
+from discreet.noise.choice.exponential import ETA, rate
 from discreet.noise.choice.joint import JointLaw, eta, shares, subset
 from discreet.noise.choice.quantiles import cells_of, choose_cuts, cut_law, quantiles, quantiles_from_counts
 from discreet.noise.choice.runs import Runs, rank_losses
@@ -62,9 +63,9 @@ def joint_law(counts, qs, epsilon):
         chance, j, end, here = 1.0, len(qs), len(tables.runs.left), tables.runs.rows
         for run, k in reversed(Counter(int(where[c]) for c in cuts).items()):
             if (j, end) not in runs:
-                runs[j, end] = law(tables.run_heap(j, end, here))
+                runs[j, end] = law(tables.run_sums(j, end, here))
             if (j, run) not in groups:
-                groups[j, run] = law(tables.group_heap(j, run))
+                groups[j, run] = law(tables.group_sums(j, run))
             chance *= runs[j, end][run] * groups[j, run][k - 1] / math.comb(int(tables.runs.size[run]), k)
             j, end, here = j - k, run, int(tables.runs.left[run])
         result.append(chance)
@@ -75,8 +76,8 @@ def single_law(counts, q, epsilon):
     """The law of one cut, spread from the runs to the candidates."""
     runs = Runs.of_counts(np.arange(len(counts)), counts, start=0, stop=len(counts))
     edges = np.array([0, 0, len(counts)]), np.array([0, 0, runs.rows])
-    _, size, _, heap = cut_law(runs, [q], epsilon, (0, 1, 2), *edges)
-    return np.repeat(law(heap) / size, size)
+    _, size, _, sums = cut_law(runs, [q], epsilon, (0, 1, 2), *edges)
+    return np.repeat(law(sums) / size, size)
 
 
 def recursive_law(counts, qs, epsilon):
@@ -87,8 +88,8 @@ def recursive_law(counts, qs, epsilon):
     def cut(block, a, b):
         cuts, rows = np.zeros(5, np.int64), np.zeros(5, np.int64)
         cuts[[block[0], block[2]]], rows[[block[0], block[2]]] = (a, b), (left[a], left[b])
-        first, size, _, heap = cut_law(runs, qs, epsilon / 2, block, cuts, rows)
-        return first[0], np.repeat(law(heap) / size, size)
+        first, size, _, sums = cut_law(runs, qs, epsilon / 2, block, cuts, rows)
+        return first[0], np.repeat(law(sums) / size, size)
 
     result = {}
     low, middle = cut((0, 2, 4), 0, len(counts))
@@ -128,7 +129,7 @@ def test_joint_law_equals_enumeration():
 def test_probability_reads_the_same_tables():
     counts, tuples = np.array([3, 0, 2, 0, 0, 4]), list(itertools.combinations(range(1, 6), 2))
     tables = JointLaw(Runs.of_counts(np.arange(6), counts, start=0, stop=6), THIRDS, Fraction(2))
-    assert [tables.probability(t) for t in tuples] == pytest.approx(joint_law(counts, THIRDS, Fraction(2)), rel=1e-14)
+    assert [cuts_chance(tables, t) for t in tuples] == pytest.approx(joint_law(counts, THIRDS, Fraction(2)), rel=1e-14)
 
 
 def test_one_cut_by_runs_equals_one_cut_by_candidates():

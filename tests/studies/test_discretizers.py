@@ -13,8 +13,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from discreet import Domain, datasets
+from discreet import Domain
 from discreet.errors import InvalidArgument
+from discreet_studies.density_trees.labelled import labelled
 from discreet_studies.measured.discretizers import METHODS, Discretizer, _chi_squares, chi_merge, compare_discretizers
 
 
@@ -64,7 +65,7 @@ def test_classes_that_have_nothing_to_do_with_the_values_leave_few_cuts() -> Non
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_interface_for_all(method: str) -> None:
-    iris = datasets.labelled("iris")
+    iris = labelled("iris")
     model = clone(Discretizer(method, bins=4)).fit(iris.X, iris.labels)
     codes = model.transform(iris.X)
     assert codes.shape == iris.X.shape

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from choice_law import cuts_chance
 from discreet import noise
 from discreet.core.budget.prices import Epsilon, Rho
 from discreet.mechanisms import bits, privtree
@@ -99,7 +100,7 @@ def _choice(scores: Any, sizes: Any, rate: float, chosen: int) -> float:
 def _cuts(runs: Runs, qs: list[Fraction], price: Fraction, cuts: Any) -> float:
     """Return the log-probability of cuts among the runs of one box."""
     if len(qs) > 1:
-        return math.log(JointLaw(runs, qs, price).probability([int(k) for k in cuts]))
+        return math.log(cuts_chance(JointLaw(runs, qs, price), [int(k) for k in cuts]))
     q = qs[0]
     rate = float(price) / (2 * float(max(q, 1 - q)))
     scores = -np.abs(runs.left - float(q) * runs.rows)

@@ -124,7 +124,7 @@ def serve(
         if host not in ("127.0.0.1", "::1", "localhost"):
             warn(["others can reach this address: put a proxy with TLS in front of it (docs/collector.md)"])
 
-    serve(settings, told=told)
+    serve(settings, ready=told)
 
 
 @collect.command(epilog=epilog("collect demo", "collect demo --data ./try-it --port 9000"))
@@ -154,7 +154,7 @@ def demo(
         console.print(f"  {page}", soft_wrap=True, highlight=False)
         console.print(f"The dashboard is at [cyan]{address}[/] (password: what stands behind the #). Ctrl-C ends it.")
 
-    serve(settings, told=told)
+    serve(settings, ready=told)
 
 
 @task.command(

@@ -110,7 +110,7 @@ def fetch(
 
         for table in wanted:
             try:
-                places = fetched(table.name, tell=tell)
+                places = fetched(table.name, progress=tell)
                 done.append({**table.to_dict(), "here": True, "places": [str(path) for path in places]})
             except DataSourceError as error:
                 failed.append(str(error))

@@ -1,4 +1,4 @@
-"""The telemetry service: takes noisy reports of many devices, keeps them safe, and shows what they add up to.
+"""The telemetry service: takes noisy reports from devices, stores them durably, and shows estimates.
 
 >>> import tempfile
 >>> import discreet as dc

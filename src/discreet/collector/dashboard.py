@@ -1,8 +1,8 @@
-"""The operator's pages: all tasks and the health of the service; one task with its estimates. Drawn by the server."""
+"""The operator's pages: all tasks and the health of the service; one task with its estimates."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from jinja2 import PackageLoader
 from markupsafe import Markup
@@ -13,28 +13,36 @@ from discreet.core import counted
 from discreet.errors import DataSourceError, TooFewReports
 from discreet.reporting.pages import PROMISED, WORRYING, Answer, render, svg
 
-if TYPE_CHECKING:
-    from discreet.collector.service.committer import Committer
-
-#: Heading, notes, heads, rows, and which columns are figures.
+#: Heading, notes, column heads, rows, and the columns with figures.
 _Table = tuple[str, list[str], list[str], list[list[str]], tuple[int, ...]]
 PAGES = PackageLoader("discreet.collector")
 _COLLECTED = "What is collected?"
 _PROMISE = "No report is more than e^ε times as likely under one value of a device as under another"
-#: Days and values of the comparison, and values that are listed.
+#: Days and values of the comparison, and listed values.
 _DAYS, _VALUES, _LISTED = 7, 10, 50
 
 
-def front(store: Store, committer: Committer) -> str:
-    """Return the page of all tasks, and of the health of this process."""
+class Health(NamedTuple):
+    """Figures of the process that writes."""
+
+    ready: bool
+    full: bool
+    committed: int
+    commits: int
+    commit_seconds: float
+    waiting_bytes: int
+
+
+def front(store: Store, health: Health) -> str:
+    """Return the page of all tasks and of the health of this process."""
     facts = [standing(store, digest) for digest in store.tasks()]
     total, live = sum(one["reports"] for one in facts), [one for one in facts if not one["closed"]]
     most = max((one["epsilon_per_day"] for one in live), default=0.0)
     worries = []
-    if not committer.ready:
-        worries.append(("bad", "The store takes no reports at the moment: look at disk and log."))
-    if committer.full:
-        worries.append(("warn", "More reports wait than can be written; devices are asked to come again."))
+    if not health.ready:
+        worries.append(("bad", "The store takes no reports at the moment: check the disk and the log."))
+    if health.full:
+        worries.append(("warn", "More reports wait than can be written; devices are asked to send again later."))
     if len(live) > 1:
         spent = sum(one["epsilon_per_day"] for one in live)
         worries.append(("warn", f"A device that answers all {len(live)} open tasks spends ε = {spent:g} in a day."))
@@ -50,20 +58,20 @@ def front(store: Store, committer: Committer) -> str:
         costs = [f"{one[key]:g}" for key in ("epsilon_per_report", "epsilon_per_day")]
         until = "closed" if one["closed"] else f"until {one['closes'][:10]}"
         rows.append([name, one["mechanism"], *costs, f"{one['reports']:,}", f"{one['wanted']:,}", until])
-    speed = 1000 * committer.commit_seconds / max(committer.commits, 1)
-    health = [
-        ["store", "takes reports" if committer.ready else "takes no reports"],
-        ["frames written since start", f"{committer.committed:,}"],
-        ["transactions", f"{committer.commits:,}, {speed:.1f} ms each"],
-        ["waiting", f"{committer.waiting_bytes:,} bytes"],
+    speed = 1000 * health.commit_seconds / max(health.commits, 1)
+    now = [
+        ["store", "takes reports" if health.ready else "takes no reports"],
+        ["frames written since start", f"{health.committed:,}"],
+        ["transactions", f"{health.commits:,}, {speed:.1f} ms each"],
+        ["waiting", f"{health.waiting_bytes:,} bytes"],
     ]
     heads = ["task", "mechanism", "ε per report", "ε per day", "reports", "wanted", "open"]
-    tables: list[_Table] = [("Tasks", [], heads, rows, (2, 3, 4, 5)), ("Health", [], ["", "now"], health, ())]
+    tables: list[_Table] = [("Tasks", [], heads, rows, (2, 3, 4, 5)), ("Health", [], ["", "now"], now, ())]
     return _page("Collector", "Dashboard of a collector", answers, tables, [])
 
 
 def of_task(store: Store, digest: str) -> str:
-    """Return the page of one task: reports over time, estimates, what was refused, what liars could do."""
+    """Return the page of one task: reports over time, estimates, refused frames, the effect of false reports."""
     facts = standing(store, digest)
     worries: list[tuple[str, str]] = []
     try:
@@ -122,8 +130,8 @@ def _tables(facts: dict[str, Any]) -> list[_Table]:
         rows = [[name, *(share.get(name, "") for share in shares)] for name in names]
         heads = ["value", *(day["from"][:10] for day in days)]
         note = [
-            "Share of the devices that reported on a day ± half a 95 % interval; days with too few, or that would give "
-            "those away, are left out."
+            "Share of the devices that reported on a day ± half a 95 % interval. Days with too few reports are left "
+            "out, and so are days whose figures would reveal those."
         ]
         tables.append(("Day by day", note, heads, rows, tuple(range(1, len(heads)))))
     if facts["refused"]:
@@ -137,12 +145,12 @@ def _tables(facts: dict[str, Any]) -> list[_Table]:
 
 
 def _day(time: str) -> str:
-    """Write a time as people do: a midnight is a day."""
+    """Format a time; midnight is shown as a day."""
     return time[:10] if time.endswith("T00:00:00Z") else time[:16].replace("T", " ")
 
 
-def _worrying(worries: list[tuple[str, str]], else_told: str) -> Answer:
-    return Answer(WORRYING, "See below" if worries else "Nothing at the moment", worries or [("good", else_told)])
+def _worrying(worries: list[tuple[str, str]], good: str) -> Answer:
+    return Answer(WORRYING, "See below" if worries else "Nothing at the moment", worries or [("good", good)])
 
 
 def _share(one: dict[str, Any], n: int) -> str:

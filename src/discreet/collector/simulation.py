@@ -1,4 +1,4 @@
-"""A page that plays ten thousand devices against a live collector, and draws what it makes of their reports."""
+"""A page that simulates ten thousand devices against a live collector, and draws its estimates."""
 
 from __future__ import annotations
 
@@ -11,20 +11,14 @@ from discreet.collector.dashboard import PAGES
 from discreet.local import Task
 from discreet.reporting.pages import render
 
-#: What the simulated devices hold, and which share of them.
+#: The values of the simulated devices, with their shares.
 SHARES = {"apple": 0.26, "pear": 0.18, "plum": 0.14, "cherry": 0.12, "peach": 0.1, "grape": 0.08, "melon": 0.06,
           "fig": 0.04, "quince": 0.02}  # fmt: skip
 DEVICES = 10_000
 
 
 def simulated_task(epsilon: float = 2.0) -> Task:
-    """Return the task of the simulation: a fruit of nine, open for a week.
-
-    Examples
-    --------
-    >>> simulated_task().name
-    'favourite fruit, simulated'
-    """
+    """Return the task of the simulation: one of nine fruits, open for a week."""
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     mechanism = local.plan(epsilon, len(SHARES), DEVICES).best.make(list(SHARES))
     return Task(
@@ -34,7 +28,7 @@ def simulated_task(epsilon: float = 2.0) -> Task:
 
 
 def served(task: Task) -> dict[str, tuple[str, bytes]]:
-    """Return what is served for the simulation, by path: type and content."""
+    """Return type and content of the files of the simulation, by path."""
     script = "text/javascript; charset=utf-8"
     client = files("discreet.local.tasks") / "javascript" / "discreet.min.js"
     own = files("discreet.collector") / "templates" / "simulation.js"

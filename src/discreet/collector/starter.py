@@ -1,4 +1,4 @@
-"""A small web page that answers one task: a beginning for an application, with the digest pinned and ceilings set."""
+"""A small web page that answers one task: a start for an application, with a pinned digest and budget limits."""
 
 from __future__ import annotations
 
@@ -12,20 +12,12 @@ from discreet.errors import InvalidArgument
 from discreet.local import PublicFile, Task
 from discreet.reporting.pages import render
 
-#: Values that the page offers; more are typed.
+#: Values that the page lists; others are typed.
 _OFFERED = 1000
 
 
 def starter(task: Task, url: str) -> dict[str, bytes]:
-    """Return the files of a page whose visitors answer a task, by name.
-
-    Examples
-    --------
-    >>> from discreet.collector.example import example
-    >>> with example(reports=10) as (store, task):
-    ...     sorted(starter(task, "http://127.0.0.1:8765"))
-    ['app.js', 'discreet.d.ts', 'discreet.js', 'index.html']
-    """
+    """Return the files of a page whose visitors answer a task, by name."""
     where = urlsplit(url)
     if where.scheme not in ("http", "https") or not where.netloc:
         raise InvalidArgument("--url", url, "the address of a collector", "--url https://collector.example")
@@ -33,7 +25,7 @@ def starter(task: Task, url: str) -> dict[str, bytes]:
     known = task.candidates if isinstance(task.candidates, tuple) else getattr(task.mechanism, "domain", None)
     listed = [] if known is None or isinstance(known, int) else list(known)
     numbers = isinstance(known, int) or (bool(listed) and all(isinstance(value, int | float) for value in listed))
-    # Exact, as the task writes them: a rounded ceiling may lie below what the task asks for.
+    # Exact, as the task writes them: a rounded limit may be below the task's budget.
     asked = task.to_dict()
     report, day = Fraction(asked["epsilon"]), Fraction(asked["per_day"])
     page = render(
@@ -44,7 +36,7 @@ def starter(task: Task, url: str) -> dict[str, bytes]:
     lines = [
         'import { Client, indexedDbStore } from "./discreet.js";',
         "",
-        "// The collector is the adversary: the page answers this one task, and never spends more than it says here.",
+        "// The page does not trust the collector: it answers this one task, and never spends more than stated here.",
         "const client = new Client({",
         f"  url: {json.dumps(url)},",
         "  store: indexedDbStore(),",
@@ -64,12 +56,6 @@ def starter(task: Task, url: str) -> dict[str, bytes]:
 
 
 def _amount(exact: Fraction) -> str:
-    """Write an amount that JavaScript reads as it is: a number where its digits say it, else a fraction in quotes.
-
-    Examples
-    --------
-    >>> print(_amount(Fraction("1.0986123")), _amount(Fraction(2)), _amount(Fraction(1, 3)))
-    1.0986123 2 "1/3"
-    """
+    """Write an amount exactly for JavaScript: a number if its digits are exact, else a fraction in quotes."""
     digits = repr(float(exact)).removesuffix(".0")
     return digits if Fraction(digits) == exact else json.dumps(str(exact))

@@ -1,7 +1,6 @@
-"""Tables to try things on: generators of synthetic ones, loaders of real ones.
+"""Example tables: generators of synthetic ones, loaders of public ones.
 
-Everything here is public or simulated, so it may use plain seeded randomness and read its rows freely. The domain
-that comes with each table is a constant written next to it, never the smallest and largest value of the data.
+Every table comes with a domain, whose bounds are constants and are never read off the data.
 
 >>> from discreet import datasets
 >>> datasets.patients(n=1000)

@@ -12,8 +12,6 @@ from .frequencies import frequencies as frequencies
 from .generators import mixture as mixture
 from .generators import patients as patients
 from .generators import s_like as s_like
-from .labelled import labelled as labelled
-from .labelled import labelled_names as labelled_names
 from .loaders import available as available
 from .loaders import load as load
 from .loaders import read_file as read_file
@@ -33,8 +31,6 @@ __all__ = [
     "available",
     "fetch",
     "frequencies",
-    "labelled",
-    "labelled_names",
     "load",
     "mixture",
     "patients",

@@ -1,4 +1,4 @@
-"""All public tables by name: what is here, what can be fetched, whose it is and on what terms."""
+"""All public tables by name, with source, licence and addresses."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from discreet.core import checks
 from discreet.datasets import fetching, loaders
 from discreet.datasets.frequencies import files_by_name as frequency_files
-from discreet.datasets.origins import ORIGINS, origin_of
+from discreet.datasets.origins import ORIGINS
 
-#: Sets that studies read and `load` does not: categories, persons with several rows, shapes of a thesis.
+#: Sets that only studies read.
 _MORE = {
     "adult-arx": tuple(file for file in ORIGINS if file.startswith("arx-adult/")),
     "abalone": ("jbrownlee-datasets/abalone.csv.gz",),
@@ -26,20 +26,10 @@ _MORE = {
 
 @dataclass(frozen=True)
 class PublicTable:
-    """A public table that is available by name.
+    """A public table: its files in the data folder, their ``places`` on this machine (or None), their addresses.
 
-    Attributes
-    ----------
-    name, source, licence : str
-        What it is called, whose data they are, and on what terms.
-    files : tuple of str
-        As they are called in the data folder.
-    places : tuple of Path or None
-        Where they lie here; None where one does not.
-    addresses : tuple of str
-        Where they are fetched from.
-    compared : bool
-        Whether downloads are compared with the copies that the studies were run on. Else with the first download.
+    ``compared`` is True if downloads are compared with the copies that the studies used, else they are compared with
+    the first download.
 
     Examples
     --------
@@ -62,7 +52,7 @@ class PublicTable:
         return None not in self.places
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the fields as plain data."""
         return {
             "name": self.name, "here": self.here, "source": self.source, "licence": self.licence,
             "files": list(self.files), "places": [None if p is None else str(p) for p in self.places],
@@ -79,15 +69,14 @@ def public_tables() -> list[PublicTable]:
 
     Examples
     --------
-    >>> names = [table.name for table in public_tables()]
-    >>> "adult" in names, "words-en" in names, "geolife" in names
-    (True, True, True)
+    >>> "adult" in [table.name for table in public_tables()]
+    True
     """
     return [public_table(name) for name in _sets()]
 
 
 def public_table(name: str) -> PublicTable:
-    """Return one of them by name; names as in `load` and `frequencies`, and some that only studies read.
+    """Return a public table by name: a name of `load` or `frequencies`, or one that only studies read.
 
     Examples
     --------
@@ -96,7 +85,7 @@ def public_table(name: str) -> PublicTable:
     """
     sets = _sets()
     files = sets[checks.choice("name", name, list(sets))]
-    origins = [origin_of(file) for file in files]
+    origins = [ORIGINS[file] for file in files]
     return PublicTable(
         name,
         origins[0].source,
@@ -108,23 +97,23 @@ def public_table(name: str) -> PublicTable:
     )
 
 
-def fetch(name: str, *, tell: Callable[[str, int, int | None], None] | None = None) -> tuple[Path, ...]:
-    """Download a public table into the cache unless it is here, and check it; return where its files lie.
+def fetch(name: str, *, progress: Callable[[str, int, int | None], None] | None = None) -> tuple[Path, ...]:
+    """Download a public table into the cache unless it is there, check it, and return the paths of its files.
 
-    `load` and `frequencies` do so by themselves. What differs from the copy on record, or from the first download where
-    there is none, is not kept.
+    `load` and `frequencies` call this. A file that differs from the copy on record, or from the first download if there
+    is no record, is not kept.
 
     Parameters
     ----------
     name : str
         As in `public_tables`.
-    tell : callable, optional
-        Called with the file, the bytes that came, and how many there are in total if that is known.
+    progress : callable, optional
+        Called with the file, the bytes received, and the total if known.
 
     Raises
     ------
     DataSourceError
-        If it is not available or is not what it was. The error says what to fetch by hand, and where to put it.
+        If it is not available or has changed. The error says what to fetch by hand, and where to put it.
 
     Examples
     --------
@@ -134,7 +123,7 @@ def fetch(name: str, *, tell: Callable[[str, int, int | None], None] | None = No
     discreet.errors.InvalidArgument: name must be one of 's1', ... got 'no-such-set'; try ...
     """
 
-    def teller(file: str) -> fetching.Tell | None:
-        return None if tell is None else lambda done, total: tell(file, done, total)
+    def of(file: str) -> fetching.Progress | None:
+        return None if progress is None else lambda done, total: progress(file, done, total)
 
-    return tuple(fetching.place(file, name, teller(file)) for file in public_table(name).files)
+    return tuple(fetching.place(file, name, of(file)) for file in public_table(name).files)

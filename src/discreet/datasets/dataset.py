@@ -1,4 +1,4 @@
-"""What every generator and loader returns: a table of numbers with its public domain."""
+"""The result of generators and loaders: a table of numbers with its public domain."""
 
 from dataclasses import dataclass
 
@@ -9,22 +9,20 @@ from discreet.core import Domain, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A numeric table, what is publicly known about it, and where it comes from.
+    """A numeric table with its public domain.
 
     Attributes
     ----------
-    name : str
-        The name it is known by.
     X : ndarray of float64, shape (rows, columns)
         The rows; a missing cell is NaN.
     domain : Domain
         Public bounds, in the order of the columns.
     n_clusters : int
-        How many clusters the literature, or the generator, says there are.
+        The number of clusters by the literature or the generator.
     labels : ndarray of int64 or None
         The true cluster or class of each row, numbered from 0.
-    description : str
-        What a row is and where it comes from.
+    name, description : str
+        What it is and where it comes from.
 
     Examples
     --------
@@ -42,14 +40,7 @@ class Dataset:
     description: str
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows as an Arrow table with named columns, without the labels.
-
-        Examples
-        --------
-        >>> from discreet import datasets
-        >>> datasets.patients(n=10).to_arrow().column_names
-        ['age', 'cost']
-        """
+        """Return the rows as an Arrow table with named columns, without the labels."""
         return pa.table({name: self.X[:, i] for i, name in enumerate(self.domain.names)})
 
     def __len__(self) -> int:

@@ -1,12 +1,11 @@
-"""Files of public tables: from the data folder, else from the cache, else downloaded into it, once.
+"""Files of public tables: from the data folder, else from the cache, else downloaded into the cache.
 
-The data folder is the one that ``DISCREET_DATA`` names, or ``shared/data`` next to the working directory or above it.
-The cache is the user's cache folder. What is downloaded is compared with the record of
-the copies available (``record.json``: SHA-256 of the values), or, where no one has seen both, with what was downloaded
-the first time. Nothing is kept that differs, and no part of a download is left behind. Downloads, and what they unpack
-to, are bounded: a server cannot fill the disk or the memory.
+The data folder is named by ``DISCREET_DATA``, or it is ``shared/data`` in or above the working directory. A download is
+compared with the copy that the studies used (``record.json``: SHA-256 of the values), or with the first download if its
+source was never compared. A file that differs is not kept, and no partial download stays behind. Downloads and their
+unpacked size are bounded, so a server cannot fill the disk or the memory.
 
-With ``DISCREET_OFFLINE`` set to anything no connection is opened. Errors say what to fetch by hand and where to put it.
+If ``DISCREET_OFFLINE`` is set, no connection is opened. Errors say what to fetch by hand and where to put it.
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ _LOG = logging.getLogger("discreet.datasets")
 #: Seconds without a byte before a download is given up.
 PATIENCE = 60.0
 _BLOCK = 2**16
-Tell = Callable[[int, int | None], None]
+Progress = Callable[[int, int | None], None]
 
 
 def data_folder() -> Path | None:
-    """Return the folder of data next to the project or named by the user, if there is one."""
+    """Return the data folder, if there is one."""
     named, here = os.path.expanduser(os.environ.get("DISCREET_DATA", "")), Path.cwd()
     candidates = [Path(named)] if named else [parent / "shared" / "data" for parent in (here, *here.parents)]
     return next((c for c in candidates if c.is_dir()), None)
@@ -60,7 +59,7 @@ def _cache() -> Path:
 
 
 def found_at(file: str) -> Path | None:
-    """Return where a file lies, in the data folder or in the cache; None if in neither."""
+    """Return the path of a file in the data folder or in the cache; None if it is in neither."""
     folders = [data_folder()]
     with contextlib.suppress(DataSourceError):  # a user without a home has no cache
         folders.append(_cache())
@@ -72,26 +71,20 @@ def is_here(file: str) -> bool:
     return found_at(file) is not None
 
 
-def place(file: str, name: str, tell: Tell | None = None) -> Path:
-    """Return where a file of a set lies, after downloading it if need be.
-
-    Raises
-    ------
-    DataSourceError
-        If it is not here and is not available; the error says what to fetch by hand.
-    """
-    return found_at(file) or _fetched(file, name, tell)
+def place(file: str, name: str, progress: Progress | None = None) -> Path:
+    """Return the path of a file of a set, after downloading it if needed."""
+    return found_at(file) or _fetched(file, name, progress)
 
 
 @cache
 def record() -> dict[str, dict[str, Any]]:
-    """Return what the copies available held, by file."""
+    """Return columns, rows and SHA-256 of the copies that the studies used, by file."""
     found: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("record.json").read_text(encoding="utf-8"))
     return found
 
 
 def described(path: Path) -> dict[str, Any]:
-    """Return columns, rows and SHA-256 of a file; of one that is not a table, the SHA-256 of what is packed in it."""
+    """Return columns, rows and SHA-256 of a table, or only the SHA-256 of the unpacked file."""
     if not path.name.endswith(".csv.gz"):
         return {"sha256": hashlib.sha256(unpacked(path.read_bytes())).hexdigest()}
     table = read_text_table(path)
@@ -99,27 +92,27 @@ def described(path: Path) -> dict[str, Any]:
 
 
 def read_text_table(path: Path) -> pa.Table:
-    """Read a compressed CSV file with a header as text: what a cell means is decided by column."""
+    """Read a compressed CSV file with a header; all cells stay text."""
     names = csv.open_csv(path).schema.names
     as_text = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
     return csv.read_csv(path, convert_options=as_text)
 
 
 def by_hand(file: str) -> list[tuple[str, Path]]:
-    """Return what somebody without a network can fetch elsewhere, and where it is looked for."""
+    """Return addresses to fetch by hand, and where to put the files."""
     origin, folder = ORIGINS[file], _cache() / "by-hand" / Path(file).parent
     if origin.form == "openml":
         return [(f"the ARFF file of {origin.addresses[0]}", folder / f"{Path(file).name.partition('.')[0]}.arff")]
     return [(address, folder / address.rpartition("/")[2]) for address in origin.addresses]
 
 
-def _fetched(file: str, name: str, tell: Tell | None) -> Path:
+def _fetched(file: str, name: str, progress: Progress | None) -> Path:
     if file not in ORIGINS:
         raise DataSourceError(f"{name}: no file {file!r}; set DISCREET_DATA to the folder that holds it")
     origin, target = ORIGINS[file], _cache() / file
     wanted, own = by_hand(file), all(path.is_file() for _, path in by_hand(file))
     if not own and os.environ.get("DISCREET_OFFLINE"):
-        raise _missing(file, name, "DISCREET_OFFLINE forbids to download it")
+        raise _missing(file, name, "DISCREET_OFFLINE forbids downloading it")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if own:
@@ -127,8 +120,10 @@ def _fetched(file: str, name: str, tell: Tell | None) -> Path:
         elif origin.form == "openml":
             payload = packed(openml_table(origin, columns_on_record(file)))
         else:
-            payload = _payload(origin, [download(address, target.parent, tell) for address in origin.addresses], file)
-        # scikit-learn checks what it fetches from OpenML; anything else may end early without telling.
+            payload = _payload(
+                origin, [download(address, target.parent, progress) for address in origin.addresses], file
+            )
+        # scikit-learn checks downloads from OpenML; other downloads may be cut short unnoticed.
         _keep(file, name, payload, origin, sure=origin.form == "openml" and not own)
     except DataSourceError:
         raise
@@ -148,23 +143,24 @@ def _fetched(file: str, name: str, tell: Tell | None) -> Path:
 
 
 def columns_on_record(file: str) -> list[str]:
-    """Return the columns that the copy available had; none where there was no table."""
+    """Return the columns of the copy on record; none if it is not a table."""
     found = str(record().get(file, {}).get("columns", ""))
     return found.split(",") if found else []
 
 
 def _payload(origin: Origin, raws: list[bytes], file: str) -> bytes:
     if origin.form == "bytes":
-        unpacked(raws[0])  # refuses what is not whole
+        unpacked(raws[0])  # refuses an incomplete file
         return raws[0]
-    # A file of OpenML that somebody has put there by hand is ARFF, with the class behind the other columns.
+    # A file of OpenML fetched by hand is ARFF, with the class as its last column.
     return packed(table_of(replace(origin, form="arff") if origin.openml else origin, raws, columns_on_record(file)))
 
 
 def _keep(file: str, name: str, payload: bytes, origin: Origin, *, sure: bool) -> None:
-    """Put a checked file into the cache, whole or not at all, and remember its digest where none is on record.
+    """Put a checked file into the cache atomically, and note its digest if none is on record.
 
-    One that is new to everybody and not ``sure`` to be whole must have at least half as many rows as the copy available.
+    A file without a record that is not ``sure`` to be complete must have at least half as many rows as the copy that
+    the studies used.
     """
     target, memory = _cache() / file, _cache() / "first-downloads.json"
     with NewFile(target) as out:
@@ -195,7 +191,7 @@ def _compare(file: str, name: str, found: str, known: str, whose: str) -> None:
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Keep other processes out, where the system can: two that note at once would lose what one of them notes."""
+    """Lock the cache against other processes, if the system can: two notes at once would lose one."""
     if fcntl is None:
         yield
         return
@@ -204,7 +200,7 @@ def _alone(folder: Path) -> Iterator[None]:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(handle)  # which lets go of the lock
+        os.close(handle)  # releases the lock
 
 
 def _remembered(memory: Path) -> dict[str, str]:
@@ -217,19 +213,13 @@ def _remembered(memory: Path) -> dict[str, str]:
         found = None
     if not isinstance(found, dict):
         raise DataSourceError(
-            f"first downloads: {str(memory)!r} is damaged; delete it, and the next downloads are taken at their word"
+            f"first downloads: {str(memory)!r} is damaged; delete it, and the next downloads are trusted"
         )
     return found
 
 
-def download(address: str, folder: Path, tell: Tell | None = None) -> bytes:
-    """Return what an address gives, whole; nothing is left in the folder in any case.
-
-    Raises
-    ------
-    OSError
-        If it cannot be reached, answers with an error, or stops before the end it announced.
-    """
+def download(address: str, folder: Path, progress: Progress | None = None) -> bytes:
+    """Return the complete content of an address; no file is left in the folder."""
     asked = urllib.request.Request(address, headers={"User-Agent": f"discreet/{__version__}"})
     with tempfile.TemporaryFile(dir=folder) as kept, urllib.request.urlopen(asked, timeout=PATIENCE) as answer:
         length = answer.headers.get("Content-Length")
@@ -238,8 +228,8 @@ def download(address: str, folder: Path, tell: Tell | None = None) -> bytes:
             kept.write(block)
             if kept.tell() > MOST_BYTES:
                 raise ConnectionError(f"it does not end after {MOST_BYTES:,} bytes")
-            if tell is not None:
-                tell(kept.tell(), total)
+            if progress is not None:
+                progress(kept.tell(), total)
         if total is not None and kept.tell() != total:
             raise ConnectionError(f"it stopped after {kept.tell():,} of {total:,} bytes")
         kept.seek(0)

@@ -1,4 +1,4 @@
-"""What is fetched becomes the table that is kept: cells as text, columns by the names of the copy on record."""
+"""Converts downloads to tables: cells as text, columns named as in the copy on record."""
 
 from __future__ import annotations
 
@@ -19,24 +19,12 @@ from pyarrow import csv
 from discreet.core import FloatArray
 from discreet.datasets.origins import Origin
 
-#: No set is nearly as large, packed or not: more is not what it was.
+#: No set is nearly as large, packed or not.
 MOST_BYTES = 2**28
 
 
 def table_of(origin: Origin, raws: Sequence[bytes], columns: Sequence[str]) -> pa.Table:
-    """Return the table that fetched files hold, side by side if there are several.
-
-    Raises
-    ------
-    ValueError
-        If they do not hold that many columns, or no rows.
-
-    Examples
-    --------
-    >>> shuttle = Origin("UCI", "CC BY 4.0", ("https://…/shuttle.csv",), skip=1, keep=(1,))
-    >>> table_of(shuttle, [b"time,f1\\n55, 0\\n56, 7\\n"], ["f1"]).to_pydict()
-    {'f1': ['0', '7']}
-    """
+    """Return the table of downloaded files, side by side; raise ValueError if it has other columns or no rows."""
     parts = [_clicks(raw) if origin.form == "clicks" else _fields(raw, origin) for raw in raws]
     found = [pc.utf8_trim_whitespace(column) for part in parts for column in part.columns]
     if max(origin.keep, default=-1) >= len(found):
@@ -46,13 +34,13 @@ def table_of(origin: Origin, raws: Sequence[bytes], columns: Sequence[str]) -> p
 
 
 def openml_table(origin: Origin, columns: Sequence[str]) -> pa.Table:
-    """Return a set of OpenML: features in their order, then the class. scikit-learn fetches it and checks its MD5."""
+    """Return a set of OpenML, features first, then the class. scikit-learn fetches it and checks its MD5."""
     from sklearn.datasets import fetch_openml
 
-    # No parser that needs pandas: it is not required here.
+    # Not the parser that needs pandas, which is optional.
     form = {"as_frame": False, "parser": "liac-arff", "n_retries": 2, "delay": 0.5}
     with tempfile.TemporaryDirectory() as home, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it tries again
+        warnings.simplefilter("ignore")  # it warns when it tries again
         got = fetch_openml(data_id=origin.openml, data_home=home, **form)
     found = []
     for j, name in enumerate(got.feature_names):
@@ -102,8 +90,8 @@ def _fields(raw: bytes, origin: Origin) -> pa.Table:
 
 
 def _clicks(raw: bytes) -> pa.Table:
-    """Return a row per click: the number of its session, and what was clicked."""
-    # The source was cut off in the middle of a line, which is left out.
+    """Return one row per click: the number of its session, and the item."""
+    # The source is cut off in the middle of its last line, which is left out.
     lists = pc.utf8_split_whitespace(pa.array(_plain(raw).rpartition(b"\n")[0].decode().split("\n")))
     sessions = pc.list_parent_indices(lists).cast(pa.string())
     return pa.table({"session": sessions, "item": pc.list_flatten(lists)})
@@ -114,7 +102,7 @@ def _plain(raw: bytes) -> bytes:
 
 
 def unpacked(raw: bytes) -> bytes:
-    """Return what is packed in a file; refuse one that is not whole, or unpacks to more than any set holds."""
+    """Unpack a file; refuse an incomplete one, and one larger than `MOST_BYTES`."""
     with gzip.open(io.BytesIO(raw)) as file:
         found = file.read(MOST_BYTES + 1)
     if len(found) > MOST_BYTES:
@@ -137,14 +125,7 @@ def numbers(column: pa.ChunkedArray) -> FloatArray:
 
 
 def content_digest(table: pa.Table) -> str:
-    """Return the SHA-256 of names and values: the same however numbers are written and the file is packed.
-
-    Examples
-    --------
-    >>> one, other = pa.table({"x": ["1", "2.50"]}), pa.table({"x": ["1.0", "2.5"]})
-    >>> content_digest(one) == content_digest(other), content_digest(one)[:8]
-    (True, '916f18fb')
-    """
+    """Return the SHA-256 of names and values; it does not depend on how numbers are written or the file is packed."""
     found = hashlib.sha256()
     for name, column in zip(table.column_names, table.columns, strict=True):
         found.update(f"{name}\n".encode())

@@ -1,4 +1,4 @@
-"""How often values occur: real frequency tables to draw users from, and the loan-words of a published experiment."""
+"""Frequency tables of real values, and the loan-words of a published experiment."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -53,18 +53,7 @@ _LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Frequencies:
-    """Values and how often each occurs, the most frequent first.
-
-    Attributes
-    ----------
-    name : str
-        The name it is known by.
-    values : pyarrow.Array
-        The values: text or whole numbers.
-    counts : ndarray of int64
-        How often each occurs.
-    description : str
-        What was counted and where it comes from.
+    """Values (text or whole numbers, an Arrow array) and their counts, the most frequent first.
 
     Examples
     --------
@@ -79,7 +68,7 @@ class Frequencies:
     description: str
 
     def draw(self, n: int, *, random_state: int = 0) -> Any:
-        """Return an Arrow column of what n users hold, each drawn by frequency."""
+        """Draw the values of n users by frequency, as an Arrow column."""
         chooser = np.random.default_rng(random_state)
         places = chooser.choice(len(self.counts), size=checks.whole("n", n), p=self.counts / self.counts.sum())
         return self.values.take(pa.array(places))
@@ -108,11 +97,6 @@ def frequencies(name: str) -> Frequencies:
     name : {"words-en", "words-de", "words-nl", "emoji", "kosarak"}
         Words of film subtitles, emoji of tweets, or the numbers of clicked pages.
 
-    Raises
-    ------
-    DataSourceError
-        If it is not here and cannot be downloaded.
-
     Examples
     --------
     >>> frequencies("words-tlh")  # doctest: +ELLIPSIS
@@ -132,22 +116,10 @@ def frequencies(name: str) -> Frequencies:
 
 
 def anglicisms(n: int = 50_000, *, random_state: int = 0) -> Any:
-    """Invent the words that n users typed: ten English loan-words, and one in ten a typing error.
+    """Draw the words that n users typed, an Arrow array: ten English loan-words, and one in ten a typing error.
 
     A typing error is a random text of 3 to 8 letters. The shares are those of the published experiments with the
     fragment puzzle.
-
-    Parameters
-    ----------
-    n : int, default 50000
-        Number of users.
-    random_state : int, default 0
-        Seed.
-
-    Returns
-    -------
-    pyarrow.Array
-        One word per user.
 
     Examples
     --------

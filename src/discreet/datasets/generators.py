@@ -1,7 +1,6 @@
-"""Invented tables: the patients of the demonstration, and Gaussian mixtures to measure with.
+"""Synthetic tables: the patients of the demonstration, and Gaussian mixtures.
 
-The same arguments give the same table. It is drawn with NumPy's default generator seeded by ``random_state``, whose
-distributions NumPy keeps stable in practice but does not promise to keep for ever.
+The same arguments give the same table, as long as NumPy does not change its distributions.
 """
 
 import numpy as np
@@ -33,10 +32,7 @@ _S_SPREADS = {1: 30_000, 2: 38_000, 3: 49_000, 4: 53_000}
 
 
 def patients(n: int = 10_000, *, random_state: int = 0) -> Dataset:
-    """Invent the patients of a hospital: age and yearly cost of care, in 15 groups of unequal size.
-
-    One row per person. No one in it exists, but it looks like what should not be published as it is: anyone who knows
-    a person's age often finds the row, and with it what the person's care costs.
+    """Generate the patients of a hospital: age and yearly cost of care, one row per person, in 15 groups.
 
     Parameters
     ----------
@@ -78,7 +74,7 @@ def mixture(n: int, n_columns: int, n_clusters: int, *, separation: float = 8.0,
     n, n_columns, n_clusters : int
         Size of the table, and number of Gaussians.
     separation : float, default 8
-        Distance of the two nearest centres, in standard deviations: 8 is well apart, below 4 they run together.
+        Distance of the two nearest centres, in standard deviations. At 8 they are well apart, below 4 they overlap.
     random_state : int, default 0
         Seed.
 
@@ -100,12 +96,12 @@ def mixture(n: int, n_columns: int, n_clusters: int, *, separation: float = 8.0,
 
 
 def s_like(level: int = 1, *, n: int = 5000, random_state: int = 0) -> Dataset:
-    """Draw a table like the published S sets: 15 round Gaussians in [0, 10^6]^2, overlapping more at each level.
+    """Draw a table like the published S sets: 15 round Gaussians in [0, 10^6]², overlapping more at each level.
 
     Parameters
     ----------
     level : {1, 2, 3, 4}, default 1
-        Which of S1 to S4 it resembles: the clusters' spread is that set's, their places are new.
+        The set, S1 to S4, that it resembles: clusters have the same spread and other centres.
     n : int, default 5000
         Number of rows.
     random_state : int, default 0
@@ -145,6 +141,6 @@ def _scattered(k: int, n_columns: int, rng: np.random.Generator) -> FloatArray:
 
 def _smallest_distance(centres: FloatArray) -> float:
     if len(centres) == 1:
-        return 1.0  # nothing to keep apart from: the side of the box
+        return 1.0  # the side of the box
     gaps = np.linalg.norm(centres[:, None] - centres[None, :], axis=2)
     return float(gaps[~np.eye(len(centres), dtype=bool)].min())

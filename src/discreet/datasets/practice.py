@@ -1,4 +1,4 @@
-"""Invented files to practise on, as untidy as those that people hold: what the tutorials start from."""
+"""Synthetic files for the tutorials, as untidy as real ones."""
 
 import re
 from collections.abc import Callable
@@ -41,7 +41,7 @@ _APPS = (
 
 
 def practice(name: str, *, seed: int = 0) -> dict[str, bytes]:
-    """Invent the files of a table to practise on, each with the quirks that real ones have.
+    """Generate the files of an example table, each with the quirks of real ones.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def practice(name: str, *, seed: int = 0) -> dict[str, bytes]:
         ``census``: 15 columns in the form of the UCI table Adult; no header, a blank after each comma, ``?``, and a
         codebook. ``phones``: one app per phone, separated by tabs, with gaps and misspelt names, and the list of apps.
     seed : int
-        Two calls with one seed give the same bytes.
+        The same seed gives the same bytes.
 
     Returns
     -------
     dict
-        From file names to contents.
+        Contents by file name.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def _phones(rng: np.random.Generator) -> dict[str, bytes]:
     }
 
 
-#: What there is, and what invents it.
+#: The tables by name.
 PRACTICE: dict[str, Callable[[np.random.Generator], dict[str, bytes]]] = {
     "hospital": _hospital,
     "census": _census,

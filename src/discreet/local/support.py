@@ -41,14 +41,7 @@ _AT_ONCE = 1 << 22
 
 @dataclass(frozen=True)
 class SupportLaw:
-    """The support probabilities p and q of a pure oracle.
-
-    Examples
-    --------
-    >>> law = SupportLaw(p=0.75, q=0.25)
-    >>> law.estimate(60, n=100), law.variance(100, 50)
-    (70.0, 75.0)
-    """
+    """The support probabilities p and q of a pure oracle."""
 
     p: float
     q: float
@@ -86,14 +79,7 @@ class SupportLaw:
 
 @dataclass(frozen=True)
 class RowLaw:
-    """The noise of one report in a sketch of k rows and m buckets; ``cell`` is the law of the row oracle.
-
-    Examples
-    --------
-    >>> law = RowLaw(rows=8, width=16, cell=SupportLaw(p=0.75, q=0.25))
-    >>> round(law.own, 3), round(law.variance(2000, 900, second_moment=8e5))
-    (0.75, 8447)
-    """
+    """The noise of one report in a sketch of k rows and m buckets; ``cell`` is the law of the row oracle."""
 
     rows: int
     width: int

@@ -1,4 +1,4 @@
-"""The gate: publish counts, sums, choices and quantiles. One call draws the noise and charges the ledger."""
+"""Mechanisms: publish counts, sums, choices and quantiles. One call draws the noise and charges the ledger."""
 
 from discreet.core import door
 

@@ -21,26 +21,5 @@ from .sampled import sampling_delta as sampling_delta
 from .sampled import sampling_epsilon as sampling_epsilon
 from .sampled import sampling_price as sampling_price
 
-__all__ = [
-    "COUNT",
-    "LARGEST_SCALE",
-    "Gate",
-    "Hold",
-    "Law",
-    "ManyRuns",
-    "Moves",
-    "Noisy",
-    "PrivTreeRule",
-    "PrivTreeTests",
-    "drawn_classes",
-    "flip_draw",
-    "flipped_bits",
-    "law_for",
-    "least_price",
-    "private_bounds",
-    "private_categories",
-    "reach",
-    "sampling_delta",
-    "sampling_epsilon",
-    "sampling_price",
-]
+# What users see. The other names are for other rooms.
+__all__ = ["Gate", "law_for", "private_bounds", "private_categories", "sampling_delta", "sampling_epsilon"]

@@ -1,4 +1,4 @@
-"""Private bounds, for a column whose range no one can declare."""
+"""Private bounds, for a column without a public range."""
 
 import math
 from typing import Any
@@ -28,10 +28,9 @@ def private_bounds(
 ) -> tuple[float, float]:
     """Return private lower and upper bounds of a column, each 0 or a power of two with a sign.
 
-    A histogram over public bins, one for each power of two and sign, gets noise. The bounds are the outer edges of the
-    outermost bins whose noisy count exceeds a threshold that an empty bin passes, anywhere, with probability ``beta``
-    at most. So about ``threshold`` rows at either end may lie beyond the bounds and will be clamped: small tables
-    need declared bounds.
+    Publishes a noisy histogram over public bins, one per power of two and sign. The bounds are the outer edges of the
+    outermost bins above a threshold, which any empty bin exceeds with probability ``beta`` at most. So about as many
+    rows as the threshold may be outside at either end and will be clamped. Declare bounds for small tables.
 
     Parameters
     ----------
@@ -40,17 +39,14 @@ def private_bounds(
     epsilon : float
         Budget. ``math.inf`` takes all occupied bins, without privacy.
     exponents : pair of int, default (-32, 32)
-        Public range of magnitudes, ``2**-32`` to ``2**32``: 64 bins a sign. Smaller ones, zero among them, fall in the
-        innermost bin of their sign (zero in the positive one), larger and infinite ones in the outermost.
+        Public range of magnitudes, ``2**-32`` to ``2**32``: 64 bins per sign. Smaller values fall in the innermost bin
+        of their sign (zero in the positive one), larger and infinite ones in the outermost.
     beta : float, default 0.01
-        How often empty bins may widen the bounds.
+        Probability that empty bins widen the bounds.
     ledger : Ledger or Account, optional
-        Charged ``epsilon`` under the label "bounds", before the data are touched.
-    persons : list or column of text or whole numbers, optional
-        Whose value each is, spelt alike for one person: then one person is the unit, with all their values. Values
-        without a person are left out.
-    rows : int, optional
-        With ``persons``: how many values of each are used at most, drawn at random.
+        Charged ``epsilon`` under the label "bounds", before the data are read.
+    persons, rows
+        As in `discreet.noise.quantiles`: the person of each value, and the most values used per person.
     rng : None, int or Generator
         See `discreet.noise.generator`.
 
@@ -65,13 +61,8 @@ def private_bounds(
     noise of scale 1/ε on all bins is ε-DP (parallel composition over the bins). Threshold and bounds are computed from
     public numbers and noisy counts. Price: ε.
 
-    With ``persons``, add or remove one person: all of this on the values that are used, at ε/rows. A person adds at
-    most ``rows`` of them and changes nothing else, so that is ε for a person. Price: ε.
-
-    Notes
-    -----
-    With B bins and α = e^(-ε), the threshold is τ = ceil(ln(B / (β (1+α))) / ε) - 1: Pr[Z > τ] = α^(τ+1) / (1+α) <=
-    β / B for the noise Z of one bin.
+    With ``persons``, add or remove one person: the mechanism runs on the values used, at ε/rows. A person adds at most
+    ``rows`` of them and changes nothing else, so the price is ε per person.
 
     Examples
     --------
@@ -102,12 +93,9 @@ def private_bounds(
 
 
 def threshold(n_bins: int, epsilon: checks.Exact, beta: float) -> int:
-    """Return the count that any of ``n_bins`` empty bins exceeds with probability ``beta`` at most.
+    """Return τ = ceil(ln(B / (β (1+α))) / ε) - 1 for B bins, α = e^(-ε): some empty bin exceeds it with chance <= β.
 
-    Examples
-    --------
-    >>> threshold(128, 0.1, 0.01)
-    88
+    For the noise Z of one bin, Pr[Z > τ] = α^(τ+1) / (1+α) <= β / B.
     """
     rate = float(epsilon)
     if rate == math.inf:

@@ -1,16 +1,16 @@
-"""Private categories: the words of a column that enough persons have, where no one can list them.
+"""Private categories: select the words of a column that enough persons have.
 
-Method. Every person counts for *one* word: the first of theirs, in a random order of all words, that is not full yet. A
-word is full for a start when enough persons count for it that it will nearly certainly come out, and for good when it
-certainly will; who finds all words full for a start adds to one that is not full for good. (A greedy policy, in the
-spirit of Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin 2020, who choose weights.) Persons with few words come
-first, because they can help few words. A word for which n persons count is released with the largest chance π(n) that
+Method. Every person counts for *one* word: the first of theirs, in a random order of all words, that is not full. A
+word is full at the lower level if it will almost certainly be released, and at the upper level if it certainly will.
+A person whose words are all full at the lower level counts for one that is not full at the upper level. (A greedy
+policy, similar to Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin 2020, who choose weights.) Persons with few words
+come first, because they can support few words. A word with n persons is released with the largest chance π(n) that
 (ε, δ) allows (Desfontaines, Voss, Gipson, Mandayam 2022):
 
     π(0) = 0,    π(n + 1) = min(e^ε π(n) + δ,  1 - e^(-ε) (1 - π(n) - δ),  1).
 
-So noise does not grow with the words of a person. Everything is whole numbers: counts, and chances in units of 2^-62,
-rounded down.
+So noise does not grow with the number of words of a person. All arithmetic is on whole numbers: counts, and chances in
+units of 2^-62, rounded down.
 """
 
 import math
@@ -34,11 +34,11 @@ from discreet.noise.stream import below
 
 #: Chances are whole multiples of 2^-BITS.
 BITS = 62
-#: A word is full for a start when it is released with this chance: more persons help other words more.
+#: A word is full at the lower level when it is released with this chance.
 _FULL = (1 << BITS) * 99 // 100
 #: With smaller budgets a word would need more than a hundred thousand persons.
 _SMALLEST_EPSILON = Fraction(1, 10**4)
-#: e^ε is taken no larger: a chance of 1 is reached at once anyway.
+#: Larger budgets count as this one: a chance of 1 is reached at once anyway.
 _LARGEST_EPSILON = 100
 
 
@@ -52,43 +52,42 @@ def private_categories(
     ledger: Any = None,
     rng: object = None,
 ) -> list[str]:
-    """Return the words that enough persons have, for a column whose categories no one can list.
+    """Select the categories of a column privately: return the words that enough persons have.
 
-    Which words come out follows from how many persons have them, never from how many rows. At ε = 1 and δ = 1e-6 a word
-    needs about 14 persons who count for it; a person counts for one word only, so at most one word per 14 persons is
-    found, and with few persons, few.
+    Counts persons, not rows. At ε = 1 and δ = 1e-6 a word needs about 14 persons. A person counts for one word only, so
+    at most one word per 14 persons is found.
 
     Parameters
     ----------
     values : list, NumPy array, Arrow array, pandas or Polars series
-        A word per row: text, or whole numbers, which are taken as their digits. Blanks around a text do not count. Rows
-        without a word are left out; text that is empty or not valid Unicode is none.
+        One word per row: text without surrounding blanks, or whole numbers, taken as their digits. Rows with missing,
+        empty or invalid text are left out.
     persons : the same
-        Whose row it is, spelt alike for one person; one per value. Rows without a person are left out.
+        The person of each row. Rows without a person are left out.
     epsilon : float
-        Budget, from 1e-4. ``math.inf`` returns every word that somebody counts for, without privacy.
+        Budget, from 1e-4. ``math.inf`` returns every word that someone counts for, without privacy.
     delta : float
-        Chance that a word comes out because of one person: at most 1/n² or so for n persons.
+        Chance that a word is released because of one person: at most about 1/n² for n persons.
     rows : int, optional
-        Words per person, drawn at random if there are more. It bounds the work; privacy does not need it.
+        Most words per person, drawn at random. It bounds the work; privacy does not need it.
     ledger : Ledger or Account, optional
-        Charged ``epsilon`` and ``delta`` under the label "categories", before the data are touched. It must have been
-        opened with a δ; an account must be one of persons, whom its column names.
+        Charged ``epsilon`` and ``delta`` under the label "categories", before the data are read. It must have been
+        opened with a δ; an account must be one for persons.
     rng : None, int or Generator
         See `discreet.noise.generator`.
 
     Returns
     -------
     list of str
-        In the order of the alphabet.
+        Sorted.
 
     Privacy
     -------
     Neighbours: add or remove one person with all their rows. A person chooses the first place that is not full, in a
-    list of places that follows from their own words and the key: for each word, by its keyed hash, a first place,
-    which is full at the lower level, and after all of these a second one for each, full at the upper level. Persons
-    come in the order of the number of their own words and a keyed hash of the person, so that no one's place in it
-    depends on others. Write H for the numbers of persons who count for each word.
+    list of places that follows from their own words and the key: in the order of a keyed hash, one place per word that
+    is full at the lower level, then one per word that is full at the upper level. Persons are ordered by the number of
+    their own words and a keyed hash of the person, so no one's position depends on others. Write H for the numbers of
+    persons who count for each word.
 
     **One person changes H in one word by 1, or not at all.** Before the person who is added nothing differs, and with
     that person one word j gets 1 more, or none does. Now let H' = H + e_j before a later person q, and let q choose a
@@ -111,21 +110,6 @@ def private_categories(
     >>> private_categories(towns, ["the same person"] * 102, epsilon=1.0, delta=1e-6, rng=1)
     []
 
-    In a domain, all other words share the cell of missing ones, and the selection is recorded, so that every promise made
-    with the domain repeats it (``discreet schema --buy-categories`` writes the same into the schema file):
-
-    >>> import discreet as dc
-    >>> words = private_categories(towns, list(range(102)), epsilon=1.0, delta=1e-6, rng=1)
-    >>> domain = dc.Domain(
-    ...     {"town": dc.Categorical("town", words, missing="own")},
-    ...     unit=dc.Person("user", rows=8),
-    ...     source=dc.Dialect(bought=["town at epsilon 1, delta 1e-06, for one person (column 'user')"]),
-    ... )
-    >>> users = [str(i) for i in range(102)]
-    >>> made = dc.GridSynopsis(1.0, domain).fit(pa.table({"town": towns, "user": users})).guarantee_
-    >>> told = [text for text in made.assumptions if "selected privately" in text]
-    >>> [text.partition(": ")[2] for text in told]
-    ["town at epsilon 1, delta 1e-06, for one person (column 'user')"]
     """
     budget = checks.budget("epsilon", epsilon)
     if budget < _SMALLEST_EPSILON:
@@ -151,19 +135,13 @@ def private_categories(
 
 @lru_cache(maxsize=64)
 def chances(epsilon: checks.Exact, delta: Fraction) -> IntArray:
-    """Return π(0), π(1), ... in units of 2^-62, up to the first that is 1.
-
-    Examples
-    --------
-    >>> (chances(Fraction(1), Fraction(1, 10)) / 2**BITS).round(3).tolist()
-    [0.0, 0.1, 0.372, 0.806, 0.965, 1.0]
-    """
+    """Return π(0), π(1), ... in units of 2^-62, up to the first that is 1."""
     whole = 1 << BITS
     if epsilon == math.inf:
         return np.array([0, whole])
     growth = _exponential_below(min(Fraction(epsilon), Fraction(_LARGEST_EPSILON)))
     up, down, failing, found = growth.numerator, growth.denominator, math.floor(delta * whole), [0]
-    while found[-1] < whole and failing:  # without, δ is below what chances can say, and nothing comes out
+    while found[-1] < whole and failing:  # if δ is below 2^-62, no word is released
         last = found[-1]
         least = -((whole - last - failing) * down // -up)  # rounded up
         found.append(min(last * up // down + failing, whole - least, whole))
@@ -171,18 +149,18 @@ def chances(epsilon: checks.Exact, delta: Fraction) -> IntArray:
 
 
 def levels(chance: IntArray) -> tuple[int, int]:
-    """Return at which counts a word is full: for a start, and for good."""
+    """Return the counts at which a word is full: the lower and the upper level."""
     return int(np.searchsorted(chance, min(_FULL, int(chance[-1])))), len(chance) - 1
 
 
 def support(
     words: pa.Array, persons: pa.Array, full: tuple[int, int], rows: int | None, random: PublicRandomness
 ) -> tuple[pa.Array, IntArray]:
-    """Return the different words in a random order, and how many persons count for each."""
+    """Return the distinct words in a random order, and the number of persons who count for each."""
     kept = pc.and_(pc.is_valid(words), pc.is_valid(persons))
     words, persons = words.filter(kept).dictionary_encode(), persons.filter(kept).dictionary_encode()
     key = random.root()
-    # Ties of the hashes are broken by the texts, so that the order of rows does not matter.
+    # Texts break ties of hashes, so the order of rows does not matter.
     place, listed = _ordered(words.dictionary, key)
     seat, known = _ordered(persons.dictionary, key)
     word, person = place[np.asarray(words.indices)], seat[np.asarray(persons.indices)]
@@ -220,7 +198,7 @@ def _at_most(
 
 @jit
 def _count(starts: Any, ends: Any, words: Any, lower: int, upper: int, counts: Any) -> None:  # pragma: no cover
-    """Let every person count for their first word that is not full for a start, or else not for good."""
+    """Count every person for their first word below the lower level, or else below the upper one."""
     for person in range(len(starts)):
         chosen = -1
         for i in range(starts[person], ends[person]):

@@ -1,16 +1,14 @@
 """The gate: the one place where central noise is drawn, and where it is paid.
 
-A `Gate` holds the budget of a release, its ledger and its stream of random bytes; the last two are private to it. A
-publishing call takes values, how far one row moves them, a price and a label. It writes the ledger line, reads the
-values, computes the scale from that price and that sensitivity, and draws. So there is no line without a draw and no
-draw without a line.
+A `Gate` holds the budget of a release, its ledger and its stream of random bytes. A publishing call takes values, their
+sensitivity, a price and a label. It writes the ledger line, reads the values, computes the scale and draws. So there is
+no line without a draw and no draw without a line.
 
-Prices are *per row* of the table that is read. Where the unit is a person with at most r rows, the gate alone
-multiplies: a line states the person's price, r times the row's in ε and r² times in ρ. For r rows change the bounded
-table one after the other, and privacy loss obeys the triangle inequality (for zCDP: Bun and Steinke 2016, proposition
-1.9). So methods plan with the price of a row and cannot forget the factor.
+Prices are *per row* of the table. If the unit is a person with at most r rows, the gate multiplies: a line states the
+person's price, r times the row's in ε and r² times in ρ. This holds because r rows change the bounded table one after
+the other, and privacy loss obeys the triangle inequality (for zCDP: Bun and Steinke 2016, proposition 1.9).
 
-A whole budget is reserved before any row is read (`open`), durably where an account pays. Lines use the reservation up.
+A whole budget is reserved before any row is read (`open`), durably if an account pays. Lines use the reservation up.
 """
 
 from __future__ import annotations
@@ -37,20 +35,7 @@ from discreet.noise.vector import isotropic
 
 
 class Noisy(NamedTuple):
-    """A published value.
-
-    Attributes
-    ----------
-    values : array or int
-        The values with noise.
-    law : Law
-        The law of the noise.
-
-    Examples
-    --------
-    >>> Noisy(np.array([3, 1]), law_for(Epsilon(1))).variance == law_for(Epsilon(1)).variance
-    True
-    """
+    """Published values, and the law of their noise."""
 
     values: Any
     law: Law
@@ -63,7 +48,7 @@ class Noisy(NamedTuple):
 
 @dataclass
 class _Book:
-    """State that a gate has in common with its shares: ledger, stream, unit, reservation."""
+    """The state that a gate shares with its parts."""
 
     ledger: Ledger
     stream: noise.Generator
@@ -111,18 +96,17 @@ class Gate:
         wanted : float, Wanted or Approx
             The budget, for one unit; a number is an ε.
         gaussian : bool, default False
-            Whether to spend it in ρ.
+            True spends it in ρ.
         unit : "row" or Person
-            The unit of privacy. A person whose number of rows is still to be found must be `bound` before any row is
-            paid for.
+            The unit of privacy. If the rows of a person are not known yet, call `bound` before any row is paid for.
         random_state : None, int or Generator
-            Where noise comes from: None is secure.
+            None is secure.
         ledger : Ledger or Account, optional
             Charged with the whole budget.
         job, asked : str, mapping
-            What an account writes about it.
+            Written into the account.
         artifact : bool, default True
-            Whether the release is sealed and booked; else an account notes an answer that leaves no file.
+            False if the release leaves no file.
 
         Raises
         ------
@@ -188,27 +172,27 @@ class Gate:
 
     @property
     def free(self) -> PublicRandomness:
-        """Randomness of the release's stream that touches no data."""
+        """Randomness of the same stream that touches no data."""
         return PublicRandomness(self._book.stream)
 
     def bound(self, person: Person) -> None:
-        """State how many rows of a person are used, once that is known."""
+        """State how many rows per person are used, once that is known."""
         known = self._book.person
         if known is None or known.rows != "auto" or person.rows == "auto":
             raise TypeError("the rows of a person are bounded once, where the schema leaves them open")
         self._book.person = person
 
     def _rows(self, unit: type, *, apart: bool = False) -> int:
-        """Return how often a unit counts: its rows in ε; in ρ the largest sum of squares of its rows per cell."""
+        """Return the factor of a unit: its rows in ε; in ρ the largest sum of squares of its rows per cell."""
         person = self._book.person
         if person is None:
             return 1
         return person.l1 if unit is Epsilon else person.l2_squared(grouped=apart)
 
     def share(self, label: str, price: Price) -> Gate:
-        """Set a share of what is left aside: a gate with its own limit, whose lines are a group of this one.
+        """Return a gate with a limit of its own, whose lines are a group of this one.
 
-        Use it in a ``with`` statement. What is not spent when it closes stays spent, as a line *unused*.
+        Use it in a ``with`` statement. What is left when it closes is charged as a line *unused*.
         """
         amount = self._amount(price)
         self._scope.check_amount(label, amount)
@@ -227,9 +211,9 @@ class Gate:
         return Gate(self._book, self._scope.sequential(label), self._limited)
 
     def parallel(self, label: str) -> Gate:
-        """Open a group whose members work on disjoint rows: it costs as much as its most expensive member.
+        """Open a group whose members use disjoint rows: it costs as much as its most expensive member.
 
-        Which rows belong to which member must be fixed in advance or by earlier lines.
+        The partition of the rows must be public or follow from earlier lines.
         """
         return Gate(self._book, self._scope.parallel(label), self._limited)
 
@@ -244,7 +228,7 @@ class Gate:
     # ---- charging
 
     def _amount(self, price: Price) -> Any:
-        """Return what a price per row is for one unit, in the unit of the ledger."""
+        """Convert a price per row to a price per unit, in the currency of the ledger."""
         if isinstance(price, Rho):
             if self.pure:
                 raise TypeError("a budget in epsilon cannot pay a price in rho")
@@ -262,7 +246,7 @@ class Gate:
         self._scope.check_amount(label, self._amount(price))
 
     def hold(self, label: str, price: Price, kind: Kind = "parallel", *, per: str = "row") -> Hold:
-        """Charge a line whose noise is drawn later: no promise is made before it is."""
+        """Charge a line whose noise is drawn later; a promise before that fails."""
         if not price:
             raise BudgetExceeded(f"{label!r} cannot be published: the budget is used up")
         if per == "unit":
@@ -283,12 +267,12 @@ class Gate:
         label : str
             For the ledger.
         values : array of int, int, or callable
-            The counts, or what reads them: called after the charge.
+            The counts, or a function that reads them after the charge.
         price : Epsilon or Rho
-            For one row. In a ρ budget a price in ε is a pure step, charged ε²/2.
+            Per row. In a ρ budget a price in ε is a pure step, charged ε²/2.
         apart : bool, default False
-            Whether no cell holds rows of two of a person's groups: then a person moves a cell by ``per_group`` at
-            most, and Gaussian noise is narrower.
+            True if no cell holds rows from two of a person's groups. Then a person changes a cell by at most
+            ``per_group``, and Gaussian noise is narrower.
 
         Privacy
         -------
@@ -298,38 +282,26 @@ class Gate:
         return self.hold(label, price, kind).numbers(values, COUNT, apart=apart)
 
     def numbers(self, label: str, values: Any, price: Price, moves: Moves, kind: Kind = "sequential") -> Noisy:
-        """Publish whole numbers, each with noise of its own; ``moves`` bounds what a row changes in all of them."""
+        """Publish whole numbers with independent noise; ``moves`` bounds the total change by one row."""
         return self.hold(label, price, kind).numbers(values, moves)
 
     def vectors(self, label: str, table: Any, price: Price, moves: Moves) -> Noisy:
-        """Publish vectors of disjoint cells, a joint draw for each; ``moves`` bounds what a row changes in its cell."""
+        """Publish one vector per disjoint cell, each with a joint draw; ``moves`` bounds the change by one row."""
         return self.hold(label, price).vectors(table, moves)
 
     def sparse_counts(self, label: str, cells: Any, price: Epsilon, cutoff: int) -> tuple[IntArray, IntArray, Law]:
         """Publish the counts above a cutoff among more cells than can be listed.
 
-        Parameters
-        ----------
-        label, price
-            As in `counts`; always Laplace noise.
-        cells : CellCounts or callable
-            The raw counts of the occupied cells.
-        cutoff : int
-            At least 0; must not depend on the rows.
-
-        Returns
-        -------
-        cells, weights : array of int
-            The cells whose noisy count exceeds the cutoff, ascending, and those counts.
-        law : Law
-            The law of the noise.
+        ``cells`` are the raw counts of the occupied cells (`CellCounts`), or a function that reads them. The cutoff, at
+        least 0, must not depend on the rows. Returns the cells whose noisy count exceeds it, ascending, those counts,
+        and the law of the noise, which is always Laplace.
 
         Privacy
         -------
         Neighbours: add or remove one row. The result has the law of discrete Laplace noise of scale 1/ε on all cells
         followed by a cutoff, which is post-processing. Occupied cells get their noise one by one. Empty ones are
         drawn from the exact law of those that exceed the cutoff; hits on occupied cells are discarded, so each empty
-        cell is listed independently with its right chance. Sorting hides where a cell came from. Price: ε.
+        cell is listed independently with the right chance. Sorting hides which cells were occupied. Price: ε.
         """
         hold, law, stream = self.hold(label, price), law_for(price), self._book.stream
         found = cells() if callable(cells) else cells
@@ -344,7 +316,7 @@ class Gate:
         return listed[order], np.concatenate([noisy[kept], weights[empty]])[order], law
 
     def choose(self, label: str, scores: Any, price: Price, span: int, sizes: Any = None, *, per: str = "row") -> int:
-        """Choose one of several outcomes by its score: the exponential mechanism.
+        """Choose an outcome by its score: the exponential mechanism.
 
         Parameters
         ----------
@@ -353,11 +325,11 @@ class Gate:
         scores : array of int, or callable
             Higher is better.
         span : int
-            When one row is added, the changes of all scores are in an interval of this width.
+            If one row is added, the changes of all scores are in an interval of this width.
         sizes : array of int, optional
-            How many outcomes each score stands for.
+            The number of outcomes that each score stands for.
         per : {"row", "unit"}
-            "unit" where ``span`` is already what one whole unit changes.
+            "unit" if ``span`` holds for a whole unit instead of a row.
 
         Privacy
         -------
@@ -366,23 +338,10 @@ class Gate:
         return self.hold(label, price, "sequential", per=per).choose(scores, span, sizes)
 
     def choose_each(self, label: str, losses: FloatArray, sizes: IntArray, price: Epsilon, spans: Any) -> IntArray:
-        """Choose one outcome in each of several disjoint boxes by the exponential mechanism.
+        """Choose one outcome in each of the disjoint boxes by the exponential mechanism.
 
-        Parameters
-        ----------
-        label, price
-            As in `counts`.
-        losses : array of float, shape (boxes, outcomes)
-            How far each score is below the best of its box: at least 0, the best 0.
-        sizes : array of int, shape (boxes, outcomes)
-            0 for outcomes that do not exist.
-        spans : Fraction or sequence of Fraction
-            For each box, the width of the interval that the changes of its scores are in.
-
-        Returns
-        -------
-        array of int, shape (boxes,)
-            The chosen outcome of each box.
+        Row i of ``losses`` says how far each score of box i is below the best one, row i of ``sizes`` how many outcomes
+        each entry stands for (0 for none). ``spans``, one for all boxes or one per box, are as in `choose`.
 
         Privacy
         -------
@@ -401,14 +360,10 @@ class Gate:
             )
 
     def cuts(self, label: str, runs: ManyRuns, n_cuts: int, price: Epsilon) -> tuple[IntArray, IntArray]:
-        """Choose lines that cut each of several disjoint boxes at equally spaced quantiles.
+        """Choose lines that cut each of the disjoint boxes at equally spaced quantiles.
 
-        Returns
-        -------
-        lines : array of int
-            The lines of all boxes, one after the other.
-        numbers : array of int
-            How many lines each box has. A box with no more lines than cuts is cut at all of them; no row is asked.
+        Returns the lines of all boxes, one box after the other, and the number of lines per box. A box with no more
+        lines than cuts is cut at all of them, without reading rows.
 
         Privacy
         -------
@@ -425,18 +380,7 @@ class Gate:
     def quantile(
         self, label: str, counts: Any, q: Any, price: Epsilon, *, low: float, high: float, n_cells: int
     ) -> float:
-        """Choose a quantile on a public grid.
-
-        Parameters
-        ----------
-        label, price
-            As in `counts`.
-        counts : callable
-            Returns cells and their counts.
-        q : float or Fraction
-            Which quantile.
-        low, high, n_cells
-            The grid.
+        """Choose the quantile ``q`` on a public grid; ``counts()`` returns cells and their counts.
 
         Privacy
         -------
@@ -453,9 +397,9 @@ class Gate:
 
     @contextmanager
     def stated(self, label: str, price: Approx, law: str) -> Iterator[noise.Generator]:
-        """Charge an (ε, δ) step whose law has no scale, for mechanisms of this room; draw from the stream within.
+        """Charge an (ε, δ) step whose law has no scale, and yield the stream to draw from.
 
-        The price is one unit's: such a step has no factor for the rows of a person.
+        The price is per unit: such a step has no factor for the rows of a person.
         """
         entry = self._scope.charge(label, price.epsilon.amount, "parallel", delta=price.delta)
         draw = Draw(law, epsilon=price.epsilon.amount, delta=price.delta)
@@ -466,7 +410,7 @@ class Gate:
     # ---- the promise
 
     def promise(self, parameters: Mapping[str, Any], **facts: Any) -> Guarantee:
-        """State what the lines so far add up to; ``facts`` are fields of a `Guarantee`."""
+        """Return the guarantee of the lines so far; ``facts`` are fields of a `Guarantee`."""
         book = self._book
         if any(not entry.draws for entry in book.held):
             raise RuntimeError("a promise is made while a line waits for its noise")
@@ -487,7 +431,7 @@ class Gate:
         return made
 
     def book(self, promise: Guarantee) -> Guarantee:
-        """Write into the account or ledger that paid, if there is one, that this is published."""
+        """Record the publication in the account or ledger that paid, if there is one."""
         if self._book.reserved is not None:
             self._book.reserved.book(promise)
         elif self._book.charged is not None:
@@ -500,28 +444,20 @@ class Gate:
 
 
 class Hold:
-    """A line that was charged, and its noise still to be drawn.
-
-    Examples
-    --------
-    >>> gate = Gate.open(Wanted.read(1.0, None, None), random_state=3)
-    >>> line = gate.hold("leaves", gate.left)
-    >>> gate.left, line.numbers(np.array([10, 0, 7])).values.tolist()
-    (Epsilon(0), [10, 0, 6])
-    """
+    """A charged line whose noise is not drawn yet."""
 
     def __init__(self, gate: Gate, entry: Entry, price: Price, per: str = "row") -> None:
         self._gate, self._entry, self.price, self._per = gate, entry, price, per
         self._filled: set[str] = set()
 
     def law(self, moves: Moves, dimension: int = 1) -> Law:
-        """Return the law of the noise for what one row moves."""
+        """Return the law of the noise, given the sensitivity."""
         return law_for(self.price, moves, dimension)
 
     def drawing(self, draw: Draw, form: str = "") -> Any:
-        """State the draw in the line; draw within the ``with`` statement that takes it.
+        """State the draw in the line; draw within a ``with`` statement.
 
-        A line is filled once: with numbers, with vectors, or with both, on disjoint cells (``form``).
+        A line is filled once: with numbers, with vectors, or with both on disjoint cells (``form``).
         """
         if form in self._filled or (self._filled and not form):
             raise RuntimeError(f"the noise of {self._entry.label!r} was drawn already")
@@ -577,6 +513,6 @@ def _drawn(law: Law, size: tuple[int, ...] | None, stream: noise.Generator) -> A
 
 
 def _choice(epsilon: Epsilon, rows: int, number: int, span: int = 1) -> Draw:
-    """Return what a line states of choices: scores that move by a span get the rate ε/span."""
+    """Return the draw that a line states for choices: scores with a span have the rate ε/span."""
     scale = Fraction(0) if epsilon.infinite else Fraction(span) / Fraction(epsilon.amount)
     return Draw("choice", scale, Fraction(span), rows, number)

@@ -1,7 +1,7 @@
 """The law and scale of the noise that a price pays for. Plans and draws use the same `Law`.
 
 ====================  ==============================  =================================
-what one row moves    price in ε                      price in ρ
+sensitivity           price in ε                      price in ρ
 ====================  ==============================  =================================
 l1                    discrete Laplace, l1/ε          discrete Gaussian, σ² >= l2²/(2ρ)
 linf (a vector)       max-norm Laplace, linf/ε        the same
@@ -25,54 +25,23 @@ from discreet.noise.integer import LARGEST_SCALE, max_norm_variance, smallest_sc
 
 @dataclass(frozen=True)
 class Moves:
-    """Sensitivity: bounds on the change when one row is added or removed, in whole numbers.
+    """Sensitivity: bounds on the change when one row is added or removed, in whole numbers."""
 
-    Attributes
-    ----------
-    l1 : int, optional
-        Sum of absolute changes; given where every number gets noise of its own.
-    linf : int, optional
-        Largest change of an entry; given where a whole vector gets one joint draw.
-    l2_squared : int, optional
-        Sum of squared changes; needed for prices in ρ. Alone, it asks for isotropic noise in ε.
-
-    Examples
-    --------
-    >>> Moves(l1=1, l2_squared=1) == COUNT
-    True
-    """
-
+    #: Sum of absolute changes, if every number gets independent noise.
     l1: int | None = None
+    #: Largest change of an entry, if a whole vector gets one joint draw.
     linf: int | None = None
+    #: Sum of squared changes; needed for prices in ρ. Alone, it means isotropic noise in ε.
     l2_squared: int | None = None
 
 
-#: A row moves one of many disjoint counts by 1.
+#: A row changes one of the disjoint counts by 1.
 COUNT = Moves(l1=1, l2_squared=1)
 
 
 @dataclass(frozen=True)
 class Law:
-    """The law of the noise that a price pays for.
-
-    Attributes
-    ----------
-    name : {"laplace", "gaussian", "max-norm", "isotropic"}
-        As in `discreet.core.budget.draws.Draw`.
-    scale : Fraction
-        Its scale; σ for "gaussian"; 0 without noise.
-    moves : Fraction
-        What one row moves, in the norm of the law.
-    dimension : int
-        Entries of a vector.
-
-    Examples
-    --------
-    >>> from discreet.core.budget.prices import Epsilon
-    >>> law = law_for(Epsilon(2), Moves(linf=1024), dimension=3)
-    >>> law.name, law.scale, law.drawable
-    ('max-norm', Fraction(512, 1), True)
-    """
+    """The law of the noise that a price pays for: scale (σ for "gaussian", 0 without noise), and sensitivity."""
 
     name: Literal["laplace", "gaussian", "max-norm", "isotropic"]
     scale: Fraction
@@ -96,16 +65,16 @@ class Law:
 
     @property
     def too_narrow(self) -> bool:
-        """True if the lattice is too coarse for it; on a finer one it can be drawn."""
+        """True if the lattice is too coarse to draw it."""
         return self.name == "max-norm" and 0 < self.scale < smallest_scale(self.dimension)
 
     @property
     def drawable(self) -> bool:
-        """True if the samplers can draw it, by public values."""
+        """True if the samplers can draw it: a public fact."""
         return self.scale <= LARGEST_SCALE and not self.too_narrow
 
     def draw(self, rows: int, number: int) -> Draw:
-        """Return what a ledger line states of it, for units that count ``rows`` times."""
+        """Return the draw that a ledger line states, for units that count ``rows`` times."""
         return Draw(self.name, self.scale, self.moves, rows, number)
 
 
@@ -129,7 +98,7 @@ def law_for(price: Price, moves: Moves = COUNT, dimension: int = 1) -> Law:
     """
     if isinstance(price, Rho):
         if moves.l2_squared is None:
-            raise TypeError("a price in rho needs the squared l2 norm of what one row moves")
+            raise TypeError("a price in rho needs the squared l2 sensitivity")
         square = Fraction(moves.l2_squared)
         return Law("gaussian", root(square / (2 * Fraction(price.amount)), up=True), square, dimension)
     name: Literal["laplace", "max-norm", "isotropic"]
@@ -141,7 +110,7 @@ def law_for(price: Price, moves: Moves = COUNT, dimension: int = 1) -> Law:
         name, far = "isotropic", Fraction(moves.l2_squared)
         length = root(far, up=True)
     else:
-        raise TypeError("nothing is said of what one row moves")
+        raise TypeError("no sensitivity is given")
     scale = Fraction(0) if price.infinite else length / Fraction(price.amount)
     return Law(name, scale, far, dimension)
 
@@ -150,12 +119,6 @@ def reach(law: Law, level: float) -> int:
     """Return the smallest whole number t with P(|noise| <= t) >= level, for discrete Laplace noise.
 
     P(|Z| > t) = 2 a^(t+1)/(1 + a) with a = e^(-1/scale).
-
-    Examples
-    --------
-    >>> from discreet.core.budget.prices import Epsilon
-    >>> reach(law_for(Epsilon(Fraction(1, 2))), 0.95)
-    6
     """
     if not law.scale:
         return 0

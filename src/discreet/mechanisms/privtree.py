@@ -1,6 +1,6 @@
 """PrivTree with integer noise: one noise scale for all depths, and a bias that grows with the depth.
 
-Zhang, Xiao and Xie, "PrivTree" (2016), in a discrete form. A node at depth i with n rows is cut iff
+Zhang, Xiao and Xie, "PrivTree" (2016), in discrete form. A node at depth i with n rows is split iff
 ``max(n - i δ, -δ) + Z > 0``, Z discrete Laplace of scale λ. The bias δ must be a *whole* number: with the published
 real-valued δ = λ ln b rounding lets several nodes of a path share one threshold, and the promise fails.
 
@@ -8,16 +8,16 @@ Privacy. Neighbours: add or remove one row. Along the path of that row let y be 
 whole number >= -δ; nodes off the path do not change. One row more raises the log-probability of a cut by ρ(y): 1/λ for
 -δ < y <= 1, ln((1+α-α^y)/(1+α-α^(y-1))) for y >= 2, and nothing at the floor y = -δ; α = e^(-1/λ). ρ falls with y, and
 going up the path from the deepest node above the floor y is at least 1-δ, 1, 1+δ, 1+2δ, ..., because a parent has at
-least the rows of its child and one δ less taken off. So a path that is cut everywhere loses at most
+least the rows of its child and one δ less subtracted. So a path that is split everywhere loses at most
 
     L(λ, δ) = 2/λ + Σ_{j>=1} ρ(1 + jδ),
 
 and the one stop that ends a path moves by 1/λ at most, the other way. Price: L(λ, δ) <= ε.
 
-Which λ. The published λ = (2b-1)/((b-1) ε) rests on the coarser bound L <= (2 + 1/(b-1))/λ (as α^δ <= 1/b). With b = 2
-it loses 0.87 of ε at most, and 0.67 of a large one. `PrivTreeRule.for_budget` looks for the smallest λ, on a lattice of
-rates, for which L itself is at most ε. It believes no rounded number: see `privtree_loss` in `discreet.core.budget`. δ
-is at least λ ln b as before, so that an empty region grows two nodes in expectation at most.
+Choice of λ. The published λ = (2b-1)/((b-1) ε) uses the coarser bound L <= (2 + 1/(b-1))/λ (as α^δ <= 1/b). With b = 2
+its loss is at most 0.87 ε, and 0.67 ε for large ε. `PrivTreeRule.for_budget` searches a lattice of rates for the
+smallest λ with L <= ε. It relies on no rounded number: see `privtree_loss` in `discreet.core.budget`. δ is at least
+λ ln b as before, so an empty region grows at most two nodes in expectation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from discreet.core.budget import Draw, Epsilon, privtree_loss, privtree_terms
 from discreet.mechanisms.gate import Gate
 from discreet.noise.stream import watch
 
-#: Rates 1/λ are looked for among multiples of ε / RATE_STEPS.
+#: Rates 1/λ are multiples of ε / RATE_STEPS.
 RATE_STEPS = 2**16
 
 
@@ -54,12 +54,11 @@ class PrivTreeRule:
 
     @classmethod
     def for_budget(cls, price: Epsilon, fan_out: int) -> PrivTreeRule:
-        """Return the smallest noise whose loss is at most ε; without noise every node with rows is cut.
+        """Return the smallest noise whose loss is at most ε; without noise every node with rows is split.
 
-        Between the published rate, which holds by the argument above, and ε/2, which no rate can exceed, an interval of
-        rates is halved, first with the δ that belongs to each, then with the δ found (still at least λ ln b). The lower
-        end is always a rate that was proven, so what is returned is, whatever L looks like between; as L grows with
-        the rate, no larger rate of the lattice is lost.
+        Bisects between the published rate, which is proven above, and ε/2, which no rate can exceed: first with the δ
+        of each rate, then with the δ found (still at least λ ln b). The lower end is always a proven rate, so the
+        result is proven; as L grows with the rate, no larger rate of the lattice is missed.
         """
         if price.infinite:
             return cls(Fraction(0), 0)
@@ -74,54 +73,35 @@ class PrivTreeRule:
                 scale = RATE_STEPS / (middle * epsilon)
                 rule = cls(scale, best.bias if fixed else _bias(scale, fan_out))
                 low, high, best = (middle, high, rule) if rule.loss_bound() <= epsilon else (low, middle, best)
-        # The published rate is proven by the coarser bound; what a line states is checked by the sharper one.
+        # The published rate is proven by the coarser bound; ledger lines are checked by the sharper one.
         while best.loss_bound() > epsilon:
             scale = best.scale * (1 + Fraction(1, RATE_STEPS))
             best = cls(scale, _bias(scale, fan_out))
         return best
 
     def biased(self, counts: IntArray, depth: int) -> IntArray:
-        """Return ``max(n - i δ, -δ)``: what noise is added to."""
+        """Return the biased counts, ``max(n - i δ, -δ)``."""
         return np.maximum(counts - depth * self.bias, -self.bias)
 
     def split_chance(self, biased: int) -> float:
-        """Return the probability of a cut, Pr[biased + Z > 0]."""
+        """Return the probability of a split, Pr[biased + Z > 0]."""
         return float(noise.DiscreteLaplace(self.scale).sf(1 - biased))
 
     def loss(self) -> float:
-        """Return the worst loss over all paths, 2/λ + Σ_j ρ(1 + j δ), as a float that may be rounded either way."""
+        """Return the worst loss over all paths, 2/λ + Σ_j ρ(1 + j δ), rounded."""
         return 2 / float(self.scale) + math.fsum(privtree_terms(self.scale, self.bias))
 
     def loss_bound(self) -> Fraction:
-        """Return a number that the worst loss does not exceed, rounding included."""
+        """Return an upper bound on the worst loss, rounding included."""
         return privtree_loss(self.scale, self.bias)
 
 
 class PrivTreeTests:
-    """The stop tests of a PrivTree: one line of the ledger, whatever the depth.
-
-    Parameters
-    ----------
-    gate : Gate
-        What pays.
-    label : str
-        For the ledger.
-    price : Epsilon
-        For all tests of a tree together, or of several trees below disjoint nodes that were released before.
-    fan_out : int
-        Children of a node.
+    """The split tests of a PrivTree: one line of the ledger for all depths.
 
     Privacy
     -------
-    See the module. Price: ε, once.
-
-    Examples
-    --------
-    >>> from discreet.core.budget.prices import Wanted
-    >>> gate = Gate.open(Wanted.read(1.0, None, None), random_state=1)
-    >>> tests = PrivTreeTests(gate, "structure", gate.left, fan_out=2)
-    >>> tests.keep(np.array([1000]), depth=0).tolist(), tests.keep(np.array([995, 5]), depth=1).tolist()
-    ([True], [True, False])
+    See the module. Price: ε, once for all tests of a tree, or of trees below disjoint nodes that were released before.
     """
 
     def __init__(self, gate: Gate, label: str, price: Epsilon, fan_out: int) -> None:
@@ -131,7 +111,7 @@ class PrivTreeTests:
         self._entry.draws.append(self._draw)
 
     def keep(self, counts: IntArray, depth: int) -> BoolArray:
-        """Return which nodes at a depth below the root are cut."""
+        """Return which nodes at this depth are split."""
         assert self._draw.number is not None
         with watch.reason(self._stream, self._draw):
             kept = (

@@ -1,13 +1,13 @@
-"""Sampling before k-anonymity: the (ε, δ) of counts of a random sample that are shown from k on.
+"""Sampling before k-anonymity: the (ε, δ) of the counts of a random sample, published from k on.
 
-Li, Qardaji and Su (2012) draw each record with chance β, put it into a class that was fixed without looking at the
-data, and publish the classes that hold at least k drawn records. A class of n records shows X ~ Binomial(n, β) if
-X ≥ k, else nothing; one record more or less changes n of one class by 1, and classes are independent. So with P_n the
-law of what a class of n records shows, the δ of the whole release is, exactly,
+Li, Qardaji and Su (2012) draw each record with chance β, assign it to a class that does not depend on the data, and
+publish the classes with at least k drawn records. A class of n records shows X ~ Binomial(n, β) if X ≥ k, else
+nothing; one record more or less changes n of one class by 1, and classes are independent. So with P_n the law of the
+output of a class of n records, the δ of the whole release is, exactly,
 
     δ(ε) = max over n ≥ 0 of H(P_{n+1}, P_n) and H(P_n, P_{n+1}),    H(P, Q) = Σ max(0, P(y) - e^ε Q(y)).
 
-Both are sums over one end. For j ≥ k, P_{n+1}(j)/P_n(j) = (n+1)(1-β)/(n+1-j) rises in j, and of "nothing" the ratio is
+Both are sums over one end. For j ≥ k, P_{n+1}(j)/P_n(j) = (n+1)(1-β)/(n+1-j) rises in j, and for "nothing" the ratio is
 a mean over j < k. Hence H(P_{n+1}, P_n) is reached on {j ≥ a} for some a ≥ k, and H(P_n, P_{n+1}) on {j < m}, "nothing"
 included, for some m ≥ k. With Binomial(n+1) = Binomial(n) + one more coin,
 
@@ -19,11 +19,11 @@ b(n, j) the chance of j. The ratio passes e^ε at a > γ(n+1) with γ = 1 - (1-�
 
     β e^ε exp(-n D(x, β)) / √(2π n x(1-x)),    x = the place of a-1 or m-1 over n,
 
-(Stirling's bound on the binomial coefficient, D the relative entropy; 1 in place of the root at the ends), which falls:
-so finitely many n are looked at. As ε grows, δ falls to β^k: a class of exactly k records of which all were drawn.
+(Stirling's bound on the binomial coefficient, D the relative entropy; 1 in place of the root at the ends), which falls,
+so only finitely many n have to be checked. As ε grows, δ falls to β^k: all records of a class of size k were drawn.
 
 The paper's own bound (its theorem 1) is max over n ≥ k/γ - 1 of P(Binomial(n, β) > γ n), for ε ≥ -ln(1-β). It bounds
-the chance of outcomes that lose more than ε; that is more than δ needs.
+the chance of outcomes that lose more than ε, which is larger than δ.
 """
 
 import math
@@ -39,11 +39,11 @@ from discreet.core.budget import Approx, Epsilon
 from discreet.errors import InvalidArgument
 from discreet.mechanisms.gate import Gate
 
-#: Figures are stated upwards by this share of the largest term, and by this many units of ln n!, whose last digits are
-#: lost in the chances of large classes: far more than rounding loses.
+#: Results are rounded up by this share of the largest term, and by this share of ln n!, whose last digits are lost in
+#: the chances of large classes: far more than rounding loses.
 _SAFETY, _DIGITS = 1e-9, 2.0**-48
 _PIECE = 4096
-#: The most records of a class that are looked at; δ is then stated by the bound that holds beyond.
+#: The largest class that is checked; beyond it the bound above is used.
 _MOST = 50_000_000
 _LARGEST = 64.0
 
@@ -53,30 +53,18 @@ _COINS = 2**20
 
 
 def sampling_price(k: int, sample: Any, delta: Any) -> Approx:
-    """Return the price of `drawn_classes`: the exact (ε, δ) of its law.
-
-    Examples
-    --------
-    >>> round(sampling_price(20, 0.1, 1e-6).epsilon.shown, 3)
-    0.183
-    """
+    """Return the price of `drawn_classes`: the exact (ε, δ) of its law."""
     epsilon = checks.budget("epsilon", sampling_epsilon(k, sample, delta))
     return Approx(Epsilon(epsilon), checks.slack(delta))
 
 
 def drawn_classes(gate: Gate, label: str, counts: IntArray, k: int, sample: Any, delta: Any) -> IntArray:
-    """Toss a coin for each row, class by class; return how many of each class were drawn, 0 where fewer than k.
+    """Toss a coin for each row; return the number of drawn rows of each class, 0 if fewer than k.
 
     Privacy
     -------
-    Neighbours: add or remove one row, of a class that was fixed without the data. See the module. Price:
+    Neighbours: add or remove one row, of a class that does not depend on the data. See the module. Price:
     `sampling_price`.
-
-    Examples
-    --------
-    >>> gate = Gate.open(sampling_price(20, 0.1, 1e-6), random_state=1)
-    >>> drawn_classes(gate, "classes", np.array([1000, 30]), 20, 0.1, 1e-6).tolist()
-    [91, 0]
     """
     ends = np.cumsum(counts)
     drawn = np.zeros(len(counts), np.int64)
@@ -95,7 +83,7 @@ def sampling_delta(k: int, sample: float, epsilon: float, *, bound: str = "exact
     Parameters
     ----------
     k : int
-        The fewest drawn records of a class that is shown.
+        The fewest drawn records of a published class.
     sample : float
         The chance β with which each record is drawn.
     epsilon : float
@@ -119,14 +107,14 @@ def sampling_delta(k: int, sample: float, epsilon: float, *, bound: str = "exact
 
 
 def sampling_epsilon(k: int, sample: float, delta: float) -> float:
-    """Return the ε of sampling before k-anonymity, at a δ: the smallest, to one part in ten thousand, upwards.
+    """Return the smallest ε of sampling before k-anonymity at a δ, rounded up to one part in ten thousand.
 
     Parameters
     ----------
     k, sample
         See `sampling_delta`.
     delta : float
-        The δ at which ε is stated; at least sample^k, which no ε goes below.
+        The δ at which ε is stated; at least sample^k.
 
     Examples
     --------
@@ -162,7 +150,7 @@ def _exact(k: int, beta: float, epsilon: float) -> float:
 
 
 def _largest(k: int, beta: float, epsilon: float, edge: float, differences: Any, found: float = 0.0) -> float:
-    """Return the largest difference over all sizes of a class, and never less; or what was found before, if larger."""
+    """Return an upper bound on the largest difference over all sizes of a class, and on ``found``."""
     start = k - 1
     while True:
         n = np.arange(start, start + _PIECE)
@@ -174,7 +162,7 @@ def _largest(k: int, beta: float, epsilon: float, edge: float, differences: Any,
 
 
 def _added(n: IntArray, k: int, beta: float, epsilon: float, edge: float) -> FloatArray:
-    """H(P_{n+1}, P_n): the place where the ratio passes e^ε, and its neighbours in case rounding moved it."""
+    """Return H(P_{n+1}, P_n): at the place where the ratio passes e^ε, and its neighbours in case rounding moved it."""
     found = np.zeros(len(n))
     for a in _places(k, np.floor(edge * (n + 1)).astype(np.int64), (0, 1, 2)):
         first = beta * _chance(n, a - 1, beta)
@@ -184,7 +172,7 @@ def _added(n: IntArray, k: int, beta: float, epsilon: float, edge: float) -> Flo
 
 
 def _removed(n: IntArray, k: int, beta: float, epsilon: float, edge: float) -> FloatArray:
-    """H(P_n, P_{n+1}), likewise."""
+    """Return H(P_n, P_{n+1}), likewise."""
     found = np.zeros(len(n))
     for m in _places(k, np.ceil(edge * (n + 1)).astype(np.int64), (-1, 0, 1)):
         first = beta * math.exp(epsilon) * _chance(n, m - 1, beta)
@@ -194,22 +182,22 @@ def _removed(n: IntArray, k: int, beta: float, epsilon: float, edge: float) -> F
 
 
 def _places(k: int, near: IntArray, shifts: tuple[int, ...]) -> list[IntArray]:
-    """Return where the ratio may pass, at k or behind it; once where that is k for all."""
+    """Return the places, at least k, where the ratio may pass; one if that is k for all."""
     found = [np.maximum(k, near + shift) for shift in shifts]
     return found if (found[-1] > k).any() else found[:1]
 
 
 def _upwards(n: IntArray, more: FloatArray, less: FloatArray) -> FloatArray:
-    """Return a difference that is not below the true one, of terms with the rounding of classes of n."""
+    """Return an upper bound on the difference of two rounded terms for classes of n."""
     slack = _SAFETY + _DIGITS * gammaln(n + 1)
     return np.asarray(more * (1 + slack) - less * (1 - slack))
 
 
 def _beyond(n: float, k: int, beta: float, epsilon: float, edge: float) -> float:
-    """Return what no class of n records or more exceeds; infinite while k decides where the ratio passes.
+    """Return an upper bound for all classes of n records or more; infinite while k decides where the ratio passes.
 
-    Of H(P_n, P_{n+1}) k decides for long where edge is small. There m <= k + 2, and from n = (k + 1)/β on b(n, k + 1)
-    is the largest b(n, m - 1) and falls in n.
+    For H(P_n, P_{n+1}) k decides up to large n if edge is small. There m <= k + 2, and from n = (k + 1)/β on
+    b(n, k + 1) is the largest b(n, m - 1) and falls in n.
     """
     over = edge > beta
     if edge * n <= k + 1:
@@ -220,7 +208,7 @@ def _beyond(n: float, k: int, beta: float, epsilon: float, edge: float) -> float
         return max(falling * (1 + slack), _beyond((k + 2) / edge, k, beta, epsilon, edge))
     near, far = (edge - 2 / n, edge + 2 / n) if over else (edge + 2 / n, edge - 2 / n)
     apart = 0.0
-    if (near > beta) == over:  # else the places may lie where the chance is largest
+    if (near > beta) == over:  # else the places may be where the chance is largest
         apart = near * math.log(near / beta) + (1 - near) * math.log((1 - near) / (1 - beta))
     spread = min(near * (1 - near), far * (1 - far))
     most = 1.0 if spread <= 0 else min(1.0, 1 / math.sqrt(2 * math.pi * n * spread))
@@ -228,7 +216,7 @@ def _beyond(n: float, k: int, beta: float, epsilon: float, edge: float) -> float
 
 
 def _chance(n: IntArray, j: IntArray, beta: float) -> FloatArray:
-    """The chance of j ones in n coins; 0 for j beyond n."""
+    """Return the chance of j ones in n coins; 0 for j beyond n."""
     inside = np.minimum(j, n)
     log = gammaln(n + 1) - gammaln(inside + 1) - gammaln(n - inside + 1) + xlogy(inside, beta)
     return np.where(j <= n, np.exp(log + xlog1py(n - inside, -beta)), 0.0)
@@ -236,7 +224,7 @@ def _chance(n: IntArray, j: IntArray, beta: float) -> FloatArray:
 
 @lru_cache(maxsize=1024)
 def _published(k: int, beta: float, epsilon: float) -> float:
-    """The paper's bound: a Chernoff bound says where to stop."""
+    """Return the paper's bound; a Chernoff bound says where to stop."""
     gamma = 1 - (1 - beta) * math.exp(-epsilon)
     apart = gamma * math.log(gamma / beta) + (1 - gamma) * math.log((1 - gamma) / (1 - beta))
     found, start = 0.0, max(math.ceil(k / gamma - 1), 1)

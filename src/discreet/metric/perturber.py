@@ -234,7 +234,7 @@ class Perturber(Declared, EstimatorHtml, TransformerMixin, BaseEstimator):  # ty
             first = domain.select([domain.names[0]])
             charged = sum(len(columns[0]) for columns in source.batches(first))
             charge_rows(ledger, users, charged, self.guarantee_, period)
-        shuffled = noise.RowOrder(noise.beside(self.random_state, stream)) if order == "shuffled" else None
+        shuffled = noise.RowOrder(noise.second_stream(self.random_state, stream)) if order == "shuffled" else None
         with RowWriter(target, self.guarantee_, shuffled) as out:
             for chunk in chunks_of(source, domain):
                 out.write(like(None, domain.names, self._perturbed(chunk, domain, numbers, categories, stream)))

@@ -33,12 +33,6 @@ def read_rows(X: Any, domain: Any) -> tuple[FloatArray, Domain]:
     """Read the coordinates of all rows (NaN if missing) and their domain.
 
     Columns that identify whose row it is are not read.
-
-    Examples
-    --------
-    >>> rows, domain = read_rows(pa.table({"a": [1.0, None], "b": [5, 6]}), {"b": (0, 10), "a": (0, 1)})
-    >>> rows.tolist(), domain.names
-    ([[5.0, 1.0], [6.0, nan]], ('b', 'a'))
     """
     if isinstance(X, (list, tuple)) and not (X and isinstance(X[0], (str, Path))) and not engines.is_records(X):
         X = rows_of(X)
@@ -79,14 +73,7 @@ def unrounded(domain: Domain) -> Domain:
 
 
 def chunks_of(source: engines.Source, domain: Domain) -> Iterator[FloatArray]:
-    """Yield `ROWS_AT_ONCE` rows at a time; a table without rows is one empty chunk.
-
-    Examples
-    --------
-    >>> source, domain = open_rows(pa.table({"a": [1.0, None]}), {"a": (0, 10)})
-    >>> [chunk.tolist() for chunk in chunks_of(source, domain)]
-    [[[1.0], [nan]]]
-    """
+    """Yield `ROWS_AT_ONCE` rows at a time; a table without rows is one empty chunk."""
     chunk, filled, full = np.empty((ROWS_AT_ONCE, len(domain))), 0, False
     for columns in source.batches(unrounded(domain)):
         start, n = 0, len(columns[0])
@@ -122,11 +109,6 @@ def like(X: Any, names: Sequence[str], values: Mapping[str, Any]) -> Any:
     """Return new columns as a table of the kind of ``X``; an Arrow table for a file.
 
     No index, other column or metadata of ``X`` is kept.
-
-    Examples
-    --------
-    >>> like(np.zeros((2, 1)), ["x0"], {"x0": np.array([1.0, 2.0])}).tolist()
-    [[1.0], [2.0]]
     """
     columns = {name: values[name] for name in names}
     X = X.to_frame() if type(X).__name__ == "Series" else X

@@ -214,7 +214,7 @@ class Trajectory(Declared):
             shown[now] = run.last[own[now]]
         picked, dealt = np.arange(len(rows)), np.arange(len(people))
         if order == "shuffled":
-            dealt = noise.permutation(len(people), rng=noise.beside(self.mechanism.random_state, stream))
+            dealt = noise.permutation(len(people), rng=noise.second_stream(self.mechanism.random_state, stream))
             own = np.argsort(dealt)[own]
             picked = np.argsort(own, kind="stable")  # one user behind the other, each in the order of time
             shown, fresh, tested, own = shown[picked], fresh[picked], tested[picked], own[picked]

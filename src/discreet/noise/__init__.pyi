@@ -18,10 +18,10 @@ from .reports.coins import randomized_response as randomized_response
 from .stream.generator import Generator as Generator
 from .stream.generator import generator as generator
 from .stream.order import RowOrder as RowOrder
-from .stream.order import beside as beside
 from .stream.order import keyed_order as keyed_order
 from .stream.order import order_key as order_key
 from .stream.order import permutation as permutation
+from .stream.order import second_stream as second_stream
 from .stream.uniform import below as below
 
 # What users see. The other names are for other rooms.
@@ -33,8 +33,6 @@ __all__ = [
     "RowOrder",
     "below",
     "bernoulli",
-    "beside",
-    "choose_cuts",
     "discrete_gaussian",
     "discrete_laplace",
     "exceedances",
@@ -42,9 +40,7 @@ __all__ = [
     "fingerprint",
     "generator",
     "geometric",
-    "keyed_order",
     "max_norm_laplace",
-    "order_key",
     "permutation",
     "quantiles",
     "quantiles_from_counts",

@@ -1,7 +1,6 @@
 """Randomness that touches no data: seeds, keys, orders, public directions. It costs no budget.
 
-Method rooms use this door for whatever must be random without hiding anything. Noise that hides data is drawn by
-`discreet.mechanisms` alone.
+Noise that hides data is drawn by `discreet.mechanisms` alone.
 """
 
 from typing import Any
@@ -20,18 +19,7 @@ __all__ = ["PublicRandomness", "numpy_stream"]
 
 
 class PublicRandomness:
-    """Draws from a stream whose results may be published, or are kept secret but hide nothing by themselves.
-
-    Parameters
-    ----------
-    stream : None, int or Generator
-        See `discreet.noise.generator`.
-
-    Examples
-    --------
-    >>> PublicRandomness(7).below(10, size=4).tolist()
-    [5, 4, 4, 8]
-    """
+    """Draws that hide no data: they may be published, or are keys. ``stream``: see `generator`."""
 
     def __init__(self, stream: object = None) -> None:
         self._stream: Generator = generator(stream)
@@ -51,7 +39,7 @@ class PublicRandomness:
         return int(self.below(2**31))
 
     def key(self, words: int) -> npt.NDArray[np.uint64]:
-        """Return a secret key of 64-bit words: which rows of a person are used follows from it."""
+        """Return a secret key of 64-bit words."""
         halves = self.below(2**32, size=2 * words).astype(np.uint64)
         return np.asarray((halves[:words] << np.uint64(32)) | halves[words:])
 
@@ -61,10 +49,10 @@ class PublicRandomness:
             return self._stream.bytes(n).tobytes()
 
     def root(self) -> int:
-        """Return the number that all streams of one simulation grow from (`numpy_stream`)."""
+        """Return the number that all streams of one simulation are derived from (`numpy_stream`)."""
         return int.from_bytes(self.bytes(16), "little")
 
     def normals(self, shape: tuple[int, ...]) -> IntArray:
-        """Return whole numbers of a discrete Gaussian law with σ = 1000: directions of a public projection."""
+        """Return discrete Gaussian numbers with σ = 1000: directions of a public projection."""
         with reason(self._stream, None):
             return np.asarray(discrete_gaussian(1000.0, shape, self._stream))

@@ -133,12 +133,6 @@ def open_release(
     public number. Counts that are handed on are raw; the method that releases them pays for them. Where
     the unit is a person, all of this is said of the bounded table at ε/rows, and holds for persons at ε (see above); or
     at ρ/rows², and holds at ρ (Bun and Steinke 2016, proposition 1.9).
-
-    Examples
-    --------
-    >>> opening = open_release([[0.5], [0.7]], (0, 1), math.inf, None)
-    >>> opening.n_rows, opening.domain
-    (2.0, Domain({'x0': (0.0, 1.0)}))
     """
     wanted = Wanted.read(epsilon, rho, delta, n_rows)
     share, public, stream = _shared(wanted, random_state, n_rows, size_share)

@@ -48,19 +48,6 @@ def publish(
     Neighbours: add or remove one row. Leaves are disjoint, so a row changes the data of one of them: its count by 1, or
     the vector (S n, sums) by at most S in every entry, hence by S √(d + 1) in Euclidean norm. `Gate.counts` and
     `Gate.vectors` draw the noise; shrinking and clamping come after. Price: that of the line, once for all leaves.
-
-    Examples
-    --------
-    >>> from discreet.core.budget.prices import Wanted
-    >>> from discreet.mechanisms import Gate
-    >>> counts, sums = np.array([100, 0]), np.array([[51200, 0], [0, 0]])
-    >>> gate = Gate.open(Wanted.read(float("inf"), None, None))
-    >>> out = publish(gate.hold("leaves", gate.left), counts, sums)
-    >>> out.weights.tolist(), out.offsets.tolist()
-    ([100.0, 0.0], [[0.5, 0.0], [0.0, 0.0]])
-    >>> gate = Gate.open(Wanted.read(1.0, None, None), random_state=1)
-    >>> publish(gate.hold("leaves", gate.left), counts).weights.tolist()
-    [99, 2]
     """
     if sums is None:
         noisy = hold.numbers(counts, apart=apart)

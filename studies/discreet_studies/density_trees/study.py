@@ -25,6 +25,7 @@ from discreet.core import Domain, IntArray
 from discreet.datasets import is_here, place
 from discreet_studies.density_trees.anonymous_tables import LABEL, METHODS, Task
 from discreet_studies.density_trees.findings import findings
+from discreet_studies.density_trees.labelled import labelled, labelled_names
 from discreet_studies.density_trees.notes import notes
 from discreet_studies.density_trees.pictures import pictures
 from discreet_studies.density_trees.published import CELLS, PRINTED, REAL
@@ -53,7 +54,7 @@ _ADULT = ("width", "factor", "spread", "cell", "supervised", "mondrian", "genera
 def settings(quick: bool) -> list[Setting]:
     """Return the grid: every method where the published tree was best, curves, maps, Adult, and larger forests."""
     found: list[Setting] = []
-    here = datasets.labelled_names()
+    here = labelled_names()
     tables = [n for n in PRINTED if n in here]
     few, many = FORESTS
 
@@ -170,7 +171,7 @@ def tasks(name: str, seed: int, share: float = 1.0) -> Iterator[Task]:
         domain = Domain({c.name: c.to_dict() | _role(c.name == "salary-class") for c in records.domain})
         yield from _splits(records.table, domain, None, seed, _adult_hierarchies(), share)
         return
-    data = datasets.labelled(name, random_state=seed)
+    data = labelled(name, random_state=seed)
     assert data.labels is not None
     columns = {c.name: c.to_dict() | _role(False) for c in data.domain}
     classes = [str(i) for i in range(data.n_clusters)]
@@ -218,7 +219,7 @@ def _adult_hierarchies() -> dict[str, Any]:
 
 def absent() -> Sequence[str]:
     """Return the tables that cannot be had here."""
-    here = datasets.labelled_names()
+    here = labelled_names()
     return [n for n in PRINTED if n not in here] + ([] if _adult_is_here() else ["adult"])
 
 

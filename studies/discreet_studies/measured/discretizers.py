@@ -136,8 +136,8 @@ def compare_discretizers(
 
     Examples
     --------
-    >>> from discreet import datasets
-    >>> iris = datasets.labelled("iris")
+    >>> from discreet_studies.density_trees.labelled import labelled
+    >>> iris = labelled("iris")
     >>> found = compare_discretizers(iris.X, iris.labels, k=5, bins=5, folds=3, random_state=1)
     >>> list(found), found["mdlp"].mean > 0.85
     (['none', 'equal-width', 'equal-frequency', 'mdlp', 'chimerge', 'density-tree'], True)

@@ -112,13 +112,13 @@ def test_files_give_the_order_of_memory(
 
 def test_a_second_stream_moves_nothing_in_the_first() -> None:
     one, other = noise.generator(7), noise.generator(7)
-    noise.beside(7, one).bytes(100)
+    noise.second_stream(7, one).bytes(100)
     assert one.bytes(8).tolist() == other.bytes(8).tolist()
-    assert noise.beside(7, one).bytes(8).tolist() == noise.beside(7, other).bytes(8).tolist()
-    assert noise.beside(8, noise.generator(8)).bytes(8).tolist() != noise.beside(7, one).bytes(8).tolist()
+    assert noise.second_stream(7, one).bytes(8).tolist() == noise.second_stream(7, other).bytes(8).tolist()
+    assert noise.second_stream(8, noise.generator(8)).bytes(8).tolist() != noise.second_stream(7, one).bytes(8).tolist()
     secure = noise.generator()
-    assert noise.beside(None, secure) is secure
-    assert noise.beside(np.random.default_rng(1), noise.generator(np.random.default_rng(1))).seeded
+    assert noise.second_stream(None, secure) is secure
+    assert noise.second_stream(np.random.default_rng(1), noise.generator(np.random.default_rng(1))).seeded
 
 
 # Anonymous tables

@@ -58,18 +58,6 @@ class Grid:
 
     ``edges`` are the ``levels + 1`` grid points of a numeric column. ``order`` is the category number of each bin of a
     categorical one; ``labels`` are runs of bins with a name (first, last, name), such as the groups of a hierarchy.
-
-    Examples
-    --------
-    >>> grid = make_grid(Numeric("age", 0, 120))
-    >>> grid.levels, grid.text(34, 40), grid.text(90, 119), grid.text(0, 119)
-    (120, '[34, 41)', '[90, 120]', '[0, 120]')
-    >>> marks = make_grid(Categorical("mark", ["a", "b", "*", "missing"], missing="own"))
-    >>> marks.text(2, 2), marks.text(1, 2), marks.text(0, 3), marks.text(3, 3), marks.text(4, 4)
-    ('"*"', '{b, "*"}', '*', '"missing"', 'missing')
-    >>> jobs = Grid(Categorical("job", ["cook", "smith", "nurse"]), order=(0, 1, 2), labels=((0, 1, "craft"),))
-    >>> jobs.text(0, 1), jobs.text(1, 2)
-    ('craft', '{smith, nurse}')
     """
 
     column: Column
@@ -234,16 +222,6 @@ def make_grid(
     ``steps`` is a number of equal steps, or the inner grid points. By default steps have a round size if the bounds are
     whole numbers (1 if that makes 20 to 256 of them), otherwise there are 128. For dates see `date_edges`. ``order``
     and ``labels`` are those of `Grid`.
-
-    Examples
-    --------
-    >>> make_grid(Numeric("x", 0, 1), 4).edges
-    (0.0, 0.25, 0.5, 0.75, 1.0)
-    >>> [make_grid(Numeric("x", 0, high)).levels for high in (1, 10, 16, 120, 100_000)]
-    [100, 200, 160, 120, 200]
-    >>> grid = make_grid(Integer(0, 120, bottom=18, top=90, name="age"))
-    >>> grid.levels, grid.text(0, 0), grid.text(1, 5), grid.text(74, 74), grid.text(60, 74), grid.text(0, 74)
-    (75, '< 18', '[18, 22]', '> 90', '>= 77', '*')
     """
     label = f"grid of column {column.name!r}"
     if isinstance(column, Categorical):
@@ -324,13 +302,7 @@ def _whole_text(number: float) -> str:
 
 
 def number_text(number: float) -> str:
-    """Write a grid point as people do: no trailing zeros, no more digits than needed to read the same number back.
-
-    Examples
-    --------
-    >>> number_text(34.0), number_text(0.1), number_text(1e6), number_text(1 / 3)
-    ('34', '0.1', '1000000', '0.3333333333333333')
-    """
+    """Write a grid point as people do: no trailing zeros, no more digits than needed to read the same number back."""
     if number == math.floor(number) and abs(number) < 1e15:
         return str(int(number))
     return repr(float(number))
@@ -370,14 +342,6 @@ def date_edges(column: Date, steps: Any) -> tuple[float, ...]:
     steps : None, str, int or list
         A calendar unit ("day", "month", "year"); how many steps, of whole days and all but equal; or the inner grid
         points as dates. None: the finest unit of at most 256 steps, or years.
-
-    Examples
-    --------
-    >>> born = Date("born", "1999-11-15", "2001-02-01")
-    >>> [date_text(e) for e in date_edges(born, "year")]
-    ['1999-11-15', '2000-01-01', '2001-01-01', '2001-02-01']
-    >>> len(date_edges(born, None)), len(date_edges(born, 4))
-    (16, 5)
     """
     label = f"grid of column {column.name!r}"
     fix = f"grid={{{column.name!r}: 'month'}}"

@@ -27,14 +27,7 @@ class TopTree(NamedTuple):
     depth: int
 
     def route(self, rows: Any) -> IntArray:
-        """Return the node in which every row (bins side by side) ends.
-
-        Examples
-        --------
-        >>> halves = TopTree(np.array([0, 0, 0]), np.array([5, 0, 0]), np.array([[1, 2], [1, 1], [2, 2]]), 1)
-        >>> halves.route(np.array([[4], [5]], np.uint16)).tolist()
-        [1, 2]
-        """
+        """Return the node in which every row (bins side by side) ends."""
         node = np.zeros(len(rows), np.int64)
         _route_top(rows, self.column, self.cut, self.children, self.depth, node)
         return node

@@ -210,13 +210,7 @@ def _depth_first(nodes: list[_Node]) -> tuple[IntArray, IntArray]:
 
 
 def _together(held: IntArray, most: int) -> IntArray:
-    """Return the bucket of every node: neighbours share one as long as they have no more rows than ``most``.
-
-    Examples
-    --------
-    >>> _together(np.array([3, 4, 5, 1, 1]), 7).tolist()
-    [0, 0, 1, 1, 1]
-    """
+    """Return the bucket of every node: neighbours share one as long as they have no more rows than ``most``."""
     found, number, full = np.empty(len(held), np.int64), -1, most
     for i, rows in enumerate(held.tolist()):
         if full + rows > most:

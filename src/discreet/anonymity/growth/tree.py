@@ -27,18 +27,6 @@ class Tree:
 
     By node: ``column`` of the split, ``cut`` (the first bin of its right side), ``right`` child (the left child of node
     i is i + 1), and ``criterion``, a number of `criteria.NAMES`; all are -1 for a leaf.
-
-    Examples
-    --------
-    >>> from discreet.anonymity.growth.grid import make_grid
-    >>> from discreet.core.domain import Numeric
-    >>> grid = make_grid(Numeric("age", 0, 120))
-    >>> column, cut, right, by = np.array([[0, -1, -1], [50, -1, -1], [2, -1, -1], [2, -1, -1]])
-    >>> tree = Tree((grid,), column, cut, right, by)
-    >>> tree.route(np.array([[35, 70]], np.uint16)).tolist()
-    [1, 2]
-    >>> tree.n_leaves, tree.depth, tree.criteria()
-    (2, 1, {'spread': 1})
     """
 
     grids: tuple[Grid, ...]

@@ -34,12 +34,6 @@ def choose_levels(
 
     ``present`` are the bins of each column that have records. ``left_out`` counts the records in classes that break a
     rule, given the group of each bin of each column.
-
-    Examples
-    --------
-    >>> thirds = [np.arange(6), np.arange(6) // 2, np.zeros(6, int)]
-    >>> choose_levels([thirds, thirds], [np.arange(6), np.arange(3)], 0, lambda groups: int(groups[0].max() > 2))
-    [1, 0]
     """
     level = [0] * len(ladders)
     while True:

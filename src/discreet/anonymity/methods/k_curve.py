@@ -54,6 +54,14 @@ class KPoint:
         Share of held-out records with the most common label of their cell, and its standard error.
     kept : bool
         All rules are kept; with ``blind=True`` l and t may not be.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> people = dc.datasets.people(500)
+    >>> curve = k_curve(dc.anonymity.DensityTree(domain=people.domain), people.table, [10], bins=25)
+    >>> curve.points[0].smallest >= 10
+    True
     """
 
     k: int

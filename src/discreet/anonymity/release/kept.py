@@ -24,13 +24,7 @@ NEARLY_UNIQUE = 0.5
 
 
 def own_values(codes: AnyArray, rows: IntArray) -> float:
-    """Return the share of rows with a value that no other row has, given values by number (missing below 0).
-
-    Examples
-    --------
-    >>> own_values(np.array([0, 1, 1, 2, -1]), np.ones(5, np.int64))
-    0.4
-    """
+    """Return the share of rows with a value that no other row has, given values by number (missing below 0)."""
     there = codes >= 0
     held = total(codes[there].astype(np.int64), rows[there])
     return int((held == 1).sum()) / max(int(rows.sum()), 1)

@@ -98,13 +98,7 @@ def _promise_of_file(path: Path) -> bytes | None:
 
 
 def as_numbers(column: Any) -> FloatArray | None:
-    """Return a column of values as numbers, NaN where missing; None if a value is not a number, date or time.
-
-    Examples
-    --------
-    >>> as_numbers(pa.chunked_array([["1", "2.5", None]])).tolist(), as_numbers(pa.chunked_array([["a"]]))
-    ([1.0, 2.5, nan], None)
-    """
+    """Return a column of values as numbers, NaN where missing; None if a value is not a number, date or time."""
     if pa.types.is_boolean(column.type):
         return None
     if dates.is_date(column.type):
@@ -136,14 +130,7 @@ def as_texts(column: Any) -> Any:
 
 
 def read_stretches(column: Any) -> Stretches | None:
-    """Read a released numeric column; None if a cell is neither a number nor an interval.
-
-    Examples
-    --------
-    >>> found = read_stretches(pa.chunked_array([["[34, 41)", "[90, 120] or missing", "[34, 41)"]]))
-    >>> found.low.tolist(), found.closed.tolist(), found.missing.tolist(), found.code.tolist()
-    ([34.0, 90.0], [False, True], [False, True], [0, 1, 0])
-    """
+    """Read a released numeric column; None if a cell is neither a number nor an interval."""
     numbers = as_numbers(column)
     if numbers is not None:
         values, code = np.unique(numbers, return_inverse=True)  # NaN last, once
@@ -160,13 +147,6 @@ def read_sets(column: Any, labels: Sequence[str], groups: Mapping[str, Sequence[
     """Read a released column of categories, of which ``labels`` are known. A text that is none admits none of them.
 
     ``groups`` says which categories the names of groups stand for, as `legend_of` gives them for the column.
-
-    Examples
-    --------
-    >>> read_sets(pa.chunked_array([["{a, b}", "c", "*"]]), ["a", "b", "c"]).members.astype(int).tolist()
-    [[1, 1, 0, 0], [0, 0, 1, 0], [1, 1, 1, 0]]
-    >>> read_sets(pa.chunked_array([["{ab, c}"]]), ["a", "b", "c"], {"ab": ["a", "b"]}).members.astype(int).tolist()
-    [[1, 1, 1, 0]]
     """
     code, texts = _distinct(column)
     place = {printed_category(label): [i] for i, label in enumerate(labels)}

@@ -191,14 +191,7 @@ class PlaceCounts:
 
 
 def read_table(data: Any, plan: TablePlan) -> Table:
-    """Read a table: one pass over the declared columns, one over what says whose rows they are.
-
-    Examples
-    --------
-    >>> plan = TablePlan.of(Domain({"age": (0, 120)}))
-    >>> read_table(pa.table({"age": [35.5, None, 200.0]}), plan).bins.tolist()
-    [[35, 119]]
-    """
+    """Read a table: one pass over the declared columns, one over what says whose rows they are."""
     source = engines.open(data, plan.domain)
     d, passed = len(plan.quasi), [plan.domain.column(name) for name in plan.passed]
     wanted = plan.domain.select([*plan.quasi, *plan.passed])
@@ -263,13 +256,7 @@ def _names(label: str, given: Any, names: list[str], roles: Mapping[str, str]) -
 
 
 def without_values(column: Any) -> SchemaError:
-    """Return the error about a quasi-identifier without a single declared value.
-
-    Examples
-    --------
-    >>> print(without_values(Categorical("sex", ["f", "m"])))
-    quasi-identifier 'sex': no row has a value of its declared list ('f', 'm'); check the list, or leave the column out
-    """
+    """Return the error about a quasi-identifier without a single declared value."""
     if not isinstance(column, Categorical):
         what = f"a {column.kind}" if isinstance(column, (Date, Time)) else "a number"
         return SchemaError(

@@ -33,15 +33,7 @@ _CELLS = 1 << 14
 
 
 class CountTable:
-    """Counts of rows by place, 0 to ``n - 1`` or -1, and number of a value: -1, missing, to ``MOST_VALUES - 2``.
-
-    Examples
-    --------
-    >>> table = CountTable(2)
-    >>> table.add(np.array([0, 1, 1, -1]), np.array([0, 2, 2, -1]))
-    >>> table.counts.tolist()
-    [[0, 1, 0, 0], [0, 0, 0, 2], [1, 0, 0, 0]]
-    """
+    """Counts of rows by place, 0 to ``n - 1`` or -1, and number of a value: -1, missing, to ``MOST_VALUES - 2``."""
 
     def __init__(self, n: int) -> None:
         self.counts: AnyArray = np.zeros((n + 1, 1), np.uint32)  # the last row is for place -1

@@ -32,13 +32,7 @@ def number_column(column: Any) -> tuple[IntArray, int, BoolArray]:
 
 
 def join(columns: Sequence[tuple[IntArray, int]], n: int) -> IntArray:
-    """Number the combinations of columns, ``0..classes-1``, in order of their numbers.
-
-    Examples
-    --------
-    >>> join([(np.array([0, 1, 1, 0]), 2), (np.array([5, 5, 9, 5]), 10)], 4).tolist()
-    [0, 1, 2, 0]
-    """
+    """Number the combinations of columns, ``0..classes-1``, in order of their numbers."""
     joined, size = np.zeros(n, np.int64), 1
     for codes, levels in columns:
         if size * levels > _LARGEST:  # number afresh what is there, before the product overflows

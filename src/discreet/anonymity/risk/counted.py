@@ -28,14 +28,6 @@ class Values:
     """The distinct values of a column, numbered in the order in which they come; a missing one is -1.
 
     ``key`` turns a column of persons into what is compared (`discreet.engines.tables.same`); otherwise spelling counts.
-
-    Examples
-    --------
-    >>> jobs = Values()
-    >>> jobs.codes(pa.array(["cook", None, "smith"])).tolist(), jobs.codes(pa.array(["smith", "smith"])).tolist()
-    ([0, -1, 1], [1, 1])
-    >>> len(jobs), jobs.codes(pa.array(["baker", "cook"]), add=False).tolist()
-    (2, [-2, 0])
     """
 
     def __init__(self, key: Callable[[pa.Array], pa.Array] | None = None) -> None:
@@ -171,15 +163,7 @@ def _enlarged(array: Any) -> Any:
 
 
 class ValueTally:
-    """Counts of each combination of numbers (at least -2) among the rows.
-
-    Examples
-    --------
-    >>> tally = ValueTally()
-    >>> tally.add([np.array([0, 1, 0]), np.array([5, 5, 5])])
-    >>> [part.tolist() for part in tally.result()]
-    [[[0, 1], [5, 5]], [2, 1]]
-    """
+    """Counts of each combination of numbers (at least -2) among the rows."""
 
     def __init__(self) -> None:
         self._n, self._slots, self._held = 0, _empty(_FEW), np.empty(_FEW, np.int64)

@@ -13,25 +13,12 @@ from discreet.engines.tables import key_codes, same_key
 
 
 def person_codes(column: Any, declared: Column | None = None) -> IntArray:
-    """Number the persons of a column as declared; all missing ones get one number.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> person_codes(pa.array(["7", " 7", "7.0", "8", None])).tolist()
-    [0, 0, 0, 1, 2]
-    """
+    """Number the persons of a column as declared; all missing ones get one number."""
     return key_codes(same_key(column, declared))
 
 
 def persons_by_class(classes: IntArray, persons: IntArray | None, n_classes: int) -> IntArray:
-    """Return how many persons each class has; without ``persons`` every row is one.
-
-    Examples
-    --------
-    >>> persons_by_class(np.array([0, 0, 0, 1]), np.array([7, 7, 8, 7]), 2).tolist()
-    [2, 1]
-    """
+    """Return how many persons each class has; without ``persons`` every row is one."""
     if persons is None:
         return np.bincount(classes, minlength=n_classes)
     order = np.lexsort((persons, classes))

@@ -40,18 +40,7 @@ class Leaves:
 
     @classmethod
     def of(cls, synopsis: Synopsis, columns: Sequence[str] | None = None, scale: str = "none") -> Leaves:
-        """Take the leaves of a synopsis apart; for the arguments see `cluster_synopsis`.
-
-        Examples
-        --------
-        >>> import discreet as dc
-        >>> from discreet.synopses import BoxSynopsis
-        >>> s = BoxSynopsis(dc.Domain.box(0, 3), lower=[[0], [1], [2]], upper=[[1], [2], [3]], weights=[90, -1, 50],
-        ...              variances=[2.0, 2.0, 2.0], guarantee=dc.Guarantee("central"))
-        >>> leaves = Leaves.of(s)
-        >>> leaves.points.tolist(), leaves.weights.tolist()
-        ([[0.5], [2.5]], [90.0, 50.0])
-        """
+        """Take the leaves of a synopsis apart; for the arguments see `cluster_synopsis`."""
         if not isinstance(synopsis, Synopsis):
             fix = "GridSynopsis(...).fit(data).synopsis_"
             raise InvalidType("synopsis", type(synopsis).__name__, "a Synopsis", fix)

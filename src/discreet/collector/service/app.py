@@ -1,7 +1,7 @@
 """The application that granian calls for every request (RSGI). It reads, checks, and waits for the commit.
 
-An answer in the 200s to a post means that its reports are on the disk. Nothing of a request is kept but its reports:
-no address, no header, no time.
+A 200 answer to a post means that its reports are on the disk. Only the reports of a request are kept: no address, no
+header, no time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from discreet.errors import DiscreetError, FormatError
 from discreet.local.tasks import split_frame
 
 log = logging.getLogger("discreet.collector")
-# Reports need no cookie and no login, so a page of any origin may send them.
+# Reports need no login, so a page of any origin may send them.
 _OPEN = ("access-control-allow-origin", "*")
 _JSON = [("content-type", "application/json"), ("cache-control", "no-store"), _OPEN]
 _TAKEN = [("content-type", "application/json"), _OPEN]
@@ -37,10 +37,10 @@ _PREFLIGHT = [
     ("access-control-max-age", "86400"),
 ]
 _TASKS = "/v1/tasks/"
-#: Seconds between two looks for tasks that somebody may have made meanwhile.
+#: Seconds between two checks for new tasks.
 _LOOK = 0.5
 _AGAIN = b'{"counted":0,"known":true}'
-#: Bodies up to this size are read at once, and counted as a whole from the beginning.
+#: Bodies up to this size are read at once.
 _SMALL = 1 << 12
 #: Status, reason, text, headers.
 Refusal = tuple[Any, ...]
@@ -50,7 +50,7 @@ _BUSY: Refusal = (
 
 
 class Entry:
-    """A task with what a request needs of it at once."""
+    """A task, with the values that every request needs."""
 
     def __init__(self, held: Held, rate: float | None) -> None:
         task = held.task
@@ -62,7 +62,7 @@ class Entry:
 
 
 class App:
-    """The application that granian calls. One object per process; its store is opened when the process begins."""
+    """The application; one object per process, which opens its store when it starts."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -71,17 +71,17 @@ class App:
         self._looked = 0.0
         self._static: dict[str, tuple[str, bytes]] = {}
         self._reading: dict[asyncio.Task[Any], float] = {}
-        #: Bytes of bodies that have arrived in part.
+        #: Bytes of incomplete bodies.
         self._arriving = 0
         self._listens = False
-        # An estimate may take a while; looking for tasks must not wait for it.
+        # Estimates may be slow; checks for tasks must not wait for them.
         self._pool, self._looking = ThreadPoolExecutor(1, "reader"), ThreadPoolExecutor(1, "looker")
         self._token = settings.token().encode("ascii")
 
     # ---- the life of a process
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Open the store and start to write."""
+        """Open the store and start the writer."""
         end_with_parent()
         self.store: Store = self.opened()
         self.committer = Committer(self.store, loop, most_waiting=self.settings.most_waiting)
@@ -98,12 +98,12 @@ class App:
         return self.settings.open(serving=True)
 
     def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Write what waits, and let the store go."""
+        """Write what waits, and close the store."""
         self.committer.stop()
         self.store.shut()
 
     def _learn(self) -> None:
-        """Look which tasks there are."""
+        """Read the tasks."""
         found: dict[str, Entry] = {}
         old = self._paths
         for digest, one in self.store.tasks().items():
@@ -111,17 +111,17 @@ class App:
             if entry is None or entry.held != one:
                 entry = Entry(one, self.settings.rate)
             found[f"{_TASKS}{digest}/reports"] = found[f"{_TASKS}{digest}"] = entry
-        # At once: a task that is missing for a moment costs every device that asks then its report.
+        # Replace the dict at once: no request may find a task missing.
         self._paths, self._looked = found, monotonic()
 
     async def _entry(self, path: str) -> Entry | None:
-        """Return the task of a path; one that was made or closed a moment ago is found."""
+        """Return the task of a path, with changes made a moment ago."""
         if monotonic() - self._looked > _LOOK:
             self._looked = monotonic()
             try:
                 await asyncio.get_running_loop().run_in_executor(self._looking, self._learn)
             except DiscreetError as error:
-                log.warning("tasks not looked up: %s", error)
+                log.warning("cannot read the tasks: %s", error)
         return self._paths.get(path)
 
     # ---- requests
@@ -144,7 +144,7 @@ class App:
 
     async def _post(self, path: str, scope: Any, proto: Any) -> None:
         entry = self._paths.get(path)
-        if entry is None or monotonic() - self._looked > _LOOK:  # one may have been closed by hand
+        if entry is None or monotonic() - self._looked > _LOOK:  # the operator may have closed it
             entry = await self._entry(path)
         if entry is None:
             self.numbers.refused["", "task"] += 1
@@ -188,7 +188,7 @@ class App:
         elif isinstance(outcome, FormatError):
             self._refuse_post(entry, proto, 400, outcome.reason, str(outcome))
         else:
-            # What the store says may name hosts and users; that is for the log.
+            # The error may name hosts and users: only the log shows it.
             text = "the store takes no reports now; send the same frame again later"
             self._refuse_post(entry, proto, 503, "store", text, ("retry-after", "5"))
 
@@ -198,19 +198,19 @@ class App:
         return self.committer.waiting_bytes + self._arriving >= self.settings.most_waiting
 
     async def _body(self, scope: Any, proto: Any) -> bytes | Refusal:
-        """Read the body of a request, or say why not; never more of it than is allowed, of all of them together too."""
+        """Read the body of a request, or return a refusal if one body, or all together, are too large."""
         most = self.settings.most_body
-        told = scope.headers.get("content-length")
+        length = scope.headers.get("content-length")
         large = (413, "large", f"a frame must have at most {most:,} bytes; send several")
-        if told is not None and (not told.isdecimal() or int(told) > most):
+        if length is not None and (not length.isdecimal() or int(length) > most):
             return large
         parts: list[bytes] = []
         total, reader = 0, asyncio.current_task()
         assert reader is not None
         self._reading[reader] = monotonic()
         try:
-            if told is not None and int(told) <= _SMALL:
-                total = int(told)
+            if length is not None and int(length) <= _SMALL:
+                total = int(length)
                 self._arriving += total
                 return bytes(await proto())
             async for part in proto:
@@ -233,7 +233,7 @@ class App:
             self._reading.pop(reader, None)
 
     def _watch(self) -> None:
-        """Give up on bodies that do not come. One look at all of them is cheaper than an alarm for each."""
+        """Cancel requests whose bodies are late. One check of all is cheaper than a timer for each."""
         self._listens = self._listens or drop_slow_readers(self.settings.patience)
         late = monotonic() - self.settings.patience
         for reader in [reader for reader, since in self._reading.items() if since < late]:
@@ -255,7 +255,7 @@ class App:
             ready = self.committer.ready and not self._full
             _send(proto, 200 if ready else 503, b'{"ready":true}' if ready else b'{"ready":false}')
         elif path == "/metrics":
-            text = self.numbers.text(self.committer, self.store)
+            text = self.numbers.text(self.committer)
             proto.response_str(
                 200, [("content-type", "text/plain; version=0.0.4"), ("cache-control", "no-store")], text
             )
@@ -272,7 +272,7 @@ class App:
             proto.response_bytes(200, [*_JSON[:1], _OPEN, ("etag", f'"{entry.digest}"')], entry.public)
 
     async def _operator(self, path: str, scope: Any, proto: Any) -> None:
-        """Answer the operator: no one reads estimates without the token."""
+        """Answer the operator, who must have the token."""
         given = self.operator.token(scope.headers.get("authorization"))
         if not compare_digest(given, self._token):
             _refuse(
@@ -280,8 +280,8 @@ class App:
             )
             return
         loop = asyncio.get_running_loop()
-        status, kind, body = await loop.run_in_executor(self._pool, self.operator.answer, path, scope.query_string)
-        # Not for other origins: what an operator reads is not for the pages that devices show.
+        status, kind, body = await loop.run_in_executor(self._pool, self.operator.answer, path)
+        # No header for other origins: pages on devices must not read the operator's answers.
         proto.response_bytes(status, [("content-type", kind), ("cache-control", "no-store")], body)
 
 

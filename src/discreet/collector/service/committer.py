@@ -1,7 +1,7 @@
-"""Group commit: posts of many requests go into one transaction, and each is answered when it is durable.
+"""Group commit: many requests share one transaction, and each is answered when it is durable.
 
-One thread writes. While it waits for the disk, the event loop goes on gathering what the next transaction will hold.
-Another thread keeps the store tidy; its work travels in the same transactions, a bounded piece in each.
+One thread writes. While it waits for the disk, the event loop gathers posts for the next transaction. Another thread
+maintains the store; its work is part of the same transactions, a bounded piece in each.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from discreet.errors import DiscreetError, StoreUnavailable
 from discreet.local.tasks import impossible
 
 log = logging.getLogger("discreet.collector")
-#: Posts, and bytes of reports, that go into one transaction.
+#: Most posts, and bytes of reports, per transaction.
 MOST_POSTS, MOST_BYTES = 4096, 1 << 24
-#: Seconds between two looks at what there is to tidy, and between two notes of how long the store ran.
+#: Seconds between two rounds of maintenance, and between two records of the running time.
 TIDY, TICK = 1.0, 30.0
 
 Waiting = tuple[Post, Held, "asyncio.Future[Any]"]
@@ -38,16 +38,9 @@ class _Work:
 
 
 class Committer:
-    """Writes what requests bring, in groups; `put` is called on the event loop, all else happens on two threads.
+    """Writes posts in groups. `put` is called on the event loop; two threads do the rest.
 
-    Parameters
-    ----------
-    store : Store
-        Where to.
-    loop : event loop
-        Where the futures live.
-    most_waiting : int
-        Bytes of reports that may wait before new ones are turned away.
+    At most ``most_waiting`` bytes of reports may wait before new ones are refused.
     """
 
     def __init__(self, store: Store, loop: asyncio.AbstractEventLoop, *, most_waiting: int = 1 << 26) -> None:
@@ -58,7 +51,7 @@ class Committer:
         self._stopping, self._stopped, self._last = False, threading.Event(), False
         self.waiting_bytes = 0
         self.ready = True
-        #: What frames were refused for, since the store was told last.
+        #: Numbers of refused frames that are not in the store yet.
         self.refused: Counter[tuple[str, str]] = Counter()
         self.commits, self.commit_seconds, self.committed = 0, 0.0, 0
         self._threads = [
@@ -77,18 +70,18 @@ class Committer:
         return self.waiting_bytes >= self.most_waiting
 
     def put(self, post: Post, held: Held) -> asyncio.Future[Any]:
-        """Hand a post to the next transaction; the future has its `Outcome`, or why there is none."""
+        """Queue a post; the future gets its `Outcome` or an error."""
         future: asyncio.Future[Any] = self._loop.create_future()
-        self.waiting_bytes += len(post.reports) + 256  # what a small post costs here is not its bytes
+        self.waiting_bytes += len(post.reports) + 256  # plus the overhead of a post
         with self._wake:
             self._posts.append((post, held, future))
             self._wake.notify()
         return future
 
     def run(self, statements: Work) -> None:
-        """Have statements carried out in the next transaction, and wait for it."""
+        """Execute statements in the next transaction, and wait for it."""
         if self._stopped.is_set() and not self._last:
-            raise StoreUnavailable("the collector ends")  # what is half folded is folded when it begins again
+            raise StoreUnavailable("the collector ends")  # an unfinished fold is repeated at the next start
         work = _Work(statements)
         with self._wake:
             self._work.append(work)
@@ -98,7 +91,7 @@ class Committer:
             raise work.error
 
     def stop(self) -> None:
-        """Write all that waits, and end."""
+        """Write what waits, and stop."""
         with self._wake:
             self._stopping = True
             self._wake.notify()
@@ -125,7 +118,7 @@ class Committer:
             self._transaction(group, work)
 
     def _group(self) -> list[Waiting]:
-        """Take what goes into one transaction."""
+        """Take the posts of the next transaction."""
         group: list[Waiting] = []
         total = 0
         while self._posts and len(group) < MOST_POSTS and total < MOST_BYTES:
@@ -161,7 +154,7 @@ class Committer:
             self._loop.call_soon_threadsafe(self._answer, group, answers)
 
     def _answer(self, group: list[Waiting], answers: list[Any]) -> None:
-        """On the event loop: let the requests go on."""
+        """Answer the requests; runs on the event loop."""
         for (post, _, future), answer in zip(group, answers, strict=True):
             self.waiting_bytes -= len(post.reports) + 256
             if not future.done():
@@ -176,7 +169,7 @@ class Committer:
             self._tidied(tick=tick)
             ticked = monotonic() if tick else ticked
         self._last = True
-        # Others can count segments while this collector is down.
+        # So that others can count the segments while this collector is down.
         self._tidied(tick=True, all_of_it=self.store.segments is not None)
 
     def _tidied(self, *, tick: bool, all_of_it: bool = False) -> None:
@@ -190,13 +183,13 @@ class Committer:
                 self.store.tidy(self.run, all_of_it=all_of_it)
         except StoreUnavailable as error:
             if not self._stopped.is_set():
-                log.warning("not tidied: %s", error)
+                log.warning("maintenance failed: %s", error)
         except DiscreetError as error:
-            log.error("not tidied: %s", error)
+            log.error("maintenance failed: %s", error)
 
 
 def _checked(group: Sequence[Waiting]) -> list[Any]:
-    """Look into the reports of many posts at once; None for a post that devices can have made, else what is wrong."""
+    """Check the reports of all posts at once; None for a valid post, else the error."""
     answers: list[Any] = [None] * len(group)
     by_task: dict[str, list[int]] = {}
     for i, (post, _, _) in enumerate(group):

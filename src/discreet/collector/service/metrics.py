@@ -1,4 +1,4 @@
-"""Numbers for Prometheus: how many frames and reports, how long commits take. Never what is in a report."""
+"""Metrics for Prometheus: numbers of frames and reports, times of commits. Never the content of a report."""
 
 from __future__ import annotations
 
@@ -6,22 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from discreet.collector.stores.base import Store
-
 if TYPE_CHECKING:
     from discreet.collector.service.committer import Committer
 
 
 class Numbers:
-    """Counters of one process since it began.
-
-    Examples
-    --------
-    >>> numbers = Numbers()
-    >>> numbers.took("a" * 64, 3)
-    >>> numbers.frames["a" * 64], numbers.reports["a" * 64]
-    (1, 3)
-    """
+    """Counters of one process since it started."""
 
     def __init__(self) -> None:
         self.frames: Counter[str] = Counter()
@@ -34,8 +24,8 @@ class Numbers:
         self.frames[task] += 1
         self.reports[task] += n
 
-    def text(self, committer: Committer, store: Store) -> str:
-        """Return the numbers in the text form of Prometheus."""
+    def text(self, committer: Committer) -> str:
+        """Return the counters in the text format of Prometheus."""
         return "\n".join(self._lines(committer)) + "\n"
 
     def _lines(self, committer: Committer) -> Iterator[str]:

@@ -18,7 +18,7 @@ _JSON, _HTML = "application/json", "text/html; charset=utf-8"
 
 
 def asks(path: str) -> bool:
-    """Return whether a path is the operator's."""
+    """Return whether a path needs the operator's token."""
     return path in ("/", "/v1/tasks") or path.endswith("/estimate") or path.startswith("/tasks/")
 
 
@@ -30,7 +30,7 @@ class Operator:
 
     @staticmethod
     def token(header: str | None) -> bytes:
-        """Return the token of a request: as a bearer's, or as the password that a browser asks for."""
+        """Return the token of a request: a bearer token, or the password typed into a browser."""
         kind, _, value = (header or "").partition(" ")
         if kind.lower() == "bearer":
             return value.strip().encode("utf-8", "replace")
@@ -41,11 +41,16 @@ class Operator:
                 return b""
         return b""
 
-    def answer(self, path: str, query: str) -> tuple[int, str, bytes]:
+    def answer(self, path: str) -> tuple[int, str, bytes]:
         """Return status, type and body."""
         try:
             if path == "/":
-                return 200, _HTML, dashboard.front(self._store, self._committer).encode("utf-8")
+                writer = self._committer
+                health = dashboard.Health(
+                    writer.ready, writer.full, writer.committed, writer.commits, writer.commit_seconds,
+                    writer.waiting_bytes,
+                )  # fmt: skip
+                return 200, _HTML, dashboard.front(self._store, health).encode("utf-8")
             if path.startswith("/tasks/"):
                 return 200, _HTML, dashboard.of_task(self._store, self._digest(path)).encode("utf-8")
             if path == "/v1/tasks":
@@ -59,7 +64,7 @@ class Operator:
             return _json(404, {"error": str(error), "reason": "task"})
 
     def _digest(self, path: str) -> str:
-        """Return the digest that a path names; one may be cut short if it is still clear."""
+        """Return the full digest of the task in a path."""
         return find_task(self._store, path.removesuffix("/estimate").rpartition("/")[2]).task.digest
 
 

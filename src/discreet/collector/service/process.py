@@ -1,4 +1,4 @@
-"""The process that serves: it ends with the one that started it, and lets go of devices that do not read."""
+"""Helpers of the serving process: end with the parent, drop connections that do not read."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from contextlib import suppress
 
 
 def end_with_parent() -> None:
-    """End this process when the one that started it is gone, however that one ended.
+    """End this process when its parent is gone.
 
-    Otherwise a worker whose parent was killed goes on taking reports, and holds the store against the next collector.
-    It ends at once: what it acknowledged is on the disk.
+    Otherwise a worker whose parent was killed keeps the store locked against the next collector. It may end at once:
+    what it acknowledged is on the disk.
     """
     parent = multiprocessing.parent_process()
 
@@ -27,16 +27,16 @@ def end_with_parent() -> None:
 
 
 def drop_slow_readers(seconds: float) -> bool:
-    """Have the kernel close connections whose other end takes no bytes for so long; False if nothing listens yet.
+    """Have the kernel close connections whose peer reads no bytes for so long; False if nothing listens yet.
 
-    granian waits for them without end. Connections take this setting from the socket that listens, which granian opens
-    and does not hand out: it is found among the files of this process. Only Linux has it.
+    granian would wait forever. Connections inherit the setting from the listening socket, which granian does not
+    expose, so it is searched among the files of this process. Only Linux has the setting.
     """
     if not hasattr(socket, "TCP_USER_TIMEOUT"):
         return True
     for name in os.listdir("/dev/fd"):
         with suppress(OSError):  # not a socket, or closed meanwhile
-            # Not a copy: to close a copy of an SQLite file would drop its locks.
+            # Not a copy: closing a copy of an SQLite file would drop its locks.
             found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, fileno=int(name))
             try:
                 if found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):

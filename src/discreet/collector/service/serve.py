@@ -1,8 +1,7 @@
 """Start the service: granian, one worker, HTTP/1.1, no access log.
 
-Only HTTP/1.1, because its limits hold. Over HTTP/2 one connection carries many bodies that granian buffers before the
-application can count them, and a connection that has not said which version it speaks is waited for without end. A
-proxy speaks HTTP/2 with the devices.
+Only HTTP/1.1, because its limits hold. Over HTTP/2 granian buffers many bodies per connection before the application
+can count them, and it waits forever for a connection that does not say its version. A proxy can offer HTTP/2.
 """
 
 from __future__ import annotations
@@ -18,31 +17,25 @@ from typing import Any
 from discreet.collector.service.settings import Settings
 from discreet.errors import DataSourceError, MissingExtra
 
-#: Connections that are served at once; those beyond wait in the queue of the kernel.
+#: Connections that are served at once; others wait in the kernel.
 _CONNECTIONS = 4096
-#: Files that a collector opens for itself: its store, its segments, the log.
+#: Files that a collector opens itself: store, segments, log.
 _OWN_FILES = 128
-#: Bytes that a connection may hold before the application counts them: a head, or a piece of a body.
+#: Bytes that a connection may buffer: a head, or a piece of a body.
 _BUFFER = 1 << 14
 
 
 def application(settings: Settings) -> Any:
-    """Make the application, in the process that will run it."""
+    """Return the application, in the process that runs it."""
     from discreet.collector.service.app import App
 
-    # The writer comes back from the disk many times per second and must not wait long for its turn.
+    # The writer returns from the disk many times per second and must not wait long for its turn.
     sys.setswitchinterval(0.0005)
     return App(settings)
 
 
 def connections() -> int:
-    """Return how many connections may be served at once, and allow this process as many files.
-
-    Examples
-    --------
-    >>> 0 < connections() <= 4096
-    True
-    """
+    """Return how many connections may be served at once, and raise the limit of open files to match."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _CONNECTIONS + _OWN_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -53,12 +46,12 @@ def connections() -> int:
 
 
 def check(settings: Settings) -> None:
-    """Refuse what cannot be served, before a process is started that would only die of it."""
+    """Check store, token and port before a process is started."""
     settings.open(serving=True).shut()
     settings.token()
     try:
         family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
-        # granian shares ports: two collectors on one would each get half of the reports, and no one would notice.
+        # granian shares ports: two collectors on one port would each get half of the reports, unnoticed.
         with socket.socket(family[0], socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(family[4])
@@ -68,17 +61,17 @@ def check(settings: Settings) -> None:
         ) from None
 
 
-def serve(settings: Settings, make: Any = application, *, told: Callable[[], None] | None = None) -> None:
-    """Serve until a signal ends it; what was acknowledged before is on the disk, what waits is written first.
+def serve(settings: Settings, make: Any = application, *, ready: Callable[[], None] | None = None) -> None:
+    """Serve until a signal ends it. Reports that wait are written first.
 
     Parameters
     ----------
     settings : Settings
-        What to serve and how.
+        Store, address and limits.
     make : callable
-        Makes the application from the settings.
-    told : callable, optional
-        Called once the port is known to be free.
+        Returns the application for the settings.
+    ready : callable, optional
+        Called when the port is known to be free.
 
     Examples
     --------
@@ -93,8 +86,8 @@ def serve(settings: Settings, make: Any = application, *, told: Callable[[], Non
     except ImportError:
         raise MissingExtra("serving a collector", "collector") from None
     check(settings)
-    if told is not None:
-        told()
+    if ready is not None:
+        ready()
     server = Granian(
         "discreet.collector",
         address=settings.host,
@@ -105,7 +98,7 @@ def serve(settings: Settings, make: Any = application, *, told: Callable[[], Non
         websockets=False,
         backlog=_CONNECTIONS,
         backpressure=connections(),
-        # The time counts from the first moment of a connection, and again after every answer.
+        # The time starts with the connection, and again after every answer.
         http1_settings=HTTP1Settings(header_read_timeout=int(1000 * settings.patience), max_buffer_size=_BUFFER),
         log_level=LogLevels.warning,
         log_access=False,
@@ -115,4 +108,4 @@ def serve(settings: Settings, make: Any = application, *, told: Callable[[], Non
     try:
         server.serve(target_loader=partial(make, settings), wrap_loader=False)
     except (FatalError, OSError) as error:
-        raise DataSourceError(f"cannot serve on {settings.host}:{settings.port} ({error}); look at the log") from None
+        raise DataSourceError(f"cannot serve on {settings.host}:{settings.port} ({error}); see the log") from None

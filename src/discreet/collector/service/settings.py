@@ -18,7 +18,7 @@ _SHORTEST = 16
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings: the store, the address, and limits on requests.
+    """The store, the address, and limits on requests.
 
     Examples
     --------
@@ -32,14 +32,14 @@ class Settings:
     segments: str | None = None
     host: str = "127.0.0.1"
     port: int = 8765
-    #: Bytes of one request, and of all that wait to be written.
+    #: Most bytes of one request, and of all that wait to be written.
     most_body: int = 1 << 22
     most_waiting: int = 1 << 26
-    #: Reports of one task per second; None for any number.
+    #: Most reports of one task per second; None for no limit.
     rate: float | None = None
-    #: The task of the simulation, whose page is then served too.
+    #: The task of the simulation, whose page is served too.
     simulated: str | None = None
-    #: Seconds that a request may take to arrive.
+    #: Most seconds for a request to arrive.
     patience: float = 10.0
 
     def open(self, *, serving: bool = False) -> Store:
@@ -47,7 +47,7 @@ class Settings:
         return open_store(self.store or self.data, serving=serving, segments=self.segments)
 
     def token(self) -> str:
-        """Return the operator's token: from the folder, where it is made once."""
+        """Return the operator's token from the folder; it is created once."""
         path = Path(self.data).expanduser() / TOKEN
         try:
             if not path.exists():
@@ -56,26 +56,19 @@ class Settings:
             token = path.read_bytes().strip()
         except OSError as error:
             raise DataSourceError(f"data: cannot read {str(path)!r} ({error.strerror}); check the folder") from None
-        if len(token) < _SHORTEST or not token.isascii():  # an empty one would let everybody in
-            raise DataSourceError(f"data: {str(path)!r} holds no token; remove it, and another is made")
+        if len(token) < _SHORTEST or not token.isascii():  # an empty one would let everyone in
+            raise DataSourceError(f"data: {str(path)!r} holds no token; remove it to create another")
         return token.decode("ascii")
 
 
 class Bucket:
-    """So many reports per second, and a second's worth at once.
-
-    Examples
-    --------
-    >>> bucket = Bucket(100)
-    >>> bucket.take(60), bucket.take(60)
-    (True, False)
-    """
+    """A token bucket that allows ``rate`` reports per second, and those of one second at once."""
 
     def __init__(self, rate: float) -> None:
         self.rate, self._left, self._since = rate, rate, monotonic()
 
     def take(self, n: int) -> bool:
-        """Return whether this number may come now. A batch larger than a second's worth waits for a full bucket."""
+        """Return whether n reports are allowed now. A batch larger than the bucket needs a full one."""
         now = monotonic()
         self._left = min(self.rate, self._left + (now - self._since) * self.rate)
         self._since = now

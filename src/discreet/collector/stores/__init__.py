@@ -1,4 +1,4 @@
-"""Where reports are kept: SQLite by default, PostgreSQL for several processes, Parquet segments beyond one machine."""
+"""Stores of reports: SQLite by default, PostgreSQL for several processes, Parquet segments for many machines."""
 
 from discreet.core import door
 

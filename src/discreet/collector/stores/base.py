@@ -1,12 +1,13 @@
 """The interface of every store, and the records it exchanges with the service.
 
-A store knows a report by its task, its period and its key; what is in it is for `discreet.local` to say. It holds noisy
-reports, counters, keys and tasks: no address, no time finer than the period, nothing else of a request.
+A store holds noisy reports, counters, keys and tasks: no address, no time finer than the period, nothing else of a
+request. `discreet.local` interprets the reports.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -21,14 +22,14 @@ from discreet.local import Counts, Task
 
 #: Statements with their rows, to be run in the writer's next transaction.
 Work = Sequence[tuple[str, Sequence[tuple[Any, ...]]]]
-#: Carries work out, and returns when it is durable.
+#: Executes work, and returns when it is durable.
 Run = Callable[[Work], None]
 
 #: Counters of one task: 256 MiB.
 MOST_COUNTERS = 1 << 25
-#: The form of the tables.
+#: The version of the tables.
 FORMAT = 1
-#: Log that is folded in one go, in bytes; and log that is left lying although a state is smaller.
+#: The most bytes of the log that are folded at once, and the fewest.
 MOST_FOLDED, LEAST_FOLDED = 1 << 24, 1 << 18
 #: Rows of the log beyond which it is folded, however small they are.
 MOST_ROWS = 4096
@@ -53,7 +54,7 @@ class Post(NamedTuple):
 
     @property
     def checked(self) -> int:
-        """A short sum by which another post under the same key is noticed."""
+        """A checksum that reveals another post under the same key."""
         return crc32(self.reports)
 
 
@@ -69,45 +70,44 @@ class Held:
 class Store(Protocol):
     """The methods that service, command line and tests use."""
 
-    #: Where reports go as Parquet; None where they are counted.
+    #: The folder for reports as Parquet; None if they are counted.
     segments: Path | None
 
     def create(self, task: Task) -> bool:
-        """Take a task in; False if it is there already."""
+        """Add a task; False if it exists."""
 
     def tasks(self) -> dict[str, Held]:
         """Return all tasks by their digest."""
 
     def close_task(self, task: str) -> None:
-        """Take no more reports of a task."""
+        """Accept no more reports for a task."""
 
     def commit(self, posts: Sequence[Post], work: Work = ()) -> list[Outcome]:
-        """Take posts in. When this returns they are durable; when it raises none of them was acknowledged."""
+        """Write posts. When this returns they are durable; when it raises none of them was acknowledged."""
 
     def counts(self, task: str) -> dict[int, Counts]:
         """Return the counts of every period of a task."""
 
     def refused(self, task: str) -> dict[str, int]:
-        """Return how many frames of a task were refused, by reason."""
+        """Return the numbers of refused frames of a task, by reason."""
 
     def note_refused(self, run: Run, found: dict[tuple[str, str], int]) -> None:
         """Add to the numbers of refused frames, by task and reason."""
 
     def tick(self, run: Run) -> None:
-        """Remember how long the store ran; fails where nothing can be written."""
+        """Record how long the store ran; fails if nothing can be written."""
 
     def tidy(self, run: Run, *, all_of_it: bool = False) -> None:
-        """Fold the log into counters, in bounded steps, and forget keys whose window is over."""
+        """Fold the log into counters, in bounded steps, and remove expired keys."""
 
     def shut(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
 
 
 class Ages:
     """Total running time of a store. Keys expire by it, never by a clock that someone can set.
 
-    Time in which the collector was down does not count: a key is remembered for at least the window that its task
-    states, and for less than three windows of running.
+    Downtime does not count: a key is kept for at least the window of its task, and for less than three windows.
     """
 
     def __init__(self, ran: float) -> None:
@@ -123,12 +123,36 @@ class Ages:
         return int(self.ran // task.key_window)
 
     def forgotten(self, task: Task) -> int:
-        """Return the age below which keys are forgotten."""
+        """Return the age below which keys are removed."""
         return self.age(task) - 1
 
 
+def read_tasks(rows: Iterable[tuple[int, str, str, Any]], old: dict[str, Held]) -> dict[str, Held]:
+    """Return tasks by digest from rows (number, digest, description, closed); ``old`` ones are not parsed again."""
+    return {
+        digest: Held(number, old[digest].task if digest in old else Task.from_json(text), bool(closed))
+        for number, digest, text, closed in rows
+    }
+
+
+def with_logs(task: Task, found: dict[int, Counts | None], logs: Mapping[int, Sequence[bytes]]) -> dict[int, Counts]:
+    """Add the reports of the log to the counters, by period."""
+    for period, reports in logs.items():
+        found[period] = joined(task, reports, found.get(period))
+    return {period: counts for period, counts in sorted(found.items()) if counts is not None}
+
+
+def sync(path: Path) -> None:
+    """Flush a file, or the names in a folder, to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def joined(task: Task, reports: Iterable[bytes], counts: Counts | None) -> Counts:
-    """Count reports that lie one after the other, on top of earlier counts."""
+    """Count reports, in addition to earlier counts."""
     counts = task.mechanism.empty() if counts is None else counts
     size = task.mechanism.layout.size
     for part in _parts(reports):
@@ -137,7 +161,7 @@ def joined(task: Task, reports: Iterable[bytes], counts: Counts | None) -> Count
 
 
 def _parts(reports: Iterable[bytes], most: int = 1 << 22) -> Iterator[bytes]:
-    """Join reports to pieces of some size: to count many at once is what makes counting cheap."""
+    """Join reports to larger pieces, which are cheaper to count."""
     held: list[bytes] = []
     total = 0
     for one in reports:
@@ -151,38 +175,30 @@ def _parts(reports: Iterable[bytes], most: int = 1 << 22) -> Iterator[bytes]:
 
 
 def counters_of(task: Task) -> int:
-    """Return how many counters a task begins with."""
+    """Return the number of counters of a task."""
     return sum(int(a.size) for a in task.mechanism.empty().counters.values())
 
 
 def check_size(task: Task) -> None:
-    """Refuse a task whose counters are more than a collector should hold in memory while it folds."""
+    """Refuse a task with more counters than a collector should hold in memory."""
     n = counters_of(task)
     if n > MOST_COUNTERS:
         raise InvalidArgument("mechanism", f"{n:,} counters", f"one with at most {MOST_COUNTERS:,} counters")
 
 
 def check_format(found: int) -> None:
-    """Refuse a store that a later version wrote."""
+    """Refuse a store of a later version."""
     if found > FORMAT:
-        raise DataSourceError(f"store: it has form {found}, and this version reads up to {FORMAT}; upgrade discreet")
+        raise DataSourceError(f"store: it has format {found}, and this version reads up to {FORMAT}; upgrade discreet")
 
 
 def find_task(store: Store, digest: str) -> Held:
-    """Return a task by its digest, or by the beginning of one: eight characters at least.
+    """Return a task by its digest, or by at least the first eight characters of it.
 
     Examples
     --------
-    >>> import tempfile
-    >>> from discreet.collector import open_store
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = open_store(folder)
-    ...     try:
-    ...         find_task(store, "3f2a91c0")
-    ...     except DataSourceError as error:
-    ...         print(error)
-    ...     store.shut()
-    task: none has the digest '3f2a91c0'; discreet collect task list shows them
+    >>> find_task(store, "3f2a91c0").task.name  # doctest: +SKIP
+    'favourite colour'
     """
     tasks = store.tasks()
     if len(digest) < 8:
@@ -190,12 +206,12 @@ def find_task(store: Store, digest: str) -> Held:
             f"task: {digest!r} is too short; give at least eight characters of a digest: discreet collect task list "
             "shows them"
         )
-    found = [known for known in tasks if known == digest or (len(digest) >= 8 and known.startswith(digest))]
+    found = [known for known in tasks if known.startswith(digest)]
     return known(tasks, found[0] if len(found) == 1 else digest)
 
 
 def known(tasks: dict[str, Held], digest: str) -> Held:
-    """Return a task that must be there."""
+    """Return a task, or raise an error."""
     if digest not in tasks:
         raise DataSourceError(f"task: none has the digest {digest!r}; discreet collect task list shows them")
     return tasks[digest]

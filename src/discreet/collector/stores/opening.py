@@ -16,13 +16,9 @@ def open_store(address: str | Path, *, serving: bool = False, segments: str | Pa
     address : path or str
         A folder (SQLite), or ``postgresql://user:password@host/database``.
     serving : bool
-        Whether to take reports in; one process may, on SQLite.
+        True to write reports; with SQLite only one process may.
     segments : path, optional
         A folder to write reports to as Parquet, instead of counting them; with SQLite.
-
-    Returns
-    -------
-    Store
 
     Examples
     --------

@@ -1,9 +1,8 @@
 """Reports in PostgreSQL: the store that several collector processes share.
 
-A group of posts is one statement, hence one transaction and one trip: keys that are new go into ``seen``, and only the
-reports of those into ``log``. Two processes that get the same key at once meet at its row, and one of them counts it.
-Folding is one transaction too: it takes rows of the log away and adds them to the counters; readers and writers see
-either all of it or nothing.
+A group of posts is one statement, hence one transaction and one round trip: new keys go into ``seen``, their reports
+into ``log``. If two processes get the same key at once, its row is locked, and only one counts it. Folding is one
+transaction too: it removes rows of the log and adds them to the counters.
 """
 
 from __future__ import annotations
@@ -31,6 +30,8 @@ from discreet.collector.stores.base import (
     check_size,
     joined,
     known,
+    read_tasks,
+    with_logs,
 )
 from discreet.errors import DataSourceError, MissingExtra, StoreUnavailable
 from discreet.local import Counts, Task
@@ -71,13 +72,7 @@ _AGAIN = 5.0
 
 
 class PostgresStore:
-    """A schema called ``discreet`` in a PostgreSQL database.
-
-    Parameters
-    ----------
-    address : str
-        ``postgresql://user:password@host/database``; any number of collectors may use it at once.
-    """
+    """A schema called ``discreet`` in a PostgreSQL database, which several collectors may share."""
 
     segments: Path | None = None
 
@@ -95,7 +90,7 @@ class PostgresStore:
         self._ticked, self._tried = monotonic(), monotonic() - _AGAIN
         try:
             with self._connect() as base:
-                # Two processes that start at once must not both make the tables.
+                # Two processes that start at once must not both create the tables.
                 base.execute("select pg_advisory_xact_lock(%s)", (_LOCK + 1,))
                 base.execute(_SCHEMA)
                 if _one(base.execute("show fsync")) != "on":
@@ -108,13 +103,13 @@ class PostgresStore:
             raise DataSourceError(f"store: cannot open the PostgreSQL ({_first(error)}); check the address") from None
 
     def _connect(self, **more: Any) -> psycopg.Connection[Any]:
-        # An answer means durable, whatever the server's default is.
+        # An answer means durable, whatever the server's default.
         options = "-c synchronous_commit=on -c statement_timeout=60000"
         return self._psycopg.connect(self._address, options=options, connect_timeout=10, **more)
 
     @contextmanager
     def _session(self) -> Iterator[psycopg.Connection[Any]]:
-        """Give one transaction on the connection for all that is not posts."""
+        """Open a transaction on the connection for everything except posts."""
         with self._taking_turns:
             try:
                 if self._other is None or self._other.closed:
@@ -128,7 +123,7 @@ class PostgresStore:
 
     @contextmanager
     def _reading(self) -> Iterator[psycopg.Connection[Any]]:
-        """Open a connection of one's own that sees one moment of the store; reading may take a while."""
+        """Open a separate connection that sees a snapshot of the store."""
         try:
             with self._connect() as base:
                 base.execute("set transaction isolation level repeatable read, read only")
@@ -139,14 +134,14 @@ class PostgresStore:
     # ---- tasks
 
     def create(self, task: Task) -> bool:
-        """Take a task in; False if it is there already."""
+        """Add a task; False if it exists."""
         check_size(task)
         line = "insert into discreet.task (id, description) values (%s, %s) on conflict do nothing"
         with self._session() as base:
             return int(base.execute(line, (task.digest, task.to_json())).rowcount) > 0
 
     def close_task(self, task: str) -> None:
-        """Take no more reports of a task."""
+        """Accept no more reports for a task."""
         known(self.tasks(), task)
         with self._session() as base:
             base.execute("update discreet.task set closed = true where id = %s", (task,))
@@ -155,11 +150,7 @@ class PostgresStore:
         """Return all tasks by their digest."""
         with self._session() as base:
             line = "select number, id, description, closed from discreet.task order by number"
-            old = self._held
-            self._held = {
-                digest: Held(number, old[digest].task if digest in old else Task.from_json(text), closed)
-                for number, digest, text, closed in base.execute(line).fetchall()
-            }
+            self._held = read_tasks(base.execute(line).fetchall(), self._held)
             return self._held
 
     def _known(self, task: str) -> Held:
@@ -168,9 +159,9 @@ class PostgresStore:
     # ---- reports
 
     def commit(self, posts: Sequence[Post], work: Work = ()) -> list[Outcome]:
-        """Take posts in, all in one statement, which is durable when this returns."""
+        """Write posts in one statement, which is durable when this returns."""
         places = [(self._known(post.task).number, post.key) for post in posts]
-        # Sorted: two processes take the locks of the same keys in the same order.
+        # Sorted, so that two processes lock the same keys in the same order.
         first = dict(sorted(zip(places[::-1], posts[::-1], strict=True), key=lambda pair: pair[0]))
         columns = (
             [number for number, _ in first],
@@ -182,7 +173,7 @@ class PostgresStore:
         )
         try:
             fresh = set(self._taken(columns)) if posts else set()
-            return self._told(posts, places, fresh)
+            return self._outcomes(posts, places, fresh)
         except self._psycopg.Error as error:
             self._drop()
             raise StoreUnavailable(_first(error)) from error
@@ -197,8 +188,8 @@ class PostgresStore:
                     raise
         raise AssertionError
 
-    def _told(self, posts: Sequence[Post], places: list[tuple[int, bytes]], fresh: set[Any]) -> list[Outcome]:
-        """Return the outcome of each post: one per new key is new; the others must have brought the same reports."""
+    def _outcomes(self, posts: Sequence[Post], places: list[tuple[int, bytes]], fresh: set[Any]) -> list[Outcome]:
+        """Return the outcome of each post: the first of a new key is new; the others must have the same reports."""
         new = []
         for place in places:
             new.append(place in fresh)
@@ -223,13 +214,13 @@ class PostgresStore:
         return self._base
 
     def _drop(self) -> None:
-        """Let a connection go that may be broken; the next post opens another."""
+        """Close a connection that may be broken; the next post opens another."""
         if self._base is not None:
             self._base.close()
             self._base = None
 
     def counts(self, task: str) -> dict[int, Counts]:
-        """Return the counts of every period: the counters, and the log that is not in them yet."""
+        """Return the counts of every period: the counters plus the log."""
         held = self._known(task)
         found: dict[int, Counts | None] = {}
         logs: defaultdict[int, list[bytes]] = defaultdict(list)
@@ -240,12 +231,10 @@ class PostgresStore:
             line = "select period, reports from discreet.log where task = %b"
             for period, reports in base.execute(line, (held.number,), binary=True):
                 logs[period].append(reports)
-        for period, several in logs.items():
-            found[period] = joined(held.task, several, found.get(period))
-        return {period: counts for period, counts in sorted(found.items()) if counts is not None}
+        return with_logs(held.task, found, logs)
 
     def refused(self, task: str) -> dict[str, int]:
-        """Return how many frames of a task were refused, by reason."""
+        """Return the numbers of refused frames of a task, by reason."""
         line = "select reason, n from discreet.refused where task = %s order by reason"
         number = self._known(task).number
         with self._session() as base:
@@ -264,7 +253,7 @@ class PostgresStore:
     # ---- maintenance next to the commits, by one process at a time
 
     def tick(self, run: Run) -> None:
-        """Remember how long the store ran: the time of the one process that folds."""
+        """Record how long the store ran: the time of the one process that folds."""
         now, line = monotonic(), "update discreet.fact set value = value + %s where name = 'ran' returning value"
         passed = now - self._ticked if self._keeper is not None and not self._keeper.closed else 0.0
         with self._session() as base:
@@ -272,7 +261,7 @@ class PostgresStore:
         self._ticked = now
 
     def tidy(self, run: Run, *, all_of_it: bool = False) -> None:
-        """Fold the log into counters, and forget old keys."""
+        """Fold the log into counters, and remove expired keys."""
         self.tasks()
         try:
             if self._keeps():
@@ -286,7 +275,7 @@ class PostgresStore:
             raise StoreUnavailable(_first(error)) from error
 
     def _keeps(self) -> bool:
-        """Return whether this process is the one that folds; the lock goes with its connection."""
+        """Return whether this process is the one that folds; the lock ends with its connection."""
         if self._keeper is not None and not self._keeper.closed:
             return True
         if monotonic() - self._tried < _AGAIN:
@@ -300,7 +289,7 @@ class PostgresStore:
         return False
 
     def _fold(self, base: psycopg.Connection[Any], all_of_it: bool) -> bool:
-        """Move the oldest part of the log into the counters; False if there was nothing worth it."""
+        """Move the oldest part of the log into the counters; False if the log is too short."""
         line = "select id, octet_length(reports) from discreet.log order by id limit %s"
         rows = base.execute(line, (MOST_ROWS,)).fetchall()
         size = sum(length for _, length in rows)
@@ -335,7 +324,7 @@ class PostgresStore:
                 base.execute("delete from discreet.seen where task = %s and age < %s", (held.number, age))
 
     def shut(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         for base in (self._base, self._keeper, self._other):
             if base is not None:
                 base.close()
@@ -347,5 +336,5 @@ def _one(found: Any) -> Any:
 
 
 def _first(error: BaseException) -> str:
-    """Return the first line of what PostgreSQL says."""
+    """Return the first line of an error of PostgreSQL."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]

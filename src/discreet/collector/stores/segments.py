@@ -1,10 +1,9 @@
-"""Reports as Parquet files in a folder that many collectors share: what Spark counts where one machine is too few.
+"""Reports as Parquet files in a folder that collectors share, to be counted with Spark.
 
-Every collector takes reports in with its own SQLite file, and instead of counting them moves its log to a new segment:
-``<task>/<period>/<random>.parquet``. What a segment will hold and the secret that names it are written down before it
-is made, so a collector that was interrupted makes the same file again. Each row has the report, the key under which it
-came and its place among those: a device that tried two collectors leaves the same rows twice, and `distinct` drops
-them.
+Every collector writes reports to its own SQLite file, and moves its log to a new segment instead of counting it:
+``<task>/<period>/<random>.parquet``. The content of a segment and the secret that names it are recorded first, so an
+interrupted collector writes the same file again. Each row has the report, its key and its place under that key. If a
+device sent to two collectors, its rows occur twice, and counting removes the duplicates.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from discreet.collector.stores.base import Held, Post
+from discreet.collector.stores.base import Held, Post, sync
 from discreet.core import NewFile
 from discreet.errors import DataSourceError, StoreUnavailable
 from discreet.local import Counts, Task
@@ -32,7 +31,7 @@ Logs = Mapping[tuple[int, int], Sequence[bytes]]
 
 
 def heads(posts: Iterable[Post]) -> bytes:
-    """Write down which key came with how many reports."""
+    """Return keys and their numbers of reports as bytes."""
     return b"".join(post.key + post.n.to_bytes(4, "little") for post in posts)
 
 
@@ -50,7 +49,7 @@ def write(place: Path, secret: bytes, logs: Logs, found: Logs, held: Mapping[int
 
 
 def table(task: Task, head: bytes, reports: bytes) -> pa.Table:
-    """Return reports as a table: one row per report, in the order of their random keys, not as they came."""
+    """Return reports as a table, one row per report, in the order of their random keys."""
     posts = np.frombuffer(head, _HEAD)
     n, size = posts["n"].astype(np.int64), task.mechanism.layout.size
     places = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
@@ -70,7 +69,7 @@ def table(task: Task, head: bytes, reports: bytes) -> pa.Table:
 def _write_whole(path: Path, rows: pa.Table, begun: float) -> None:
     """Write a segment atomically and durably.
 
-    Its time is when its period began: files of a few minutes each would reveal when their reports came.
+    The time of the file is the start of its period: the real one would reveal when reports came.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,32 +79,16 @@ def _write_whole(path: Path, rows: pa.Table, begun: float) -> None:
             os.utime(out.file.fileno(), (begun, begun))
             out.keep()
         for folder in (path.parent, path.parent.parent, path.parent.parent.parent):
-            handle = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+            sync(folder)
     except OSError as error:
         raise StoreUnavailable(f"cannot write the segment {str(path)!r}: {error.strerror}") from None
 
 
 def count(task: Task, folder: str | Path, session: Any = None) -> dict[int, Counts]:
-    """Count the segments of a task, by period.
+    """Count the segments of a task, by period, on Spark if a session is given.
 
-    Parameters
-    ----------
-    task : Task
-        The task.
-    folder : path
-        Where the collectors write segments.
-    session : SparkSession, optional
-        Counts on Spark. None counts on this machine, which holds the keys of the task's window in memory.
-
-    Returns
-    -------
-    dict
-        The counts by period. A report that came twice under one key, by way of two collectors, is counted once: in the
-        first of its periods, where it came before and after midnight.
+    A report that was sent to two collectors under one key is counted once, in the first of its periods. Without Spark,
+    the keys of the task's window must fit into memory.
     """
     place = Path(folder).expanduser() / task.digest
     if not place.is_dir():
@@ -113,7 +96,7 @@ def count(task: Task, folder: str | Path, session: Any = None) -> dict[int, Coun
     found: dict[int, Counts] = {}
     keys: dict[int, Any] = {}
     distinct = _on_spark if session is not None else _here
-    # A device does not send again after the window; one period more for collectors whose clocks differ.
+    # A device does not send again after the window; one more period allows for clocks that differ.
     reach = 1 + -(-task.key_window // task.period)
     for period in sorted(int(p.name) for p in place.iterdir() if p.name.lstrip("-").isdecimal()):
         keys = {before: known for before, known in keys.items() if before >= period - reach}

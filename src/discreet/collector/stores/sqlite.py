@@ -1,10 +1,9 @@
 """Reports in one SQLite file: the store of one collector process.
 
-Posts of many requests share a transaction, and a transaction is synced before any of them is acknowledged (WAL,
-``synchronous=FULL``). A post costs a row of keys; the reports of a transaction are appended to a log, one row per task
-and period. The log is folded into counters next to the commits: counters are written anew in pieces, each of which
-travels in a transaction that would be made anyway, and one small last step makes them valid. Whatever is interrupted,
-the counters in force and the log after them are the whole.
+Requests share a transaction, which is synced before any of them is acknowledged (WAL, ``synchronous=FULL``). A post
+adds a key; the reports of a transaction are appended to a log, one row per task and period. Between commits the log is
+folded into counters: new counters are written in pieces, each as part of a transaction that is made anyway, and one
+small last step makes them valid. After any interruption, the valid counters and the log after them are complete.
 """
 
 from __future__ import annotations
@@ -38,22 +37,25 @@ from discreet.collector.stores.base import (
     counters_of,
     joined,
     known,
+    read_tasks,
+    sync,
+    with_logs,
 )
 from discreet.errors import DataSourceError, StoreUnavailable
 from discreet.local import Counts, Task
 
 Logs = dict[tuple[int, int], list[bytes]]
 FILE = "collected.sqlite"
-#: Bytes of counters that one transaction carries.
+#: Bytes of counters per transaction.
 PIECE = 1 << 16
-#: A segment holds about this much, or what came in this many seconds.
+#: A segment is written after so many bytes or seconds.
 SEGMENT_BYTES, SEGMENT_SECONDS = 1 << 23, 300.0
-#: Seconds to wait for another process that has the file.
+#: Seconds to wait for another process that locks the file.
 _PATIENCE = 10
-#: Rows and bytes of the log that one transaction removes; parts of the space of keys that are swept one by one.
+#: Rows and bytes of the log that one transaction removes; parts into which the keys are split to expire them.
 _REMOVED, _REMOVED_BYTES, _SWEPT = 256, 1 << 20, 512
 
-# Ids of the log must never come twice (AUTOINCREMENT): what is folded is all up to an id.
+# Ids of the log must never repeat (AUTOINCREMENT): everything up to an id is folded.
 _SCHEMA = f"""
 create table if not exists task (number integer primary key, id text not null unique, description blob not null,
   closed integer not null default 0);
@@ -76,17 +78,7 @@ _FACT = "update fact set value = ? where name = ?"
 
 
 class SqliteStore:
-    """A folder with one SQLite file.
-
-    Parameters
-    ----------
-    folder : path
-        Made if it is not there.
-    serving : bool
-        Whether this process takes reports in: only one may.
-    segments : path, optional
-        Write reports as Parquet to this folder instead of counting them here.
-    """
+    """A folder with one SQLite file; see `open_store`."""
 
     def __init__(self, folder: str | Path, *, serving: bool = False, segments: str | Path | None = None) -> None:
         self.folder = Path(folder).expanduser()
@@ -95,7 +87,7 @@ class SqliteStore:
             new = not self.folder.exists()
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if new:
-                _sync(self.folder.parent)
+                sync(self.folder.parent)
             self._lock = _only_one(self.folder) if serving else None
             self._base = self._open()
             with closing(self._base.cursor()) as cursor:
@@ -110,7 +102,7 @@ class SqliteStore:
         self.ages = Ages(self._fact(self._base, "ran"))
         self._swept: dict[int, int] = {}
         rows, size = self._base.execute("select count(*), coalesce(sum(length(reports)), 0) from log").fetchone()
-        # What was appended is the writer's to count, what was removed the keeper's: two threads, no lock.
+        # The writer counts what is appended, the keeper what is removed: two threads, no lock.
         self._appended, self._removed = [int(rows), int(size)], [0, 0]
         self._touched = {(t, p) for t, p in self._base.execute("select distinct task, period from log")}
         self._sizes: dict[tuple[int, int], int] = {}
@@ -122,7 +114,7 @@ class SqliteStore:
         base = sqlite3.connect(self.folder / FILE, isolation_level=None, check_same_thread=False, timeout=_PATIENCE)
         for line in (
             "journal_mode=wal", "synchronous=full", "cache_size=-65536", "journal_size_limit=67108864",
-            "secure_delete=on",  # else reports that were folded and keys that were forgotten stay in free pages
+            "secure_delete=on",  # else folded reports and expired keys stay in free pages
         ):  # fmt: skip
             base.execute(f"pragma {line}")
         return base
@@ -133,7 +125,7 @@ class SqliteStore:
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        """Open a connection of one's own that sees one moment of the store."""
+        """Open a separate connection that sees a snapshot of the store."""
         try:
             with closing(sqlite3.connect(self.folder / FILE, isolation_level=None, timeout=_PATIENCE)) as base:
                 base.execute("pragma query_only=on")
@@ -145,13 +137,13 @@ class SqliteStore:
     # ---- tasks
 
     def create(self, task: Task) -> bool:
-        """Take a task in; False if it is there already."""
+        """Add a task; False if it exists."""
         check_size(task)
         made = self._change("insert or ignore into task (id, description) values (?, ?)", (task.digest, task.to_json()))
         return made > 0
 
     def close_task(self, task: str) -> None:
-        """Take no more reports of a task. A post that is under way still finds its keys."""
+        """Accept no more reports for a task."""
         known(self.tasks(), task)
         self._change("update task set closed = 1 where id = ?", (task,))
 
@@ -167,11 +159,7 @@ class SqliteStore:
         with self._looking:  # the first reader must not write last
             with self._reading() as base:
                 rows = base.execute("select number, id, description, closed from task order by number").fetchall()
-            old = self._held
-            self._held = {
-                digest: Held(number, old[digest].task if digest in old else Task.from_json(text), bool(closed))
-                for number, digest, text, closed in rows
-            }
+            self._held = read_tasks(rows, self._held)
             return self._held
 
     def _known(self, task: str) -> Held:
@@ -180,7 +168,7 @@ class SqliteStore:
     # ---- reports
 
     def commit(self, posts: Sequence[Post], work: Work = ()) -> list[Outcome]:
-        """Take posts in, all in one transaction, which is durable when this returns."""
+        """Write posts in one transaction, which is durable when this returns."""
         base = self._base
         fresh: defaultdict[tuple[int, int], list[Post]] = defaultdict(list)
         places = {task: self._known(task) for task in {post.task for post in posts}}
@@ -208,10 +196,10 @@ class SqliteStore:
         return outcomes
 
     def _empty_log_ahead(self) -> None:
-        """Empty the write-ahead log if the keeper asked for it: SQLite leaves removed rows there.
+        """Empty the write-ahead log, where SQLite leaves removed rows, if the keeper asked for it.
 
-        This happens on the writer's connection between two transactions, so it locks no one out. It does not wait for
-        readers: while one is at work the log stays, and the keeper asks again.
+        This runs on the writer's connection between two transactions, so it blocks no one. It does not wait for
+        readers: while one is active, the log stays, and the keeper asks again.
         """
         if not self._emptying:
             return
@@ -224,17 +212,17 @@ class SqliteStore:
                 self._base.execute(f"pragma busy_timeout={1000 * _PATIENCE}")
 
     def _undo(self) -> None:
-        """Leave a transaction that failed; a connection that cannot even do that is replaced."""
+        """Roll back a failed transaction; replace the connection if that fails too."""
         try:
             if self._base.in_transaction:
                 self._base.execute("rollback")
         except sqlite3.Error:
             self._base.close()
-            with suppress(sqlite3.Error):  # then the next transaction fails and comes here again
+            with suppress(sqlite3.Error):  # then the next transaction fails and retries this
                 self._base = self._open()
 
     def _take(self, rows: list[tuple[int, bytes, int, int]]) -> list[Outcome]:
-        """Write keys and return which are new. Usually all are, which one call finds out."""
+        """Write keys and return which are new. Usually all are, which takes one call."""
         base = self._base
         if base.executemany(_TAKE, rows).rowcount == len(rows):
             return [Outcome.NEW] * len(rows)
@@ -253,22 +241,17 @@ class SqliteStore:
         self._base.execute("commit")
 
     def counts(self, task: str) -> dict[int, Counts]:
-        """Return the counts of every period: the counters in force, and the log after them."""
+        """Return the counts of every period: the valid counters plus the log after them."""
         held = self._known(task)
         with self._reading() as base:
             upto = int(self._fact(base, "upto"))
-            found = {period: self._state(base, held, period) for period in self._periods(base, held)}
+            periods = base.execute("select period from state where task = ?", (held.number,)).fetchall()
+            found = {period: self._state(base, held, period) for (period,) in periods}
             logs: defaultdict[int, list[bytes]] = defaultdict(list)
             line = "select period, reports from log where id > ? and task = ? order by id"
             for period, reports in base.execute(line, (upto, held.number)):
                 logs[period].append(reports)
-        for period, reports in logs.items():
-            found[period] = joined(held.task, reports, found.get(period))
-        return {period: counts for period, counts in sorted(found.items()) if counts is not None}
-
-    @staticmethod
-    def _periods(base: sqlite3.Connection, held: Held) -> list[int]:
-        return [row[0] for row in base.execute("select period from state where task = ?", (held.number,))]
+        return with_logs(held.task, found, logs)
 
     @staticmethod
     def _state(base: sqlite3.Connection, held: Held, period: int) -> Counts | None:
@@ -280,7 +263,7 @@ class SqliteStore:
         return Counts.from_bytes(b"".join(r[0] for r in base.execute(line, (held.number, period, row[0]))))
 
     def refused(self, task: str) -> dict[str, int]:
-        """Return how many frames of a task were refused, by reason."""
+        """Return the numbers of refused frames of a task, by reason."""
         number = self._known(task).number
         with self._reading() as base:
             return dict(base.execute("select reason, n from refused where task = ? order by reason", (number,)))
@@ -293,15 +276,15 @@ class SqliteStore:
     # ---- maintenance next to the commits
 
     def tick(self, run: Run) -> None:
-        """Remember how long the store ran."""
+        """Record how long the store ran."""
         run([(_FACT, [(self.ages.ran, "ran")])])
 
     def tidy(self, run: Run, *, all_of_it: bool = False) -> None:
-        """Fold the log into counters (or segments), a part at a time, and forget old keys."""
+        """Fold the log into counters (or segments), part by part, and remove expired keys."""
         self.tasks()
         while True:
             rows, size = (a - b for a, b in zip(self._appended, self._removed, strict=True))
-            # Counters are written anew as a whole: worth it when the log is as long as they are.
+            # All counters are rewritten, so wait until the log is as long as they are.
             worth = min(max(LEAST_FOLDED, sum(map(self._size, list(self._touched)))), MOST_FOLDED)
             due = all_of_it or rows >= MOST_ROWS * max(1, worth // LEAST_FOLDED)
             if self.segments is not None:
@@ -316,7 +299,7 @@ class SqliteStore:
             run(())
 
     def _size(self, place: tuple[int, int]) -> int:
-        """Return the bytes of the counters of a task and period: as they were last, or as they begin."""
+        """Return the last known size in bytes of the counters of a task and period."""
         if place not in self._sizes:
             held = next(h for h in self._held.values() if h.number == place[0])
             self._sizes[place] = 8 * counters_of(held.task)
@@ -335,7 +318,7 @@ class SqliteStore:
         for place in flip:
             content = joined(by_number[place[0]].task, logs.pop(place[:2]), states.pop(place[:2])).to_bytes()
             self._sizes[place[:2]] = len(content)
-            # A fold that was interrupted may have left pieces of the same name.
+            # An interrupted fold may have left pieces of the same name.
             run([("delete from piece where task = ? and period = ? and generation = ?", [place])])
             for number in range(-(-len(content) // PIECE)):
                 row = (*place, number, content[number * PIECE : (number + 1) * PIECE])
@@ -345,7 +328,7 @@ class SqliteStore:
         self._remove(run, upto, flip)
 
     def _named(self, run: Run, upto: int) -> bytes:
-        """Return a secret that names the next segments, and write down what they will hold: after a crash, the same."""
+        """Return the secret that names the next segments; record it and their content, to repeat them after a crash."""
         with self._reading() as base:
             secret = base.execute("select value from fact where name = 'secret'").fetchone()[0]
         secret = bytes(secret or noise.generator().bytes(16).tobytes())
@@ -353,7 +336,7 @@ class SqliteStore:
         return secret
 
     def _oldest(self, base: sqlite3.Connection) -> tuple[int, Logs, Logs]:
-        """Return the log up to some id, by task and period: as much as may be folded in one go."""
+        """Return the log up to some id, by task and period: as much as is folded at once."""
         upto, total = int(self._fact(base, "upto")), 0
         planned = base.execute("select value from fact where name = 'segment'").fetchone()[0]
         last = 2**62 if planned is None else int(planned)
@@ -369,7 +352,7 @@ class SqliteStore:
         return upto, logs, heads
 
     def _remove(self, run: Run, upto: int, flip: Sequence[tuple[int, int, int]]) -> None:
-        """Remove what is in the counters now, and the counters that were in force before, a few rows at a time."""
+        """Remove the folded log and the previous counters, a few rows at a time."""
         self._stale = True
         with self._reading() as base:
             rows = base.execute("select id, length(reports) from log where id <= ? order by id", (upto,)).fetchall()
@@ -386,7 +369,7 @@ class SqliteStore:
             run([("delete from piece where rowid = ?", old[start : start + 4])])
 
     def _forget(self, run: Run) -> None:
-        """Forget the keys whose window is over, one part of their space after the other."""
+        """Remove the expired keys, one part after the other."""
         line = "delete from seen where task = ? and age < ? and key >= ? and key < ?"
         for held in self._held.values():
             age = self.ages.forgotten(held.task)
@@ -404,27 +387,27 @@ class SqliteStore:
                 run([(line, [(held.number, age, start.to_bytes(2, "big"), end)])])
 
     def backup(self, target: str | Path) -> None:
-        """Copy the store as it is at one moment, while others write to it."""
+        """Copy a snapshot of the store, while others write to it."""
         place = Path(target).expanduser()
         if place.exists():
-            raise DataSourceError(f"target: {str(target)!r} is there already; name another file")
+            raise DataSourceError(f"target: {str(target)!r} exists; name another file")
         try:
             with closing(self._open()) as base:
                 base.execute("vacuum into ?", (str(place),))
             for path in (place, place.parent):
-                _sync(path)
+                sync(path)
         except (OSError, sqlite3.Error) as error:
             raise StoreUnavailable(f"no copy was made: {error}") from None
 
     def shut(self) -> None:
-        """Let go of the file; what was acknowledged is in it."""
+        """Close the file; it holds everything that was acknowledged."""
         self._base.close()
         if self._lock is not None:
             os.close(self._lock)
 
 
 def _only_one(folder: Path) -> int:
-    """Hold the folder for this process alone; the lock goes with the process, however it ends."""
+    """Lock the folder for this process; the lock ends with the process."""
     handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -440,12 +423,3 @@ def _only_one(folder: Path) -> int:
     os.ftruncate(handle, 0)
     os.write(handle, b"%d\n" % os.getpid())
     return handle
-
-
-def _sync(path: Path) -> None:
-    """Have a file, or the names in a folder, written to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,10 +1,10 @@
-// Plays many devices against the collector that served the page, and draws what the collector makes of their reports.
+// Simulates devices against the collector that served the page, and draws the collector's estimates.
 import { Coins, Device, frame, hex } from "/demo/discreet.js";
 
 const { task: digest, shares } = document.body.dataset;
 const labels = JSON.parse(shares), DEVICES = 10_000, BATCH = 100;
 const told = document.getElementById("told"), found = document.getElementById("found"), more = document.getElementById("more");
-// What devices of earlier visits held is remembered here, and nowhere else.
+// The true answers of devices of earlier visits are stored here, and nowhere else.
 const earlier = JSON.parse(localStorage.getItem(digest) ?? "{}");
 const truth = new Map(labels.map(([label]) => [label, earlier[label] ?? 0]));
 const authorization = { authorization: `Bearer ${location.hash.slice(1)}` };
@@ -30,7 +30,7 @@ async function sent(body) {
       if (reply.ok) return;
       if (reply.status < 500 && reply.status !== 429) throw new Error((await reply.json()).error);
     } catch (error) {
-      if (!(error instanceof TypeError)) throw error; // no connection: come again
+      if (!(error instanceof TypeError)) throw error; // no connection: try again
     }
     await wait(1000);
   }
@@ -66,7 +66,7 @@ async function draw() {
   const mine = [...truth.values()].reduce((x, y) => x + y);
   told.textContent = `${facts.reports.toLocaleString("en")} noisy reports at ε = ${facts.epsilon_per_report} each.` +
     (facts.reports === mine ? "" : " Some came from another browser, so the truth about all of them is not known here.");
-  const held = facts.reports === mine ? truth : new Map(); // others played too
+  const held = facts.reports === mine ? truth : new Map(); // others took part
   const most = Math.max(...facts.estimates.map((one) => one.upper), ...held.values()), table = document.createElement("table");
   const heads = table.createTHead().insertRow();
   ["answer", "", "devices", "95 % interval", "truth"].forEach((name, i) => {

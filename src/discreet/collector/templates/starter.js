@@ -6,7 +6,7 @@ ask.addEventListener("submit", async (event) => {
   try {
     const { value, valueAsNumber, type } = ask.elements.value;
     await client.report("answer", type === "number" ? valueAsNumber : value); // charged, randomised, kept
-    const { sent, waiting, refused } = await client.flush(); // what is not acknowledged waits, and is sent again as it is
+    const { sent, waiting, refused } = await client.flush(); // reports that are not acknowledged are sent again unchanged
     const { life } = await client.spent();
     told.textContent = `${sent} sent, ${waiting} waiting, ${refused} refused. This browser has spent ε = ${life} so far.`;
   } catch (error) {

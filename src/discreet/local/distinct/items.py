@@ -27,16 +27,6 @@ def item_words(items: Any, key: int, name: str = "items") -> tuple[WordArray, Bo
 
     ``items`` holds numbers, text or bytes; anything else in a list is missing. ``name`` is the argument's name in
     errors.
-
-    Examples
-    --------
-    >>> words, missing = item_words(["7", " 7.0", "ann", None, ""], 7)
-    >>> bool(words[0] == words[1] == item_words([7], 7)[0][0]), missing.tolist()
-    (True, [False, False, False, True, True])
-    >>> item_words("ann", 7)
-    Traceback (most recent call last):
-    ...
-    discreet.errors.InvalidType: items must be a list or column of numbers, text or bytes, got 'str'; try items=[item]
     """
     if isinstance(items, range):
         items = np.arange(items.start, items.stop, items.step)

@@ -45,12 +45,6 @@ class PatternLaw:
         Bits of a level.
     flips : array
         The probability that a bit was flipped, for every bitmap.
-
-    Examples
-    --------
-    >>> law = PatternLaw(np.array([1 / 8]), 8, np.array([0.25]))
-    >>> law.chances(np.array([0.0])).round(3).tolist()          # of reading 0 and of reading 1, nothing counted
-    [[0.75, 0.25]]
     """
 
     rates: FloatArray
@@ -134,15 +128,7 @@ class PatternLaw:
         return np.maximum(np.linalg.solve(self.meets[1:], np.array(unions)), 0.0)
 
     def fit(self, counts: FloatArray) -> FloatArray:
-        """Return the maximum likelihood atoms, less their bias. They may be negative; clipping would add bias.
-
-        Examples
-        --------
-        >>> law = PatternLaw(np.array([1 / 1000]), 1000, np.array([0.25]))
-        >>> expected = 1000 * law.chances(np.array([300.0]))
-        >>> (law.fit(expected) + law.bias(np.array([300.0]))).round().tolist()
-        [300.0]
-        """
+        """Return the maximum likelihood atoms, less their bias. They may be negative; clipping would add bias."""
         atoms = self.start(counts)
         best = self._likelihood(counts, atoms)
         for _ in range(_STEPS):

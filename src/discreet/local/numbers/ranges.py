@@ -16,13 +16,7 @@ HIGH: Any = option(takes="number", example=1.0, help="Upper bound.")
 
 
 def public_range(low: object, high: object) -> tuple[float, float]:
-    """Check the declared bounds of a number: finite, the lower one first.
-
-    Examples
-    --------
-    >>> public_range(0, 120)
-    (0.0, 120.0)
-    """
+    """Check the declared bounds of a number: finite, the lower one first."""
     lower = checks.finite("low", low, fix="low=0.0")
     upper = checks.finite("high", high, fix="high=1.0")
     if not lower < upper or not np.isfinite(upper - lower):
@@ -31,13 +25,7 @@ def public_range(low: object, high: object) -> tuple[float, float]:
 
 
 def numbers(values: Any) -> FloatArray:
-    """Read one number per row; anything else is NaN. Types may be refused, rows may not.
-
-    Examples
-    --------
-    >>> numbers([1, 2.5, None, "x"]).tolist(), numbers(pa.array([1, None])).tolist()
-    ([1.0, 2.5, nan, nan], [1.0, nan])
-    """
+    """Read one number per row; anything else is NaN. Types may be refused, rows may not."""
     if hasattr(values, "__arrow_c_stream__") and getattr(values, "dtype", None) != np.dtype(object):
         values = pa.chunked_array(values)
     if isinstance(values, pa.ChunkedArray):

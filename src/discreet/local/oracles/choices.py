@@ -24,17 +24,7 @@ MOST_VALUES = 2**32
 
 @dataclass(frozen=True)
 class Choices:
-    """A declared list of values.
-
-    Examples
-    --------
-    >>> Choices.read(["cat", "dog"]).codes(["dog", "emu", None, "cat"]).tolist()
-    [1, -1, -1, 0]
-    >>> Choices.read(10).codes([3, 12, -1]).tolist()
-    [3, -1, -1]
-    >>> Choices.read(["café", "tea"]).codes(["cafe\\u0301"]).tolist()                      # NFC, as for hashed text
-    [0]
-    """
+    """A declared list of values."""
 
     domain: int | tuple[Any, ...]
 

@@ -15,15 +15,7 @@ from discreet.noise.stream import Chance, logistic
 
 @dataclass(frozen=True)
 class UnaryLaw(ReportLaw):
-    """One bit per value. The bit of the value held is 1 with a higher probability than the others.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> law = UnaryLaw(Fraction(1), 3)
-    >>> law.draw(np.array([0, 1]), stream=1).tolist(), law.price <= 1
-    ([[1], [0]], True)
-    """
+    """One bit per value. The bit of the value held is 1 with a higher probability than the others."""
 
     epsilon: Fraction
     size: int

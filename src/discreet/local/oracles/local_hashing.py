@@ -247,13 +247,7 @@ class LocalHashing(Mechanism):
 
 
 def best_width(epsilon: float) -> int:
-    """Return the number of buckets with the smallest variance (E+g-1)²/((g-1)(E-1)²), E = e^ε.
-
-    Examples
-    --------
-    >>> [best_width(e) for e in (0.1, 0.5, 1, 3, 5)]
-    [2, 3, 4, 21, 149]
-    """
+    """Return the number of buckets with the smallest variance (E+g-1)²/((g-1)(E-1)²), E = e^ε."""
     e = math.exp(epsilon)
     near = [min(max(g, 2), MOST_BUCKETS) for g in (math.floor(e + 1), math.ceil(e + 1))]
     return min(near, key=lambda g: (e + g - 1) ** 2 / (g - 1))

@@ -31,13 +31,7 @@ _PRIMES_NEAR, _SMALL = 12, 64
 
 
 class Geometry(NamedTuple):
-    """The points of F_q^t: their number, the number on a hyperplane, and the number on two hyperplanes at once.
-
-    Examples
-    --------
-    >>> Geometry.fitting(53, 22_000)
-    Geometry(order=53, length=4, points=151740, on=2863, both=54)
-    """
+    """The points of F_q^t: their number, the number on a hyperplane, and the number on two hyperplanes at once."""
 
     order: int
     length: int

@@ -11,13 +11,6 @@ def liars_move(mechanism: Mechanism, liars: int = 1) -> tuple[float, float]:
 
     A report adds (1 - q)/(p - q) to an estimate if it supports the value, else -q/(p - q). For a sketch with m buckets
     both are taken less 1/m, times m/(m-1).
-
-    Examples
-    --------
-    >>> from discreet.local import DirectResponse
-    >>> low, high = liars_move(DirectResponse(epsilon=1, domain=3), liars=100)
-    >>> round(low), round(high)
-    (-58, 216)
     """
     law = getattr(mechanism, "law", None)
     if not isinstance(law, SupportLaw):

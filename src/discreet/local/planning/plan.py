@@ -55,14 +55,6 @@ class PlanRow:
         Whether it is for repeated reports of one user, and needs a key per user.
     notes : str
         Remarks.
-
-    Examples
-    --------
-    >>> row = plan(epsilon=1, domain_size=3, n=1000).best
-    >>> row.mechanism, row.report_bits, round(row.rare_error, 3)
-    ('direct-response', 2, 0.035)
-    >>> row.make(["red", "green", "blue"]).domain
-    ('red', 'green', 'blue')
     """
 
     mechanism: str

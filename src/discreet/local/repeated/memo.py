@@ -133,14 +133,7 @@ def _keys(users: Any) -> None:
 
 
 def stored(personal: Keys, words: Words) -> Keys:
-    """Return R of every row: HMAC-SHA256 under the personal key's first half, 32 bytes per row.
-
-    Examples
-    --------
-    >>> found = stored(np.zeros((1, 32), np.uint8), np.array([5], np.uint64))
-    >>> found.tobytes() == hmac.digest(bytes(16), (5).to_bytes(8, "little"), "sha256")
-    True
-    """
+    """Return R of every row: HMAC-SHA256 under the personal key's first half, 32 bytes per row."""
     keys = personal[:, :16].tobytes()
     sha = hashlib.sha256
     found = []

@@ -46,15 +46,6 @@ class RapporEstimate(Estimate):
         Its standard error.
     stability : ndarray of float or None
         For long lists: the share of random halves of the cohorts in which a lasso selects each candidate.
-
-    Examples
-    --------
-    >>> from discreet.local import Memo, Rappor
-    >>> m = Rappor(0.1, 0.05, 0.9, key=7)
-    >>> reports = m.encode(["cat"] * 300 + ["emu"] * 700, users=range(1000), memo=Memo.draw(rng=1), rng=1)
-    >>> found = m.estimate(m.aggregate(reports), ["cat", "dog"])
-    >>> round(found.unlisted), round(found.unlisted_error)
-    (721, 94)
     """
 
     unlisted: float = 0.0

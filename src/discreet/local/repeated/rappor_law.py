@@ -38,16 +38,7 @@ _GRID = 10**12
 
 @dataclass(frozen=True)
 class RapporLaw(ReportLaw):
-    """The three probabilities, and the cost of one report, many reports and a lifetime.
-
-    Examples
-    --------
-    >>> law = RapporLaw(Fraction(1, 2), Fraction(1, 2), Fraction(3, 4), bits=128, hashes=2)
-    >>> float(law.q_star), float(law.p_star)
-    (0.6875, 0.5625)
-    >>> [round(law.cost(t), 3) for t in (1, 2, 5, 50)], round(law.cost(math.inf), 3)
-    ([1.074, 2.017, 3.656, 4.394], 4.394)
-    """
+    """The three probabilities, and the cost of one report, many reports and a lifetime."""
 
     f: Fraction
     p: Fraction
@@ -203,12 +194,6 @@ def solve(epsilon_lifetime: float, epsilon_report: float, *, bits: int, hashes: 
     f = 2/(1 + e^(ε∞/2h)). The pairs (p*, q*) that cost ε₁ form a curve, odds(q*) = e^(ε₁/h) odds(p*). The chosen point
     has the least noise for a bit that a share φ of the reporters set, among those that some 0 <= p < q <= 1 give. All
     are rounded on a grid of 10^-12 so that neither budget is exceeded.
-
-    Examples
-    --------
-    >>> law = solve(4, 1, bits=128, hashes=2)
-    >>> round(law.cost(1), 6), round(law.cost(math.inf), 6), round(float(law.q_star), 3)
-    (1.0, 4.0, 0.502)
     """
     f = Fraction(math.ceil(2 / (1 + math.exp(epsilon_lifetime / (2 * hashes))) * _GRID + 1), _GRID)
     half = float(f / 2)

@@ -55,16 +55,7 @@ OTHER: Any = option(default="?", objects=True, example="?", help="The character 
 
 @dataclass(frozen=True)
 class Alphabet:
-    """Texts of up to a length over declared symbols.
-
-    Examples
-    --------
-    >>> words = Alphabet.read("abc'", 4, "?")
-    >>> words.symbols(["cab", "CAB!", "a'b c", None]).tolist()
-    [[3, 1, 2, 0], [3, 1, 2, 5], [1, 4, 2, 5], [0, 0, 0, 0]]
-    >>> words.texts(words.symbols(["cabbac", "b b"]))
-    ['cabb', 'b?b']
-    """
+    """Texts of up to a length over declared symbols."""
 
     characters: str
     length: int

@@ -35,11 +35,6 @@ def family_wise(level: float, candidates: int, skewness: Any = 0.0) -> Any:
 
     Few supporting reports cause a long upper tail. The skewness of the estimate shifts the normal quantile by its first
     Cornish-Fisher term.
-
-    Examples
-    --------
-    >>> round(family_wise(0.05, 10_000), 2), round(family_wise(0.05, 10_000, skewness=0.13), 2)
-    (4.42, 4.82)
     """
     z = float(ndtri(1 - level / max(candidates, 1)))
     return z + skewness * max(z**2 - 1, 0) / 6
@@ -111,13 +106,7 @@ def _gather(tables: Any, buckets: Any, first: int, sums: Any) -> None:  # pragma
 
 
 def extended(prefixes: Bits, bits: int) -> Bits:
-    """Return every prefix with every continuation of some bits.
-
-    Examples
-    --------
-    >>> extended(np.array([[1, 0]], np.uint8), 1).tolist()
-    [[1, 0, 0], [1, 0, 1]]
-    """
+    """Return every prefix with every continuation of some bits."""
     ends = ((np.arange(1 << bits)[:, None] >> np.arange(bits - 1, -1, -1)) & 1).astype(np.uint8)
     starts = np.repeat(prefixes, len(ends), axis=0)
     return np.hstack([starts, np.tile(ends, (len(prefixes), 1))])
@@ -137,13 +126,6 @@ def joins(parts: Sequence[tuple[IntArray, Symbols]], groups: int) -> Iterator[tu
     """Yield all joins of one member of each part, all of one group, in batches.
 
     Symbol 0 is the end of a text: only ends follow it. ``parts`` are pairs of group numbers and rows of symbols.
-
-    Examples
-    --------
-    >>> one = np.array([0, 0, 1]), np.array([[1], [2], [3]], np.uint16)
-    >>> two = np.array([0, 1, 1]), np.array([[7], [8], [9]], np.uint16)
-    >>> [(g.tolist(), s.tolist()) for g, s in joins([one, two], 2)]
-    [([0, 0, 1, 1], [[1, 7], [2, 7], [3, 8], [3, 9]])]
     """
     sizes = np.array([np.bincount(group, minlength=groups) for group, _ in parts])
     ways = sizes.astype(np.float64).prod(axis=0)

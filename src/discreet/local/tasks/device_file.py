@@ -90,20 +90,7 @@ class DeviceState:
 
 
 class DeviceFile:
-    """The file of one device, held by one program at a time.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> with DeviceFile(folder.name + "/device.json") as file:
-    ...     file.state.charge("task", Fraction(1, 2))
-    ...     file.save()
-    >>> with DeviceFile(folder.name + "/device.json") as file:
-    ...     file.state.life
-    '1/2'
-    >>> folder.cleanup()
-    """
+    """The file of one device, held by one program at a time."""
 
     def __init__(self, path: str | Path) -> None:
         # One file has one lock, whatever links lead to it.

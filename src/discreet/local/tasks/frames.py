@@ -124,11 +124,6 @@ def split_frame(size: int, data: bytes) -> tuple[bytes, int, bytes]:
     """Split a frame into key, number of reports, and their bytes, without a check of the reports.
 
     A collector does this while a request waits, and checks the reports of many requests at once.
-
-    Examples
-    --------
-    >>> split_frame(1, bytes.fromhex("100000000000000000000000000000000004"))[1:]
-    (1, b'\\x04')
     """
     if len(data) < HEAD:
         raise FormatError(f"a frame cut short: {len(data)} bytes where the head alone has {HEAD}", reason="length")

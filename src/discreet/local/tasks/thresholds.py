@@ -18,14 +18,7 @@ _FOR_FILES = (FragmentPuzzle, MeanResponse, MeanVector, SquareWave)
 
 
 def thresholds(mechanism: Mechanism) -> dict[str, str]:
-    """Return every coin's sixteen digits in hexadecimal; eight for a stored coin.
-
-    Examples
-    --------
-    >>> from discreet.local import UnaryEncoding
-    >>> thresholds(UnaryEncoding(epsilon=1, domain=3))
-    {'held': '80000000000000000000000000000000', 'other': '44d9585152ea1935dae23bc7349ee58c'}
-    """
+    """Return every coin's sixteen digits in hexadecimal; eight for a stored coin."""
     if isinstance(mechanism, _FOR_FILES):
         expected = "one that a single device can answer: a frequency oracle, a sketch or prefix extension"
         raise InvalidArgument("mechanism", mechanism.NAME, expected, "mechanism=plan(...).best.make(domain)")

@@ -32,13 +32,7 @@ class Message:
 
 
 def canonical(parameters: dict[str, Any]) -> bytes:
-    """Write parameters in canonical form: sorted keys, no blanks, only the escapes that JSON needs.
-
-    Examples
-    --------
-    >>> canonical({"width": 16, "mechanism": "x"})
-    b'{"mechanism":"x","width":16}'
-    """
+    """Write parameters in canonical form: sorted keys, no blanks, only the escapes that JSON needs."""
     return json.dumps(parameters, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode(
         "utf-8", "surrogatepass"
     )
@@ -87,15 +81,7 @@ def read(data: Any, kind: int) -> Message:
 
 
 def messages(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield the messages of a file, one after the other.
-
-    Examples
-    --------
-    >>> import io
-    >>> file = io.BytesIO(2 * write(REPORTS, {"mechanism": "x"}, 1, [b"a"], seeded=False))
-    >>> [len(message) for message in messages(file)]
-    [78, 78]
-    """
+    """Yield the messages of a file, one after the other."""
     while head := stream.read(_HEAD):
         if len(head) < _HEAD or head[:4] != MAGIC:
             raise FormatError("not a file of Discreet reports or counts: the magic bytes are missing")

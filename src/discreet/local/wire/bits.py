@@ -16,17 +16,7 @@ Rows: TypeAlias = ByteArray
 
 @dataclass(frozen=True)
 class Layout:
-    """The fields of a report with their bits.
-
-    Examples
-    --------
-    >>> layout = Layout((("row", 4), ("sign", 1)))
-    >>> rows = layout.pack(row=np.array([5, 12]), sign=np.array([1, 0]))
-    >>> rows.tolist()
-    [[21], [12]]
-    >>> layout.unpack(rows, "row").tolist()
-    [5, 12]
-    """
+    """The fields of a report with their bits."""
 
     fields: tuple[tuple[str, int], ...]
 

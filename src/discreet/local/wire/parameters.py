@@ -65,15 +65,7 @@ def to_plain(mechanism: Any) -> dict[str, Any]:
 
 
 def mechanism_from_dict(facts: Any) -> Mechanism:
-    """Rebuild a mechanism from its plain data.
-
-    Examples
-    --------
-    >>> from discreet.local import DirectResponse
-    >>> m = DirectResponse(epsilon=1, domain=5)
-    >>> mechanism_from_dict(m.to_dict()) == m
-    True
-    """
+    """Rebuild a mechanism from its plain data."""
     if not isinstance(facts, dict) or not isinstance(facts.get("mechanism"), str):
         raise FormatError("not a local mechanism: the field 'mechanism' is missing")
     if facts["mechanism"] in _HOMES:
@@ -105,13 +97,7 @@ def from_plain(kind: type[M], facts: Any) -> M:
 
 
 def written_budget(name: str, text: Any) -> Fraction:
-    """Read a budget of a header.
-
-    Examples
-    --------
-    >>> written_budget("epsilon", "1/2")
-    Fraction(1, 2)
-    """
+    """Read a budget of a header."""
     if not isinstance(text, str) or not _RATIONAL.fullmatch(text) or text.endswith("/0"):
         raise FormatError(f"{name} must be a rational number such as 1/2")
     return Fraction(text)

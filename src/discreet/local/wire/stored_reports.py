@@ -28,18 +28,7 @@ def holds_table(reports: Any) -> bool:
 
 
 def count_stored(mechanism: Any, data: Any) -> Counts:
-    """Count the reports in a table.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> m = dc.local.DirectResponse(epsilon=1, domain=3)
-    >>> reports = m.encode([0, 1, 1], rng=1)
-    >>> table = pa.table({"report": [row.tobytes() for row in reports.rows] + [None, b"no report"]})
-    >>> counts = count_stored(m, table)
-    >>> counts.counters["reports"].tolist(), counts.n, counts.rejected
-    ([2, 1, 0], 3, 2)
-    """
+    """Count the reports in a table."""
     source = engines.open(data)
     places = [[_place(part)] for part in source.parts]
     if not source.remote:

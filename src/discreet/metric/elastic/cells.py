@@ -63,14 +63,7 @@ class Cells:
 
 
 def cut(grid: PeopleGrid, widths: FloatArray, most: int) -> Cells:
-    """Cut the box into at most ``most`` cells, finer where there are more people.
-
-    Examples
-    --------
-    >>> cells = cut(PeopleGrid(np.ones((4, 4)), 0.25, ""), np.array([1.0, 1.0]), 16)
-    >>> len(cells), cells.owner[3].tolist(), cells.paths(np.ones(16))[0, 1]
-    (16, [12, 13, 14, 15], np.float64(0.25))
-    """
+    """Cut the box into at most ``most`` cells, finer where there are more people."""
     levels, corners = _leaves(grid.counts, most)
     sides = np.asarray(grid.side * 2.0**levels, np.float64)
     lower = corners * sides[:, None]

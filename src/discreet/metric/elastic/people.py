@@ -36,16 +36,7 @@ class PeopleGrid:
 
 
 def read_density(density: Any, scaling: Scaling) -> PeopleGrid:
-    """Read a ``density`` argument.
-
-    Examples
-    --------
-    >>> from discreet.core.domain import Box
-    >>> from discreet.metric.geometry.scaling import declared_scaling
-    >>> grid = read_density(np.array([[1.0, 2.0], [3.0, 4.0]]), declared_scaling("box", Box([0, 0], [1, 1])))
-    >>> grid.counts.shape, grid.counts.sum().round(9), grid.counts[:512, :512].sum().round(9)
-    ((1024, 1024), np.float64(10.0), np.float64(1.0))
-    """
+    """Read a ``density`` argument."""
     n, widths = scaling.dimension, scaling.corners[1]
     side = float(widths.max()) / FINENESS[n]
     shape = tuple(int(k) for k in np.maximum(np.ceil(widths / side - 1e-9), 1))
@@ -114,12 +105,6 @@ def raster_steps(places: FloatArray) -> FloatArray | None:
     """Return the steps of the even raster with these places as middles; None if there is none.
 
     At most three quarters of its squares may be missing.
-
-    Examples
-    --------
-    >>> raster = np.stack(np.meshgrid([0.5, 1.5, 2.5], [10.0, 30.0, 50.0]), -1).reshape(-1, 2)
-    >>> raster_steps(raster), raster_steps(raster[[0, 4, 8]]), raster_steps(np.sqrt(raster))
-    (array([ 1., 20.]), None, None)
     """
     if len(places) < 9:  # a few places are on a raster by chance
         return None

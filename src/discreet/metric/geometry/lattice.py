@@ -45,13 +45,7 @@ OTHER_DISTANCES = "at most in proportion beyond it, below it as said of the latt
 def rounding_of(
     step: Fraction, dimension: int, diameter: float, reading: float = 0.0, *, summed: bool = False
 ) -> Fraction:
-    """Return c, the most by which rounding moves two rows apart. See the head of this module.
-
-    Examples
-    --------
-    >>> float(rounding_of(Fraction(1, 8), 4, 2.0)), float(rounding_of(Fraction(1, 8), 4, 4.0, summed=True))
-    (0.2500019073486328, 0.5000019073486328)
-    """
+    """Return c, the most by which rounding moves two rows apart. See the head of this module."""
     axes = Fraction(dimension) if summed else Fraction(math.isqrt(dimension << 80) + 1, 1 << 40)
     apart = Fraction(reading) * (1 + Fraction(1, 1 << 40))  # a norm in doubles, rounded up
     return short(step * axes + Fraction(diameter) * Fraction(dimension + 9, 1 << 52) + apart, step)
@@ -61,16 +55,6 @@ def reading_of(scaling: Scaling, dates: Sequence[bool] = (), *, summed: bool = F
     """Return the most by which reading moves two records apart, in the metric.
 
     ``dates`` marks columns of dates or times of day. See the head of this module.
-
-    Examples
-    --------
-    >>> from discreet.metric.geometry.scaling import declared_scaling
-    >>> from discreet.core.domain import Box
-    >>> days = declared_scaling("none", Box([0], [366]))
-    >>> reading_of(days) < 1e-12, round(reading_of(days, [True]), 6)
-    (True, 1.0)
-    >>> reading_of(declared_scaling("none", Box([1.7e18], [1.8e18])))
-    512.0
     """
     apart = 2 * np.spacing(np.maximum(np.abs(scaling.box.lower), np.abs(scaling.box.upper)))
     if len(dates):
@@ -113,15 +97,7 @@ def _up(number: float) -> str:
 
 
 def to_places(rows: FloatArray, scaling: Scaling, step: float) -> IntArray:
-    """Clamp rows to the box, replace missing values by the middle, scale, and round to the lattice.
-
-    Examples
-    --------
-    >>> from discreet.metric.geometry.scaling import declared_scaling
-    >>> from discreet.core.domain import Box
-    >>> to_places(np.array([[5.0], [99.0], [np.nan]]), declared_scaling("box", Box([0], [10])), 0.25).tolist()
-    [[2], [4], [2]]
-    """
+    """Clamp rows to the box, replace missing values by the middle, scale, and round to the lattice."""
     if scaling.kind == "matrix":
         return np.rint(scaling.forward(rows) / step).astype(np.int64)
     places = np.empty(rows.shape, np.int64)

@@ -51,13 +51,6 @@ class IsotropicLatticeLaw(LatticeLaw):
     """Isotropic Laplace noise on points, drawn again until they are between ``corners``, if given.
 
     Drawing again uses the raw point a second time and costs twice (`discreet.metric.geometry.resampling`).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> law = IsotropicLatticeLaw(Fraction(2), Fraction(500), Fraction(1000))
-    >>> law.price, law.draw(np.zeros((2, 2), np.int64), stream=3).tolist()
-    (Fraction(2, 1), [[1382, 1075], [1889, 895]])
     """
 
     resampled: bool = False

@@ -21,13 +21,7 @@ ROW_EPSILON: Any = option(
 
 
 def local_epsilon(value: object) -> Exact:
-    """Check the total budget of a row.
-
-    Examples
-    --------
-    >>> local_epsilon(0.5)
-    Fraction(1, 2)
-    """
+    """Check the total budget of a row."""
     number = checks.budget("epsilon", value)
     if number != math.inf and not SMALLEST_EPSILON <= number <= LARGEST_EPSILON:
         expected = f"from {float(SMALLEST_EPSILON):g} to {LARGEST_EPSILON:g} (or math.inf for a run without privacy)"

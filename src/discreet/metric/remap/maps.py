@@ -26,24 +26,12 @@ _AT_ONCE = 1024
 
 
 def clip(points: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Move points into a public box.
-
-    Examples
-    --------
-    >>> clip(np.array([[-0.5, 0.3]]), np.zeros(2), np.ones(2)).tolist()
-    [[0.0, 0.3]]
-    """
+    """Move points into a public box."""
     return np.asarray(np.clip(points, low, high))
 
 
 def to_grid(points: FloatArray, low: FloatArray, high: FloatArray, per_axis: int) -> FloatArray:
-    """Move points to the nearest of ``per_axis`` equally spaced values on every axis.
-
-    Examples
-    --------
-    >>> to_grid(np.array([[0.3, 2.0]]), np.zeros(2), np.ones(2), 5).tolist()
-    [[0.25, 1.0]]
-    """
+    """Move points to the nearest of ``per_axis`` equally spaced values on every axis."""
     steps = (high - low) / (per_axis - 1)
     return np.asarray(low + np.clip(np.rint((points - low) / steps), 0, per_axis - 1) * steps)
 
@@ -65,13 +53,6 @@ def bayes(
     (Veach and Guibas 1995). The draws are public constants. If the prior is uniform, a point stays where it is.
 
     ``prior`` must never contain raw rows. The box ``low``, ``high`` contains all places.
-
-    Examples
-    --------
-    >>> from discreet.metric.remap.prior import PlacePrior
-    >>> public = PlacePrior(np.repeat([[0.0], [1.0]], 50, axis=0), np.ones(100), "two places")
-    >>> bayes(np.array([[0.3]]), 20.0, public, np.zeros(1), np.ones(1)).round(1).tolist()
-    [[0.0]]
     """
     d = points.shape[1]
     density = fit_density(prior.places, prior.weights, low, high, 0.5 / rate)

@@ -31,11 +31,6 @@ def read_prior(prior: Any, box: Box) -> PlacePrior:
     """Read a ``prior`` argument.
 
     A synopsis has ``points``, ``weights`` and ``guarantee``; its negative weights count as 0.
-
-    Examples
-    --------
-    >>> read_prior([[0.1], [0.7]], Box([0], [1])).weights.tolist()
-    [1.0, 1.0]
     """
     fix = "prior=places, or prior=(places, weights)"
     if prior is None:

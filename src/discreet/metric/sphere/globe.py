@@ -53,11 +53,6 @@ def cleaned(rows: FloatArray, box: Box) -> FloatArray:
     """Clamp rows to the declared box.
 
     Longitudes beyond [-180, 180] are first wrapped. Missing and infinite values become the middle.
-
-    Examples
-    --------
-    >>> cleaned(np.array([[95.0, 190.0], [np.nan, 10.0]]), Box([-90, -180], [90, 180])).tolist()
-    [[90.0, -170.0], [0.0, 10.0]]
     """
     middle = box.center
     lat, lon = rows[:, 0], rows[:, 1]
@@ -86,11 +81,6 @@ def rounding_of(quarter: int) -> Fraction:
     degrees: by h together. The angle θ between a place and its lattice place has sin²(θ/2) = sin²(Δφ/2) + cos φ cos φ'
     sin²(Δλ/2) <= 2 sin²(h/2), everywhere; at a pole it is Δφ, and across the date line Δλ is the short way round. Two
     places move apart by at most twice that: c = 4 R arcsin(√2 sin(h/2)), rounded up.
-
-    Examples
-    --------
-    >>> round(float(rounding_of(90 * 10**7)), 6), round(float(rounding_of(1)) / EARTH, 4)
-    (0.015725, 2.2874)
     """
     half = math.radians(45 / quarter + 180 * 2.0**-51)
     angle = 4 * math.asin(min(math.sqrt(2) * math.sin(half / 2), 1.0))

@@ -1,9 +1,9 @@
 from .exponential import rate as rate
+from .exponential import weights_of as weights_of
 from .many import ManyRuns as ManyRuns
 from .many import choose_many as choose_many
 from .many import joint_cuts as joint_cuts
 from .many import least_price as least_price
-from .many import weights_of as weights_of
 from .persons import at_most as at_most
 from .persons import per_value as per_value
 from .tabled import LEAST as LEAST

@@ -1,7 +1,6 @@
-"""Many private choices in one call (jitted loops): one draw of the exponential mechanism a segment of a flat array.
+"""Jitted loops of `many.py`: one draw of the exponential mechanism per segment of a flat array.
 
-Segment s holds the entries ``starts[s] .. starts[s + 1] - 1``. The draws are those of `_scaled.descend` and
-`joint_kernels.py`; here is only the walk over segments.
+Segment s holds the entries ``starts[s] .. starts[s + 1] - 1``.
 """
 
 from typing import Any
@@ -10,14 +9,14 @@ import numpy as np
 
 from discreet.core import jit
 from discreet.noise.choice import joint_kernels as joint
-from discreet.noise.choice._scaled_kernels import NOTHING, descend, heap_of
+from discreet.noise.choice._scaled_kernels import NOTHING, descend, sums_of
 
 
 @jit
 def pick_segments(weights: Any, starts: Any, um: Any, ue: Any, levels: Any, out: Any) -> None:  # pragma: no cover
     """Draw one entry of every segment in proportion to its weight; segment s has uniforms from ``levels[s]`` on."""
     for s in range(len(out)):
-        m, e = heap_of(weights[starts[s] : starts[s + 1]])
+        m, e = sums_of(weights[starts[s] : starts[s + 1]])
         out[s] = starts[s] + descend(m, e, um[levels[s] :], ue[levels[s] :])
 
 
@@ -36,9 +35,9 @@ def pick_groups(
     out_run: Any,
     out_size: Any,
 ) -> None:  # pragma: no cover
-    """Draw where the equally spaced quantiles of every segment lie: runs, and how many cuts share each.
+    """Draw the runs that hold equally spaced quantiles of every segment, and how many cuts share each run.
 
-    As `_joint.JointLaw.draw`, with all targets equal to rows / (n_cuts + 1). Unused places keep size 0.
+    As `JointLaw.draw`, with all targets equal to rows / (n_cuts + 1). Unused places keep size 0.
     """
     for s in range(len(rows)):
         a, b = starts[s], starts[s + 1]
@@ -59,12 +58,12 @@ def pick_groups(
         while j > 0:
             joint.totals(layers_m, layers_e, here_sizes[:end], still_m, still_e, j, am, ae)
             hm, he = np.zeros(2 * end), np.full(2 * end, NOTHING)
-            joint.previous_heap(here_left, am, ae, here, target, rate, floor, hm, he)
+            joint.previous_sums(here_left, am, ae, here, target, rate, floor, hm, he)
             run = descend(hm, he, um[u:], ue[u:])
             u += _levels(end)
             most = min(j, here_sizes[run])
             gm, ge = np.zeros(2 * most), np.full(2 * most, NOTHING)
-            joint.group_heap(layers_m, layers_e, here_sizes[run], still_m, still_e, j, run, gm, ge)
+            joint.group_sums(layers_m, layers_e, here_sizes[run], still_m, still_e, j, run, gm, ge)
             k = descend(gm, ge, um[u:], ue[u:]) + 1
             u += _levels(most)
             out_run[s, group], out_size[s, group] = a + run, k
@@ -74,7 +73,7 @@ def pick_groups(
 
 @jit
 def _levels(n: int) -> int:  # pragma: no cover
-    """Return how many uniform numbers a descent through n leaves may take: the bits of n."""
+    """Return the number of levels above n leaves: the bits of n."""
     bits = 0
     while n:
         n >>= 1

@@ -5,7 +5,7 @@ integer. Sums and products have relative error 2^-53 at every magnitude, so weig
 all their digits where a double would be zero. Zero is mantissa 0 with the exponent `NOTHING`. The form is unique,
 hence numbers compare by exponent, then mantissa.
 
-The draw walks down a *heap of sums*: leaves n..2n-1 hold the n weights, node i the sum of nodes 2i and 2i+1, node 1
+The draw walks down a *tree of sums*: leaves n..2n-1 hold the n weights, node i the sum of nodes 2i and 2i+1, node 1
 the total. At each node the lighter child is taken with probability light / total. Every chance is a ratio of sums of
 positive numbers, log2(n) additions deep, so the least likely outcome is met with full relative precision too, and
 the error does not grow with the number of outcomes, as it would in cumulative sums.
@@ -87,32 +87,26 @@ def decayed(x: float) -> tuple[float, int]:  # pragma: no cover
 
 
 @jit
-def scale(x: float) -> tuple[float, int]:  # pragma: no cover
-    """Read a non-negative double."""
-    m, e = settle(x, 0)
-    return settle(m, e)
-
-
-@jit
-def heap_of(weights: Any) -> tuple[Any, Any]:  # pragma: no cover
-    """Return the heap of sums of an array of non-negative doubles."""
+def sums_of(weights: Any) -> tuple[Any, Any]:  # pragma: no cover
+    """Return the tree of sums of non-negative doubles."""
     n = len(weights)
     m, e = np.zeros(2 * n), np.full(2 * n, NOTHING)
     for i in range(n):
-        m[n + i], e[n + i] = scale(weights[i])
+        mantissa, exponent = settle(weights[i], 0)
+        m[n + i], e[n + i] = settle(mantissa, exponent)
     sum_up(m, e)
     return m, e
 
 
 @jit
 def sum_up(m: Any, e: Any) -> None:  # pragma: no cover
-    """Fill the inner nodes of a heap whose leaves are set."""
+    """Fill the inner nodes of a tree whose leaves are set."""
     for i in range(len(m) // 2 - 1, 0, -1):
         m[i], e[i] = plus(m[2 * i], e[2 * i], m[2 * i + 1], e[2 * i + 1])
 
 
 @inlined
-def _fork(m: Any, e: Any, node: int) -> tuple[int, float, int]:  # pragma: no cover
+def fork(m: Any, e: Any, node: int) -> tuple[int, float, int]:  # pragma: no cover
     """Return the lighter child of a node and the chance of taking it."""
     light = 2 * node
     if less(m[light + 1], e[light + 1], m[light], e[light]):
@@ -123,34 +117,11 @@ def _fork(m: Any, e: Any, node: int) -> tuple[int, float, int]:  # pragma: no co
 
 @jit
 def descend(m: Any, e: Any, um: Any, ue: Any) -> int:  # pragma: no cover
-    """Walk from the root to a leaf, one uniform number of (0, 1) a level, and return the leaf's place."""
+    """Walk from the root to a leaf, with one uniform number of (0, 1) per level; return the leaf's place."""
     n = len(m) // 2
     node = level = 1
     while node < n:
-        light, chance, exponent = _fork(m, e, node)
+        light, chance, exponent = fork(m, e, node)
         node = light if less(um[level - 1], ue[level - 1], chance, exponent) else light ^ 1
         level += 1
     return node - n
-
-
-@inlined
-def _plain(m: float, e: int) -> float:  # pragma: no cover
-    """Return the number as a double, zero if it is too small for one."""
-    return math.ldexp(m, _STEP * e) if e > -4 else 0.0
-
-
-@jit
-def chance_of(m: Any, e: Any, leaf: int) -> float:  # pragma: no cover
-    """Return the probability with which `descend` ends at a leaf: the product of its chances."""
-    node = len(m) // 2 + leaf
-    if m[node] == 0.0:
-        return 0.0
-    pm, pe = 1.0, 0
-    while node > 1:
-        light, chance, exponent = _fork(m, e, node // 2)
-        if light == node:
-            pm, pe = times(pm, pe, chance, exponent)
-        else:
-            pm, pe = times(pm, pe, 1.0 - _plain(chance, exponent), 0)
-        node //= 2
-    return _plain(pm, pe)

@@ -1,9 +1,9 @@
-"""The exponential mechanism: choose one of finitely many outcomes by a score, with accurate chances for all of them.
+"""The exponential mechanism (McSherry and Talwar 2007), with accurate chances for every outcome.
 
 The textbook form draws with probability proportional to exp(ε score / span). Doubles can break it in three ways:
-weights underflow to zero, cumulative sums swallow the small ones, and a uniform number with 53 bits cannot hit an
-interval shorter than 2^-53. Here log-weights are clamped 700 below the best, weights are added in a heap of sums
-(`_scaled_kernels.py`) and every comparison uses a uniform number with full precision at every scale, so each outcome
+weights underflow to zero, cumulative sums lose the small ones, and a uniform number with 53 bits cannot hit an
+interval shorter than 2^-53. Here log-weights are clamped 700 below the best, weights are added in a tree of sums
+(`_scaled_kernels.py`) and every comparison uses a uniform number with full precision at every scale. So each outcome
 is drawn with its true probability up to a factor e^(±2η), η = 3000 * 2^-53. The mechanism runs with ε - 4η and costs ε.
 """
 
@@ -20,13 +20,13 @@ from discreet.noise.choice import _scaled_kernels as _scaled
 from discreet.noise.stream import watch
 from discreet.noise.stream.generator import Generator, generator
 
-#: Scaled numbers, such as a heap of sums: mantissas and exponents.
+#: Scaled numbers, such as a tree of sums: mantissas and exponents.
 Scaled: TypeAlias = tuple[FloatArray, IntArray]
 
 #: Log-weights below the best one by more than this count as this far below.
 CLAMP = 700.0
 #: How far a log-weight may be off. Three roundings of a number up to 700, an exponential, a product, and five
-#: roundings on each of at most 64 levels of the heap: 2100 + 10 + 320 < 3000 units of 2^-53. Public: no row enters.
+#: roundings on each of at most 64 levels of the tree: 2100 + 10 + 320 < 3000 units of 2^-53. Public: no row enters.
 ETA = Fraction(3000, 2**53)
 #: Larger budgets run as this one (and cost what was asked); it keeps every rate a finite double.
 LARGEST_EPSILON = Fraction(2**100)
@@ -45,24 +45,22 @@ def exponential(
     Parameters
     ----------
     scores : array of float, shape (n,)
-        The score of each outcome, higher is better. Data: not checked and not quoted. A NaN counts as the lowest
-        score there is, an infinite one as the largest finite number. ``span`` must hold for the scores as they arrive
-        here: an integer array is taken exactly, anything else as doubles.
+        The score of each outcome, higher is better. NaN counts as the lowest score, infinity as the largest finite
+        number. Whole numbers are taken exactly, anything else as doubles; ``span`` must hold for these.
     epsilon : float
         Budget of the choice. ``math.inf`` chooses uniformly among the best outcomes, without privacy.
     span : float
-        Public bound: when one row is added, the changes of *all* scores are in one interval of this width. A score
-        of sensitivity Δ has span 2Δ at most, and Δ if a row can only raise it.
+        Public bound: if one row is added, the changes of all scores are in one interval of this width. It is 2Δ for
+        scores of sensitivity Δ, and Δ if a row can only raise them.
     counts : array of int, shape (n,), optional
-        How many outcomes of the public range each entry stands for, where many share one score. Default 1. Negative
-        numbers count as 0.
+        The number of outcomes that each entry stands for. Default 1; negative numbers count as 0.
     rng : None, int or Generator
         See `discreet.noise.generator`.
 
     Returns
     -------
     int
-        The place of the chosen entry.
+        The index of the chosen entry.
 
     Privacy
     -------
@@ -73,10 +71,7 @@ def exponential(
     nothing either: the range and its measure stay those of the public outcomes. Chances are accurate to e^(±2η), so
     ε - 4η is run. Price: ε.
 
-    Notes
-    -----
-    McSherry and Talwar, "Mechanism design via differential privacy" (2007). The form with an interval of width
-        Examples
+    Examples
     --------
     >>> exponential([3, 10, 4], epsilon=2.0, span=1.0, rng=1)
     1
@@ -117,25 +112,23 @@ def rate(epsilon: checks.Exact, span: Fraction, eta: Fraction = ETA, *, fix: str
     return math.nextafter(float(run / span), 0.0)
 
 
+def weights_of(losses: FloatArray, sizes: AnyArray, factors: FloatArray | float) -> FloatArray:
+    """Return ``sizes * exp(-factors * losses)``, losses >= 0, the best 0; an infinite factor keeps the best only."""
+    best = losses <= 0
+    with np.errstate(over="ignore", invalid="ignore"):  # 0 times infinity, where the exponent is 0 anyway
+        decayed = np.exp(-np.minimum(np.where(best, 0.0, losses * factors), CLAMP))
+    return np.asarray(sizes * np.where(best | np.isfinite(factors), decayed, 0.0))
+
+
 def weigh(losses: FloatArray, counts: AnyArray, factor: float) -> Scaled:
-    """Return the heap of ``counts * exp(-factor * losses)`` for losses >= 0 whose best is 0."""
-    if factor == math.inf:
-        weights = np.where(losses <= 0, counts, 0)
-    else:
-        with np.errstate(over="ignore"):
-            weights = counts * np.exp(-np.minimum(losses * factor, CLAMP))
-    heap: Scaled = _scaled.heap_of(weights.astype(np.float64, copy=False))
-    return heap
+    """Return the tree of sums of `weights_of`."""
+    sums: Scaled = _scaled.sums_of(weights_of(losses, counts, factor))
+    return sums
 
 
-def pick(heap: Scaled, source: Generator) -> int:
-    """Draw a leaf of a heap of sums in proportion to its weight."""
-    return int(_scaled.descend(*heap, *uniforms((len(heap[0]) // 2).bit_length(), source)))
-
-
-def law(heap: Scaled) -> FloatArray:
-    """Return the probabilities with which `pick` draws: read from the very chances it compares with."""
-    return np.array([_scaled.chance_of(*heap, leaf) for leaf in range(len(heap[0]) // 2)])
+def pick(sums: Scaled, source: Generator) -> int:
+    """Draw a leaf of a tree of sums in proportion to its weight."""
+    return int(_scaled.descend(*sums, *uniforms((len(sums[0]) // 2).bit_length(), source)))
 
 
 def uniforms(n: int, source: Generator) -> Scaled:
@@ -144,14 +137,24 @@ def uniforms(n: int, source: Generator) -> Scaled:
     The number of leading zero bits is that of a stream of coin flips; 52 further bits follow the first one. Hence
     Pr[U < p] is exactly p for every p that a scaled number can hold.
     """
-    words = [int(w) for w in source.bytes(16 * n).view("<u8")]
-    mantissas, exponents = np.empty(n), np.empty(n, np.int64)
-    for i in range(n):
-        flips, power = words[2 * i], -1
-        while not flips:
-            power -= 64
-            flips = int(source.bytes(8).view("<u8")[0])
-        power -= 64 - flips.bit_length()
-        exponents[i] = (power + 256) // 512
-        mantissas[i] = math.ldexp(1 + (words[2 * i + 1] >> 12) / 2**52, power - 512 * int(exponents[i]))
-    return mantissas, exponents
+    words = source.bytes(16 * n).view("<u8").reshape(n, 2)
+    flips, power = words[:, 0].copy(), np.full(n, -1, np.int64)
+    while not flips.all():  # sixty-four tails in a row
+        zero = np.flatnonzero(flips == 0)
+        flips[zero] = source.bytes(8 * len(zero)).view("<u8")
+        power[zero] -= 64
+    power -= 64 - bit_lengths(flips)
+    exponents = (power + 256) // 512
+    fractions = 1 + (words[:, 1] >> np.uint64(12)).astype(np.float64) / 2**52
+    return np.ldexp(fractions, power - 512 * exponents), exponents
+
+
+def bit_lengths(numbers: npt.NDArray[np.integer]) -> IntArray:
+    """Return the bit lengths of positive whole numbers; exact, unlike a logarithm."""
+    rest = numbers.astype(np.uint64)
+    bits = np.zeros(len(rest), np.int64)
+    for step in (32, 16, 8, 4, 2, 1):
+        large = rest >= np.uint64(1) << np.uint64(step)
+        bits[large] += step
+        rest = np.where(large, rest >> np.uint64(step), rest)
+    return bits + (rest > 0)

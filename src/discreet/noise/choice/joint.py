@@ -1,7 +1,6 @@
-"""Several quantiles in one draw of the exponential mechanism (JointExp), on a public grid of cuts.
+"""Several quantiles in one draw of the exponential mechanism, on a public grid of cuts.
 
-Gillenwater, Joseph and Kulesza, "Differentially private quantiles" (2021), corrected, and in
-linear time.
+JointExp of Gillenwater, Joseph and Kulesza, "Differentially private quantiles" (2021), corrected, in linear time.
 
 Outcomes are all increasing tuples k_1 < ... < k_m of candidate cuts. Interval j, from k_(j-1) to k_j, should hold
 p_j n of the n rows, p_j = q_j - q_(j-1), not rounded. A tuple has weight Π_j φ_j(rows of interval j),
@@ -24,15 +23,14 @@ of cuts in one run to the first, then each group uniformly among the subsets of 
 
 Rounding. There are at most R runs, R the public number of candidates; u = 2^-53. One more cut adds to the error of a
 log-weight at most h = (8R + 4K + m + 1000 + ε) u: two runs are at most R decays apart, 7u each; exponents up to K are
-off by 4Ku, those beyond do not show above the floor; a heap has 64 levels of 5u; the fraction of a target is off by
+off by 4Ku, those beyond do not show above the floor; a tree has 64 levels of 5u; the fraction of a target is off by
 u/2. A group drawn with j cuts to go has chances off by 2(j+1)h in logarithm, all groups together by m(m+3)h = 2η. The
-mechanism runs with ε - 4η and costs ε (9.4).
+mechanism runs with ε - 4η and costs ε.
 """
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 import numpy as np
 
@@ -60,15 +58,7 @@ def eta(n_cuts: int, candidates: int, epsilon: Fraction) -> Fraction:
 
 
 class JointLaw:
-    """The law of the cuts, as tables that the sampler and `probability` both read.
-
-    Examples
-    --------
-    >>> runs = Runs.of_cells(np.array([1, 1, 4, 6]), start=0, stop=8)
-    >>> law = JointLaw(runs, [Fraction(1, 2)], Fraction(1))
-    >>> round(law.probability([3]), 4)
-    0.2496
-    """
+    """The law of the cuts, as tables of weights."""
 
     def __init__(self, runs: Runs, qs: Sequence[Fraction], epsilon: Fraction) -> None:
         p = shares(qs)
@@ -97,43 +87,31 @@ class JointLaw:
         kernels.totals(*self.layers, self.runs.size, self.still_m, self.still_e, j, *out)
         return out
 
-    def run_heap(self, j: int, end: int, here: int) -> Scaled:
+    def run_sums(self, j: int, end: int, here: int) -> Scaled:
         """Return the weights of runs 0..end-1 to hold cut j, when the next cut has ``here`` rows on its left."""
-        heap = np.zeros(2 * end), np.full(2 * end, _scaled.NOTHING)
-        kernels.previous_heap(self.runs.left, *self._totals(j), here, self.targets[j], self.rate, self.floor, *heap)
-        return heap
+        sums = np.zeros(2 * end), np.full(2 * end, _scaled.NOTHING)
+        kernels.previous_sums(self.runs.left, *self._totals(j), here, self.targets[j], self.rate, self.floor, *sums)
+        return sums
 
-    def group_heap(self, j: int, run: int) -> Scaled:
+    def group_sums(self, j: int, run: int) -> Scaled:
         """Return the weights of 1, 2, ... cuts, up to cut j, sharing a run."""
         size = int(self.runs.size[run])
         end = min(j, size)
-        heap = np.zeros(2 * end), np.full(2 * end, _scaled.NOTHING)
-        kernels.group_heap(*self.layers, size, self.still_m, self.still_e, j, run, *heap)
-        return heap
+        sums = np.zeros(2 * end), np.full(2 * end, _scaled.NOTHING)
+        kernels.group_sums(*self.layers, size, self.still_m, self.still_e, j, run, *sums)
+        return sums
 
     def draw(self, source: Generator) -> IntArray:
         """Draw the cuts, from the last group to the first."""
         cuts: list[int] = []
         j, end, here = self.m, len(self.runs.left), self.runs.rows
         while j:
-            run = pick(self.run_heap(j, end, here), source)
-            k = pick(self.group_heap(j, run), source) + 1
+            run = pick(self.run_sums(j, end, here), source)
+            k = pick(self.group_sums(j, run), source) + 1
             first, size = int(self.runs.first[run]), int(self.runs.size[run])
             cuts += [first + place for place in subset(k, size, source)]
             j, end, here = j - k, run, int(self.runs.left[run])
         return np.array(sorted(cuts), np.int64)
-
-    def probability(self, cuts: Sequence[int]) -> float:
-        """Return the probability with which `draw` gives these cuts."""
-        runs = np.searchsorted(self.runs.first, cuts, "right") - 1
-        chance, j, end, here = 1.0, self.m, len(self.runs.left), self.runs.rows
-        for run, group in groupby(int(r) for r in runs[::-1]):
-            k = len(list(group))
-            chance *= _scaled.chance_of(*self.run_heap(j, end, here), run)
-            chance *= _scaled.chance_of(*self.group_heap(j, run), k - 1)
-            chance /= math.comb(int(self.runs.size[run]), k)
-            j, end, here = j - k, run, int(self.runs.left[run])
-        return chance
 
 
 def subset(k: int, n: int, source: Generator) -> list[int]:

@@ -56,10 +56,10 @@ def totals(
 
 
 @jit
-def group_heap(
+def group_sums(
     layers_m: Any, layers_e: Any, size: int, still_m: Any, still_e: Any, j: int, i: int, m: Any, e: Any
 ) -> None:  # pragma: no cover
-    """Fill a heap with the terms of `totals` for one run: leaf k-1 is the weight of k cuts sharing it."""
+    """Fill a tree of sums with the terms of `totals` for one run: leaf k-1 is the weight of k cuts sharing it."""
     n = len(m) // 2
     fm, fe = float(size), 0
     for k in range(1, n + 1):
@@ -70,10 +70,10 @@ def group_heap(
 
 
 @jit
-def previous_heap(
+def previous_sums(
     left: Any, am: Any, ae: Any, here: int, target: Any, rate: float, floor: Any, m: Any, e: Any
 ) -> None:  # pragma: no cover
-    """Fill a heap with the weights of the runs before a cut that has ``here`` rows on its left."""
+    """Fill a tree of sums with the weights of the runs before a cut that has ``here`` rows on its left."""
     n = len(m) // 2
     for i in range(n):
         fm, fe = _factor(here - left[i], target, rate, floor)

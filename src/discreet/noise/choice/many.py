@@ -1,8 +1,8 @@
-"""Private choices for all nodes of a tree level at once: what `exponential` and `choose_cuts` do for one.
+"""Private choices for all nodes of a tree level at once: `exponential` and `choose_cuts` for many segments.
 
-Entries of all segments are in flat arrays; segment s is ``starts[s] .. starts[s + 1] - 1``. Probabilities, precision
-and price of each segment are those of the single forms (`exponential.py`, `joint.py`); segments that hold disjoint
-rows compose in parallel. Random bytes are read segment by segment, in order.
+Segment s is ``starts[s] .. starts[s + 1] - 1`` of flat arrays. Probabilities, precision and price of each segment are
+those of `exponential.py` and `joint.py`; segments that hold disjoint rows compose in parallel. Random bytes are read
+segment by segment, in order.
 """
 
 from __future__ import annotations
@@ -12,48 +12,32 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.core import BoolArray, Exact, FloatArray, IntArray, map_threads
 from discreet.noise.choice import _many_kernels as kernels
 from discreet.noise.choice import _scaled_kernels as _scaled
-from discreet.noise.choice.exponential import CLAMP, ETA, LARGEST_EPSILON, Scaled, rate
+from discreet.noise.choice.exponential import ETA, LARGEST_EPSILON, bit_lengths, rate, uniforms, weights_of
 from discreet.noise.choice.joint import FLOOR, eta
 from discreet.noise.choice.quantiles import _recursive_cuts
 from discreet.noise.choice.runs import Runs
 from discreet.noise.stream.generator import Generator
 
 
-def weights_of(losses: FloatArray, sizes: IntArray, factors: FloatArray | float) -> FloatArray:
-    """Return ``sizes * exp(-factors * losses)``, losses >= 0, the best 0; an infinite factor keeps the best only."""
-    best = losses <= 0
-    with np.errstate(over="ignore", invalid="ignore"):  # 0 times infinity, where the exponent is 0 anyway
-        decayed = np.exp(-np.minimum(np.where(best, 0.0, losses * factors), CLAMP))
-    return np.asarray(sizes * np.where(best | np.isfinite(factors), decayed, 0.0))
-
-
 def choose_many(weights: FloatArray, starts: IntArray, source: Generator) -> IntArray:
-    """Draw one entry of every segment in proportion to its weight; the result are places in the flat array."""
+    """Draw one entry of every segment in proportion to its weight; return indices of the flat array."""
     out = np.empty(len(starts) - 1, np.int64)
-    levels = np.concatenate([[0], np.cumsum(_bits(np.diff(starts)))])
-    kernels.pick_segments(weights, starts, *many_uniforms(int(levels[-1]), source), levels, out)
+    levels = np.concatenate([[0], np.cumsum(bit_lengths(np.diff(starts)))])
+    kernels.pick_segments(weights, starts, *uniforms(int(levels[-1]), source), levels, out)
     return out
 
 
-#: Runs of rows below which a second thread takes longer to start than to help.
+#: Below this number of runs a second thread costs more than it saves.
 _WORTH_A_THREAD = 2048
 
 
 @dataclass(frozen=True)
 class ManyRuns:
-    """The runs of candidate cuts (`_runs.Runs`) of many boxes whose ranges are 0 .. n_lines - 1.
-
-    Examples
-    --------
-    >>> runs = ManyRuns.of_counts(np.array([1, 5]), np.array([2, 1]), n_lines=np.array([4, 4]), stride=4)
-    >>> runs.first.tolist(), runs.left.tolist(), runs.starts.tolist()
-    ([1, 2, 1, 2], [0, 2, 0, 1], [0, 2, 4])
-    """
+    """The runs of candidate cuts (`Runs`) in boxes with ranges 0 .. n_lines - 1."""
 
     first: IntArray
     size: IntArray
@@ -109,18 +93,12 @@ def median_cuts(runs: ManyRuns, epsilon: Exact, source: Generator) -> IntArray:
 
 
 def least_price(n_cuts: int, n_lines: int, epsilon: Fraction) -> Fraction:
-    """Return what rounding may cost a choice of that many cuts among lines, with a budget: all of it must be above.
-
-    Examples
-    --------
-    >>> float(least_price(1, 64, Fraction(1))) < 2e-12 < 1e-8 < float(least_price(3, 2**16, Fraction(1)))
-    True
-    """
+    """Return the least budget of a choice of cuts: rounding may cost as much."""
     return 4 * (ETA if n_cuts == 1 else eta(n_cuts, n_lines - 1, min(epsilon, LARGEST_EPSILON)))
 
 
 def joint_cuts(runs: ManyRuns, n_cuts: int, epsilon: Exact, source: Generator) -> IntArray:
-    """Choose ``n_cuts`` equally spaced quantiles of every box in one draw (`joint.py`); boxes need more lines than so.
+    """Choose ``n_cuts`` equally spaced quantiles of every box in one draw; boxes must have more lines than cuts.
 
     Price: ε, parallel over disjoint boxes. ε = ∞: each cut minimises its distance in rows, middle ones first.
     """
@@ -135,11 +113,11 @@ def joint_cuts(runs: ManyRuns, n_cuts: int, epsilon: Exact, source: Generator) -
         for c in np.unique(runs.n_lines).tolist()
     }
     rates = np.array([known[c] for c in runs.n_lines.tolist()])
-    per_box = n_cuts * (_bits(np.diff(runs.starts)) + n_cuts.bit_length())
+    per_box = n_cuts * (bit_lengths(np.diff(runs.starts)) + n_cuts.bit_length())
     levels = np.concatenate([[0], np.cumsum(per_box)])
     run, k = np.zeros((n, n_cuts), np.int64), np.zeros((n, n_cuts), np.int64)
     floor = _scaled.decayed(FLOOR)
-    numbers = many_uniforms(int(levels[-1]), source)
+    numbers = uniforms(int(levels[-1]), source)
 
     def draw(a: int, b: int) -> None:
         boxes = runs.starts[a : b + 1], runs.rows[a:b], rates[a:b]
@@ -175,7 +153,7 @@ def _subsets(first: IntArray, size: IntArray, k: IntArray, source: Generator) ->
 
 
 def _nearest_cuts(runs: ManyRuns, n_cuts: int, source: Generator) -> IntArray:
-    """Return the plain quantiles, for runs without privacy; box by box, as no one waits for these."""
+    """Return the exact quantiles, box by box, for runs without privacy."""
     qs = [Fraction(i, n_cuts + 1) for i in range(1, n_cuts + 1)]
     cuts = []
     for box, (a, b) in enumerate(zip(runs.starts[:-1], runs.starts[1:], strict=True)):
@@ -186,7 +164,7 @@ def _nearest_cuts(runs: ManyRuns, n_cuts: int, source: Generator) -> IntArray:
 
 def below_many(bounds: IntArray, source: Generator) -> IntArray:
     """Draw a uniform integer below every bound, exactly: masked words, drawn again while too large."""
-    masks = (np.uint64(1) << _bits(np.maximum(bounds - 1, 1)).astype(np.uint64)) - np.uint64(1)
+    masks = (np.uint64(1) << bit_lengths(np.maximum(bounds - 1, 1)).astype(np.uint64)) - np.uint64(1)
     out = np.empty(len(bounds), np.int64)
     open_ = np.arange(len(bounds))
     while len(open_):
@@ -195,28 +173,3 @@ def below_many(bounds: IntArray, source: Generator) -> IntArray:
         out[open_[fits]] = drawn[fits]
         open_ = open_[~fits]
     return out
-
-
-def many_uniforms(n: int, source: Generator) -> Scaled:
-    """Draw uniform numbers of (0, 1) with 53 significant bits at every magnitude, as `_exponential.uniforms` does."""
-    words = source.bytes(16 * n).view("<u8").reshape(n, 2)
-    flips, power = words[:, 0].copy(), np.full(n, -1, np.int64)
-    while not flips.all():  # sixty-four tails in a row
-        zero = np.flatnonzero(flips == 0)
-        flips[zero] = source.bytes(8 * len(zero)).view("<u8")
-        power[zero] -= 64
-    power -= 64 - _bits(flips)
-    exponents = (power + 256) // 512
-    fractions = 1 + (words[:, 1] >> np.uint64(12)).astype(np.float64) / 2**52
-    return np.ldexp(fractions, power - 512 * exponents), exponents
-
-
-def _bits(numbers: npt.NDArray[np.integer]) -> IntArray:
-    """Return the bit lengths of positive whole numbers; exact, unlike a logarithm."""
-    rest = numbers.astype(np.uint64)
-    bits = np.zeros(len(rest), np.int64)
-    for step in (32, 16, 8, 4, 2, 1):
-        large = rest >= np.uint64(1) << np.uint64(step)
-        bits[large] += step
-        rest = np.where(large, rest >> np.uint64(step), rest)
-    return bits + (rest > 0)

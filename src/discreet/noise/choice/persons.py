@@ -1,9 +1,8 @@
-"""A column in which no one has more than a stated number of values: for mechanisms that take plain columns.
+"""Contribution bounding for mechanisms that take plain columns (the engines bound tables).
 
-Tables are bounded by the engines (`discreet.engines.persons`); this is the same rule for a column and its persons in
-memory. What is kept of a person is a function of their own values and the key, which the release's stream draws: so
-another person adds at most ``rows`` values and changes nothing else, and what is ε/rows-differentially private for one
-value is ε-differentially private for one person.
+The values that are kept of a person follow from their own values and from a key that the release's stream draws. So
+another person adds at most ``rows`` values and changes nothing else, and a mechanism that is ε/rows-differentially
+private for one value is ε-differentially private for one person.
 """
 
 from typing import Any
@@ -19,7 +18,7 @@ from discreet.noise.public import PublicRandomness
 
 
 def per_value(epsilon: Exact, persons: Any, rows: Any) -> tuple[Exact, int | None]:
-    """Return what a budget for one person is for one value, and the bound; the budget itself where rows are meant."""
+    """Return the budget per value and the contribution bound, for a budget per person (or per row without persons)."""
     if (persons is None) != (rows is None):
         given, other = ("rows", "persons") if persons is None else ("persons", "rows")
         raise InvalidArgument(other, None, f"given together with {given}", "persons=users, rows=8")
@@ -32,12 +31,7 @@ def per_value(epsilon: Exact, persons: Any, rows: Any) -> tuple[Exact, int | Non
 def at_most(values: FloatArray, persons: Any, rows: int | None, random: PublicRandomness) -> FloatArray:
     """Keep at most ``rows`` values of each person, by a keyed hash of person, value and number among equal values.
 
-    Persons are distinguished by their text; values without one are left out.
-
-    Examples
-    --------
-    >>> len(at_most(np.arange(10.0), ["ann"] * 9 + ["bob"], 3, PublicRandomness(1)))
-    4
+    Persons are distinguished by their text; values without a person are left out.
     """
     if rows is None:
         return values

@@ -1,12 +1,12 @@
 """Private quantiles: cuts chosen among the lines of a public grid, never among the data.
 
-Three forms of one thing. `quantiles` takes values and public bounds, `quantiles_from_counts` a histogram over the
-grid, `choose_cuts` the cell numbers of rows in a box of a larger grid (what a tree does at a node). All reduce the
-data to the same runs (`runs.py`), so with one seed they give the same cuts.
+There are three forms: `quantiles` takes values and public bounds, `quantiles_from_counts` a histogram over the grid,
+`choose_cuts` the cell numbers of rows in a box of a larger grid (as a tree does at a node). All reduce the data to
+the same runs (`runs.py`), so one seed gives the same cuts.
 
-Two mechanisms. "joint" draws all cuts at once (`joint.py`): the better one for a few quantiles. "recursive" draws the
-middle one, splits the rows there and goes on in both halves (Kaplan, Schnapp and Stemmer, 2022; spec
-partition-synopsis, 9.3): its error grows with log m only, so it wins where there are many.
+And there are two mechanisms. "joint" draws all cuts at once (`joint.py`), which is better for a few quantiles.
+"recursive" draws the middle one, splits the rows there and continues in both halves (Kaplan, Schnapp and Stemmer
+2022): its error grows only with log m, so it is better for many quantiles.
 """
 
 import math
@@ -56,27 +56,25 @@ def quantiles(
     qs : list of float
         The quantiles, increasing, strictly between 0 and 1. Read as written: 0.1 is 1/10.
     epsilon : float
-        Budget for all quantiles together. ``math.inf`` is a run without privacy: whatever the method, each cut
-        minimises |L(k) - q n| among the lines left to it, ties drawn uniformly.
+        Budget for all quantiles together. ``math.inf`` returns exact quantiles, without privacy.
     low, high : float
-        Public bounds. Do not read them off the data; `private_bounds` estimates them privately.
+        Public bounds. Do not read them off the data; `private_bounds` selects them privately.
     method : {"auto", "joint", "recursive"}, default "auto"
         All cuts in one draw, or the middle one first. "auto" is joint for up to 10 quantiles.
     bits : int, default 20
         The grid has ``2**bits`` cells between the bounds.
     persons : list or column of text or whole numbers, optional
-        Whose value each is, spelt alike for one person: then one person is the unit, with all their values. Values
-        without a person are left out.
+        The person of each value. The unit of privacy is then a person; values without a person are left out.
     rows : int, optional
-        With ``persons``: how many values of each are used at most, drawn at random.
+        With ``persons``: the most values used per person, drawn at random.
     rng : None, int or Generator
         See `discreet.noise.generator`.
 
     Returns
     -------
     ndarray of float
-        One position for each quantile, strictly increasing: ``low + k (high - low) / 2**bits`` with whole k. If the
-        grid has fewer inner lines than there are quantiles (a public fact), all its lines, without touching the data.
+        One position per quantile, strictly increasing: ``low + k (high - low) / 2**bits`` with whole k. If the grid
+        has fewer inner lines than quantiles (a public fact), all its lines, without reading the data.
 
     Privacy
     -------
@@ -84,11 +82,11 @@ def quantiles(
     n rows below line k. A new row moves L(k) - q n by 1-q or -q, so Δ = max(q, 1-q). Several, joint: the sum over
     the intervals of |rows in it - rows wanted| takes the place of the distance, and Δ = 2 (1 - the smallest share
     between neighbouring quantiles). Several, recursive: ceil(log2(m+1)) levels share ε equally; halves of one level
-    hold disjoint rows and compose in parallel. Rounding is paid for from ε. Price: ε, and nothing else is learned:
-    the number of rows does not change what can come out.
+    hold disjoint rows and compose in parallel. Rounding is paid for from ε. The number of rows does not change which
+    results are possible. Price: ε.
 
-    With ``persons``, add or remove one person: all of this on the values that are used, at ε/rows. A person adds at
-    most ``rows`` of them and changes nothing else, so that is ε for a person. Price: ε.
+    With ``persons``, add or remove one person: the mechanism runs on the values used, at ε/rows. A person adds at
+    most ``rows`` of them and changes nothing else, so the price is ε per person.
 
     See Also
     --------
@@ -128,12 +126,12 @@ def quantiles_from_counts(
     Parameters
     ----------
     counts : array of int
-        Rows in each of the equal cells between ``low`` and ``high``; or, with ``cells``, in the listed cells only.
-        Data: negative counts are taken as 0.
+        Rows in each of the equal cells between ``low`` and ``high``, or in the listed ``cells`` only. Negative counts
+        are taken as 0.
     qs, epsilon, low, high, method, rng
         As in `quantiles`.
     cells : array of int, optional
-        The cell of each count, from 0, in any order. Repeated cells add up, cells beyond the grid count as the last.
+        The cell of each count, in any order. Repeated cells add up; cells beyond the grid count as the last one.
     n_cells : int, optional
         Number of cells of the grid; needed with ``cells``, otherwise the length of ``counts``.
 
@@ -181,31 +179,12 @@ def choose_cuts(
 ) -> IntArray:
     """Return private quantiles of integer cells as integer cuts of the box ``start <= cell < stop``.
 
-    A row lies left of cut k iff its cell is below k, so rows and cuts never tie.
-
-    Parameters
-    ----------
-    cells : array of int, shape (n,)
-        The cell of every row, in any order; cells outside the box count as the nearest inside.
-    qs, epsilon, method, rng
-        As in `quantiles`.
-    start, stop : int
-        The public box.
-
-    Returns
-    -------
-    ndarray of int
-        Cuts k with ``start < k < stop``, strictly increasing, one for each quantile. With fewer such numbers than
-        quantiles all of them, with none an empty array: public facts, the data are not touched.
+    A row is left of cut k iff its cell is below k; cells outside the box count as the nearest inside. If the box has
+    fewer inner lines than quantiles (a public fact), all of them are returned.
 
     Privacy
     -------
     As `quantiles`. Price: ε.
-
-    Examples
-    --------
-    >>> choose_cuts(np.repeat([2, 5, 9], 100), [1/3, 2/3], epsilon=2.0, start=0, stop=16, rng=3).tolist()
-    [3, 9]
     """
     plan = _plan(qs, epsilon, method)
     start = checks.whole("start", start, low=-(2**52), high=2**52)
@@ -238,8 +217,8 @@ def _recursive_cuts(runs: Runs, qs: list[Fraction], epsilon: checks.Exact, sourc
         halves = []
         for a, b in blocks:
             middle = (a + b) // 2
-            first, size, rows, heap = cut_law(runs, qs, share, (a, middle, b), cuts, left)
-            run = pick(heap, source)
+            first, size, rows, sums = cut_law(runs, qs, share, (a, middle, b), cuts, left)
+            run = pick(sums, source)
             cuts[middle] = first[run] + below(int(size[run]), rng=source)
             left[middle] = rows[run]
             halves += [half for half in ((a, middle), (middle, b)) if half[1] - half[0] > 1]
@@ -257,8 +236,8 @@ def cut_law(
 ) -> tuple[IntArray, IntArray, IntArray, Scaled]:
     """Return the runs that cut ``middle`` of the block between cuts a and b may be in, and their weights.
 
-    Room is reserved: with i cuts still to come on its left and j on its right the cut is in
-    ``cuts[a] + 1 + i .. cuts[b] - 1 - j``. Which is a public range, given the cuts before.
+    With i cuts to come on its left and j on its right, the cut is in ``cuts[a] + 1 + i .. cuts[b] - 1 - j``: a public
+    range, given the earlier cuts.
     """
     a, middle, b = block
     edges = [Fraction(0), *qs, Fraction(1)]
@@ -269,13 +248,13 @@ def cut_law(
         # The fraction of the target is rounded to 2^-53, twice.
         factor = rate(epsilon, 2 * max(q, 1 - q), ETA + min(epsilon, LARGEST_EPSILON) / 2**52)
     else:
-        target = edges[middle] * runs.rows  # ranks in the whole column, not in a part that was rounded before
+        target = edges[middle] * runs.rows  # the rank in the whole column
         factor = math.inf
     return first, size, rows, weigh(rank_losses(rows, target), size, factor)
 
 
 def _plan(qs: object, epsilon: object, method: object) -> tuple[list[Fraction], checks.Exact, bool]:
-    """Check the public arguments: exact quantiles, exact budget, whether to draw jointly."""
+    """Check the public arguments; return exact quantiles, exact budget, and True to draw jointly."""
     fix = "qs=[0.25, 0.5, 0.75]"
     if isinstance(qs, (str, bytes)) or not isinstance(qs, Iterable):
         raise InvalidType("qs", qs, "a list of quantiles", fix)

@@ -1,8 +1,8 @@
-"""The view of a column that every quantile mechanism uses: runs of candidate cuts with the same rows on their left.
+"""Runs of candidate cuts with the same rows on their left: the view of a column that all quantile mechanisms use.
 
 The box is the integer range [start, stop) of public cells, a candidate cut an integer k with start < k < stop, and
 ``left(k)`` the number of rows in cells below k. It only changes where cells are occupied, so the candidates fall into
-runs. Rows and histograms become the same runs, hence the same seed gives the same cuts from either.
+runs. Rows and histograms give the same runs, hence with one seed the same cuts.
 """
 
 from __future__ import annotations
@@ -20,22 +20,9 @@ LARGEST_COUNT = 2**40
 
 @dataclass(frozen=True)
 class Runs:
-    """Non-empty runs of candidates, from left to right.
+    """Non-empty runs, from left to right: candidates ``first .. first + size - 1``, each with ``left`` rows below it.
 
-    Attributes
-    ----------
-    first, size, left : arrays of int
-        A run holds the candidates ``first .. first + size - 1``, each with ``left`` rows below it.
-    rows : int
-        All rows. Private, like ``left``.
-    start, stop : int
-        The public box.
-
-    Examples
-    --------
-    >>> runs = Runs.of_cells(np.array([3, 1, 3]), start=0, stop=8)
-    >>> runs.first.tolist(), runs.size.tolist(), runs.left.tolist()
-    ([1, 2, 4], [1, 2, 4], [0, 1, 3])
+    ``rows`` is the number of all rows, ``start`` and ``stop`` the public box. ``left`` and ``rows`` are private.
     """
 
     first: IntArray
@@ -85,13 +72,8 @@ class Runs:
 def rank_losses(left: IntArray, target: Fraction) -> FloatArray:
     """Return ``|left - target|`` minus its smallest value, for increasing ``left``.
 
-    Whole numbers are subtracted before anything is rounded, so the result keeps its relative precision however many
-    rows there are, and two equally good ranks both have loss 0.
-
-    Examples
-    --------
-    >>> rank_losses(np.array([0, 2, 3, 9]), Fraction(5, 2)).tolist()
-    [2.0, 0.0, 0.0, 6.0]
+    Whole numbers are subtracted before anything is rounded. So the result keeps its relative precision for any number
+    of rows, and two equally good ranks both have loss 0.
     """
     whole, part = divmod(target, 1)
     twice = 2 * float(part)

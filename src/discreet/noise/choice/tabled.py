@@ -1,8 +1,7 @@
 """Draws from a table of laws: one law per input over the same outcomes, as whole numbers that add up to 2^62.
 
-A table that is worked out in doubles and drawn from in doubles has chances that no one can state. Here the chances
-*are* the whole numbers over 2^62: a uniform word of 62 bits falls below one of their running sums, with no rounding
-anywhere. What is promised of a table can so be checked on the very numbers that are drawn from.
+The chances *are* these whole numbers over 2^62: a uniform word of 62 bits is compared with their running sums, without
+rounding. So a claim about the table can be checked on the numbers that are drawn from.
 """
 
 from __future__ import annotations
@@ -14,35 +13,22 @@ import numpy as np
 from discreet.core import FloatArray, IntArray, jit
 from discreet.noise.stream.generator import generator
 
-#: What the chances of every input add up to.
+#: The sum of the chances of every input.
 WHOLE = 1 << 62
 #: The least chance in units of 1/WHOLE: rounding to a whole number then changes none by more than one part in 2^18.
 LEAST = 1 << 17
 
 
 class ChanceTable:
-    """Exact laws over common outcomes, made of chances in doubles.
+    """Exact laws over common outcomes, made from chances of shape (inputs, outcomes), none below `LEAST` / `WHOLE`.
 
-    Parameters
-    ----------
-    chances : array of shape (inputs, outcomes)
-        Chances, every row adding up to 1 but for rounding, none below `LEAST` / `WHOLE`.
-    rest : array of shape (inputs,)
-        For each input the outcome that gets what rounding leaves over: a likely one, whose chance changes by next to
-        nothing.
+    For each input, ``rest`` is the outcome that gets what rounding leaves over: a likely one, whose chance hardly
+    changes.
 
     Privacy
     -------
     None by itself: ratios of chances between inputs are those of the table, which `counts` gives exactly. Each is that
     of ``chances`` up to a factor e^(±2^-17): rounding changes a number of at least 2^17 by ½ at most.
-
-    Examples
-    --------
-    >>> table = ChanceTable(np.array([[0.75, 0.25], [0.25, 0.75]]), rest=np.array([0, 1]))
-    >>> table.counts(0).tolist() == [3 * 2**60, 2**60]
-    True
-    >>> table.draw(np.array([0, 0, 1, 1]), rng=1).tolist()
-    [0, 0, 0, 1]
     """
 
     def __init__(self, chances: FloatArray, rest: IntArray) -> None:

@@ -1,4 +1,4 @@
-"""Columns of words or persons as text: what counts as the same word, and what as missing."""
+"""Columns of words or persons as text, with missing values."""
 
 from numbers import Integral
 from typing import Any
@@ -14,7 +14,7 @@ _EXPECTED = "a list or column of text or whole numbers"
 
 
 def texts_of(name: str, value: Any) -> pa.Array:
-    """Read a column as text; what is neither text nor a whole number is missing."""
+    """Read a column as text; anything other than text or whole numbers is missing."""
     if isinstance(value, (str, bytes)) or not (hasattr(value, "__len__") or hasattr(value, "__arrow_c_stream__")):
         raise InvalidType(name, type(value).__name__, _EXPECTED, f"{name}=[...]")
     if hasattr(value, "__arrow_c_stream__") and getattr(value, "dtype", None) != np.dtype(object):
@@ -38,7 +38,7 @@ def texts_of(name: str, value: Any) -> pa.Array:
 def _bytes(value: Any) -> bytes | None:
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass")
-    # NumPy calls a duration an integer; and a number of thousands of digits Python may refuse to write out.
+    # NumPy calls a duration an integer, and Python may refuse to print a number of thousands of digits.
     if not isinstance(value, Integral) or isinstance(value, np.timedelta64) or int(value).bit_length() > 1024:
         return None
     return str(int(value)).encode()
@@ -60,7 +60,7 @@ def _from_arrow(name: str, column: pa.Array) -> pa.Array:
 
 
 def _normal(column: pa.Array) -> pa.Array:
-    """Return the NFC form of texts without blanks around; an empty one, or one that is not valid UTF-8, is missing."""
+    """Return the NFC form of texts without surrounding blanks; empty texts and invalid UTF-8 are missing."""
     try:
         texts = pc.utf8_normalize(column.cast(pa.large_string()), "NFC")
     except pa.ArrowInvalid:

@@ -12,8 +12,8 @@ and with the three factors rounded down to 64 binary digits the sum G falls shor
 * if x is supported, G + SLACK < L + SLACK (and a unit more for the rounding of L): the report *may* support x;
 * if G < L - SLACK, then g < L: the report *surely* supports x.
 
-Both are counted, over a batch of reports. If the counts agree, as they do but for one pair in 10^9, they are the
-answer. If not, the batch is counted again for that point by the definition. The result is exact.
+Both are counted over a batch of reports. If the counts agree, as they do except for one pair in 10^9, they are the
+answer. If not, the batch is counted again for that point by the definition. So the result is exact.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ _ZERO, _ONE, _R3, _R31 = _u64(0), _u64(1), _u64(3), _u64(31)
 _LOW31, _HALF, _FULL, _FAR = _u64(2**31 - 1), _u64(2**31), _u64(2**61), _u64(2**63)
 #: More than 2^31 + 2^30 + 1 units, and less than the share of a bucket, at least 2^32 - 8 units.
 SLACK = _u64(13 * 2**28)
-#: Reports whose factors stay in the nearest cache while all points pass over them.
+#: Reports per batch: their factors stay in the nearest cache.
 _BATCH = 512
 
 
@@ -50,9 +50,9 @@ def _fraction(a: Any) -> Any:  # pragma: no cover
 def count_support(
     points: Any, functions: Any, buckets: Any, width: Any, k0: Any, k1: Any, slack: Any, out: Any
 ) -> None:  # pragma: no cover
-    """Add to ``out``, for every point, how many functions of independence 2 send it to the bucket given with them.
+    """Add to ``out``, for every point, the number of functions (of independence 2) that send it to their bucket.
 
-    ``slack`` is `SLACK`; a larger one only makes more batches be counted again.
+    ``slack`` is `SLACK`; with a larger one more batches are counted again.
     """
     slopes, constants = np.empty(_BATCH, np.uint64), np.empty(_BATCH, np.uint64)
     alpha, beta = np.empty(_BATCH, np.uint64), np.empty(_BATCH, np.uint64)

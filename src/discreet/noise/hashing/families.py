@@ -1,9 +1,9 @@
 """Keyed public hashes: 64-bit fingerprints of values, and k-wise independent families on top of them.
 
-These hashes are *public*. Every device and the collector share the key, it is printed in the parameters, and no
-privacy rests on it. What rests on them is accuracy: an estimate is unbiased because two values collide with
-probability 1/width, and its variance formula holds because three values hash independently. Both are statements
-over the draw of the key, so draw it at random, once, before anyone reports.
+These hashes are *public*: every device and the collector share the key, and privacy does not depend on it. Accuracy
+does: an estimate is unbiased because two values collide with probability 1/width, and its variance formula holds
+because three values hash independently. Both hold over the draw of the key, so draw it at random, once, before anyone
+reports.
 
 The whole definition, for a client in another language (all integers unsigned, little-endian, p = 2^61 - 1):
 
@@ -16,15 +16,15 @@ The whole definition, for a client in another language (all integers unsigned, l
 4. *Hash.* h = a[j, 0] + a[j, 1]·x + ... + a[j, k-1]·x^(k-1) mod p; the bucket is floor(h·width / 2^61).
 
 Why this is k-wise independent: with uniform coefficients, the values of a polynomial of degree k - 1 at k different
-points x are uniform and independent (interpolation is a bijection). What is lost against the ideal:
+points x are uniform and independent (interpolation is a bijection). The differences from the ideal are:
 
 * two different values share x with probability about 2^-61, so among M values a pair does with about M²/2^62;
 * a coefficient is within 2^-61 of uniform in total variation, SipHash taken as random;
 * a bucket holds 2^61/width values of h give or take one, and the last may lack one more: its probability is within
   2^-60 of 1/width, and two values with different x collide with probability 1/width to within width·2^-120.
 
-Anyone who chooses values after seeing the key can find some that collide. That spoils estimates of those values, as
-false reports would; it reveals nothing.
+Anyone who knows the key can find values that collide. That spoils the estimates of these values, as false reports
+would; it reveals nothing.
 
 SipHash is from Aumasson and Bernstein (2012), polynomial families from Wegman and Carter (1981).
 """
@@ -54,7 +54,7 @@ Key: TypeAlias = tuple[np.uint64, np.uint64]  # low and high half
 _SCHEME = "siphash24-poly61"
 _LARGEST_KEY = 2**128 - 1
 _EXPECTED = "a list or column of whole numbers, text or bytes"
-#: `HashFamily.all` refuses more functions at once: the table would be a mistake, not a wish.
+#: `HashFamily.all` refuses more functions at once: such a table would be a mistake.
 _MOST_AT_ONCE = 2**24
 
 
@@ -62,14 +62,14 @@ def fingerprint(values: Any, key: int) -> Words:
     """Return the keyed 64-bit fingerprint of every value.
 
     No row can make a call fail. Missing values (None, null) share one fingerprint, and any object in a list that is
-    neither a whole number, text nor bytes counts as missing. Text that is not valid Unicode is hashed as the bytes
-    it has. A long integer is taken modulo 2^64.
+    not a whole number, text or bytes counts as missing. Text that is not valid Unicode is hashed as its bytes. A long
+    integer is taken modulo 2^64.
 
     Parameters
     ----------
     values : list, NumPy array, Arrow array, pandas or Polars series
-        Whole numbers, booleans, text or bytes; dictionary-encoded columns are hashed once per entry. A column of
-        fractions is refused by its type: it has no canonical form, so bin or label it first.
+        Whole numbers, booleans, text or bytes. A column of fractions is refused, because fractions have no canonical
+        form: bin or label it first.
     key : int
         The public key, 0 to 2^128 - 1.
 
@@ -108,20 +108,20 @@ def fingerprint(values: Any, key: int) -> Words:
 class HashFamily:
     """A numbered family of public hash functions onto ``0..width-1``, k-wise independent over the draw of the key.
 
-    Coefficients are derived from the key when they are needed, so a family of 2^63 functions (one per device) is
-    as small as a family of one. For signs ±1 take ``width=2`` and ``1 - 2 * bucket``, with a key of their own.
+    Coefficients are derived from the key when they are needed, so even 2^63 functions (one per device) need no memory.
+    For signs ±1 take ``width=2`` and ``1 - 2 * bucket``, with a separate key.
 
     Parameters
     ----------
     n_functions : int
-        How many functions there are, numbered from 0; up to 2^63.
+        Number of functions, up to 2^63.
     width : int
-        The number of buckets, 2 to 2^32, a power of two or not.
+        Number of buckets, 2 to 2^32.
     key : int
         The public key, 0 to 2^128 - 1. Draw it at random once per collection: ``secrets.randbits(128)``.
     independence : int, default 2
-        How many values hash independently of each other under one function, 2 to 16. Estimates are unbiased
-        from 2 on; the variances of the count-mean sketches need 3; signs need 4.
+        Number of values that hash independently under one function, 2 to 16. Unbiased estimates need 2, the variances
+        of count-mean sketches 3, signs 4.
 
     Examples
     --------
@@ -143,18 +143,9 @@ class HashFamily:
             object.__setattr__(self, name, checks.whole(name, getattr(self, name), low=low, high=high))
 
     def __call__(self, values: Any, index: Any) -> Buckets:
-        """Return the bucket of every value under function number ``index``.
+        """Return the bucket of every value under function ``index``: one number for all values, or one per value.
 
-        Parameters
-        ----------
-        values : as in `fingerprint`
-        index : int or array of int
-            One number for all values, or one per value. An array's content is data and is not checked: a number
-            outside the family is hashed by the same rule.
-
-        Returns
-        -------
-        ndarray of int64, one bucket per value
+        The content of an array is data and is not checked: a number outside the family is hashed by the same rule.
         """
         points = self._points(values)
         if np.ndim(index) == 0:
@@ -166,13 +157,7 @@ class HashFamily:
         return buckets
 
     def all(self, values: Any, *, start: int = 0, stop: int | None = None) -> Buckets:
-        """Return the buckets of every value under functions ``start..stop-1`` (default: all), one row per function.
-
-        Examples
-        --------
-        >>> HashFamily(1024, 256, key=7).all(["cat", "dog", "emu"]).shape
-        (1024, 3)
-        """
+        """Return the buckets of every value under functions ``start..stop-1`` (default: all), one row per function."""
         first = checks.whole("start", start, high=self.n_functions)
         last = self.n_functions if stop is None else checks.whole("stop", stop, low=first, high=self.n_functions)
         if last - first > _MOST_AT_ONCE:
@@ -181,18 +166,9 @@ class HashFamily:
         return self._table(self._points(values), np.arange(first, last, dtype=np.uint64))
 
     def support(self, values: Any, index: Any, buckets: Any) -> Buckets:
-        """Count, for every value, the reports it agrees with: those whose function sends it to their bucket.
+        """Count, for every candidate, the reports that support it: those whose function sends it to their bucket.
 
-        Parameters
-        ----------
-        values : as in `fingerprint`
-            The candidates.
-        index, buckets : arrays of int
-            One function number and one bucket per report. Their content is not checked.
-
-        Returns
-        -------
-        ndarray of int64, one count per candidate, in time proportional to candidates times reports
+        ``index`` and ``buckets`` hold one function number and one bucket per report; their content is not checked.
 
         Examples
         --------
@@ -211,13 +187,7 @@ class HashFamily:
         return counts
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the family as plain data. The key is written as its 16 bytes, the form a SipHash library takes.
-
-        Examples
-        --------
-        >>> HashFamily(1024, 256, key=7).to_dict()["key"]
-        '07000000000000000000000000000000'
-        """
+        """Return the family as plain data. The key is written as 16 bytes, as SipHash libraries expect it."""
         return {
             "scheme": _SCHEME,
             "n_functions": self.n_functions,
@@ -228,14 +198,7 @@ class HashFamily:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> HashFamily:
-        """Rebuild a family from `to_dict`.
-
-        Examples
-        --------
-        >>> family = HashFamily(1024, 256, key=7, independence=3)
-        >>> HashFamily.from_dict(family.to_dict()) == family
-        True
-        """
+        """Rebuild a family from `to_dict`."""
         if not isinstance(plain, Mapping) or plain.get("scheme") != _SCHEME:
             raise FormatError(f"not a Discreet hash family: the field 'scheme' must be {_SCHEME!r}")
         absent = {"n_functions", "width", "independence", "key"} - set(plain)
@@ -256,7 +219,7 @@ class HashFamily:
         return points
 
     def _parameters(self) -> tuple[np.uint64, np.uint64, np.uint64, Words]:
-        """Return the arguments of every kernel: the width, the key's halves, and room for one function's coefficients."""
+        """Return the arguments of every kernel: width, halves of the key, an array for one function's coefficients."""
         return np.uint64(self.width), *_halves(self.key), np.empty(self.independence, np.uint64)
 
     def _table(self, points: Words, functions: Words) -> Buckets:
@@ -271,7 +234,7 @@ def _halves(key: object) -> Key:
 
 
 def _numbers(name: str, value: Any, length: int | None = None) -> Words:
-    """Read one whole number per report; only type and shape can be refused."""
+    """Read one whole number per report; only type and shape are checked."""
     array = np.asarray(value)
     if array.dtype.kind not in "iu" and array.size:
         raise InvalidType(name, array.dtype.name, "an array of whole numbers", f"{name}=np.zeros(n, int)")
@@ -288,7 +251,7 @@ def _from_arrow(column: Any, key: Key) -> Words:
     if isinstance(column, pa.ExtensionArray):
         return _from_arrow(column.storage, key)
     if types.is_dictionary(kind):
-        # Each entry is hashed once. One more entry stands for the rows without any.
+        # Each entry is hashed once. One more entry stands for missing rows.
         entries = np.append(_from_arrow(column.dictionary, key), _missing(1, key))
         return cast(Words, entries[column.indices.cast(pa.int64()).fill_null(len(entries) - 1).to_numpy()])
     if types.is_string_view(kind) or types.is_binary_view(kind) or types.is_fixed_size_binary(kind):
@@ -312,7 +275,7 @@ def _from_arrow(column: Any, key: Key) -> Words:
 
 
 def _from_objects(values: Sequence[Any], key: Key) -> Words:
-    """Hash a list: in one go if its objects are of one plain type, else object by object."""
+    """Hash a list: at once if its objects have one plain type, else object by object."""
     kinds = set(map(type, values)) - {type(None)}
     plain = {str: pa.large_string(), bytes: pa.large_binary(), int: pa.int64()}
     if len(kinds) == 1 and kinds <= set(plain):
@@ -322,7 +285,7 @@ def _from_objects(values: Sequence[Any], key: Key) -> Words:
             pass  # a lone surrogate, or a number beyond 64 bits
     words = _missing(len(values), key)
     whole = {i: v for i, v in enumerate(values) if isinstance(v, (Integral, np.bool_))}
-    # NumPy calls a duration an integer, and cannot make one of it.
+    # NumPy calls a duration an integer, but cannot convert it.
     numbers = {i: int(v) & (2**64 - 1) for i, v in whole.items() if not isinstance(v, np.timedelta64)}
     contents = {i: _content(v) for i, v in enumerate(values) if isinstance(v, (str, bytes, bytearray))}
     words[list(numbers)] = _from_numbers(np.array(list(numbers.values()), np.uint64), key)
@@ -344,12 +307,12 @@ def _from_text(column: Any, key: Key) -> Words:
         try:
             column = pc.utf8_normalize(column, "NFC")
         except pa.ArrowInvalid:  # somewhere the bytes are not UTF-8
-            contents = [_mended(v) for v in column.cast(pa.large_binary()).to_pylist()]
+            contents = [_repaired(v) for v in column.cast(pa.large_binary()).to_pylist()]
             column = pa.array(contents, pa.large_binary())
     return _from_bytes(column, kernels.TAG_BYTES, key)
 
 
-def _mended(content: bytes | None) -> bytes:
+def _repaired(content: bytes | None) -> bytes:
     try:
         return _content((content or b"").decode())
     except UnicodeDecodeError:
@@ -374,7 +337,7 @@ def _missing(n: int, key: Key) -> Words:
 
 
 def _buffers(column: Any) -> tuple[ByteArray, AnyArray]:
-    """Return the bytes and the offsets of Arrow text or bytes, without a copy; a slice has its own offsets."""
+    """Return the bytes and offsets of Arrow text or bytes, without a copy."""
     wide = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
     kind = np.int64 if wide else np.int32
     _, offsets, content = column.buffers()

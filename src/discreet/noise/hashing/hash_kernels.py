@@ -165,7 +165,7 @@ def polynomial(terms: Any, x: Any) -> Any:
 
 @jit
 def _polynomials(terms: Any, points: Any, out: Any) -> None:
-    """Evaluate one polynomial at many points. The points are the inner loop: that one becomes vector code."""
+    """Evaluate one polynomial at many points. The inner loop over points becomes vector code."""
     out[:] = terms[-1]
     for power in range(len(terms) - 2, -1, -1):
         term = terms[power]
@@ -175,7 +175,7 @@ def _polynomials(terms: Any, points: Any, out: Any) -> None:
 
 @jit
 def hash_pairs(points: Any, functions: Any, width: Any, k0: Any, k1: Any, terms: Any, out: Any) -> None:
-    """Hash point i under function i. Coefficients are derived on the way: no table, however many functions."""
+    """Hash point i under function i, deriving coefficients on the way."""
     for row in range(len(out)):
         coefficients(functions[row], k0, k1, terms)
         out[row] = bucket(polynomial(terms, points[row]), width)

@@ -8,15 +8,14 @@ import numpy as np
 from discreet.core import IntArray, map_threads
 from discreet.noise.hashing import _support_kernels as kernels
 
-#: Pairs below which a second thread costs more than it brings.
+#: Below this number of pairs a second thread costs more than it saves.
 _WORTH_A_THREAD = 1 << 22
 
 
 def count_support(points: Any, functions: Any, buckets: Any, width: int, k0: Any, k1: Any) -> IntArray:
-    """Return, for every point, how many of the functions (of independence 2) send it to the bucket given with them.
+    """Return, for every point, the number of functions (of independence 2) that send it to their bucket.
 
-    The kernel runs without the interpreter's lock, so threads share the reports; sums of integers come out the same
-    whatever their number.
+    Threads share the reports. Sums of integers do not depend on the number of threads.
     """
     threads = max(1, min(cores(), len(points) * len(functions) // _WORTH_A_THREAD))
     ends = np.linspace(0, len(functions), threads + 1).astype(np.int64)

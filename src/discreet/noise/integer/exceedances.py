@@ -1,12 +1,11 @@
-"""The large values among very many discrete Laplace draws, without making the others.
+"""The large values among very many discrete Laplace draws, without drawing the others.
 
-Method. Each of n draws exceeds the cutoff τ >= 0 with probability
-p = α^(τ+1)/(1+α), α = e^(-1/scale), independently. The gaps between those that do are geometric, so the walk jumps
-from one to the next, and the value of each is τ + 1 plus a geometric variable with ratio α. Time and memory follow
-the number of large values, not n.
+Method. Each of n draws exceeds the cutoff τ >= 0 with probability p = α^(τ+1)/(1+α), α = e^(-1/scale), independently.
+The gaps between those that do are geometric, so the walk jumps from one to the next, and the value of each is τ + 1
+plus a geometric variable with ratio α. Time and memory grow with the number of large values, not with n.
 
-Exactly. The sampler of geometric gaps needs a ratio e^(-x) with rational x, and 1 - p is none. So the walk uses an x a
-little above -ln(1 - p), hence a hit chance q = 1 - e^(-x) a little above p, and keeps each hit with an exact coin
+Exactness. The sampler of geometric gaps needs a ratio e^(-x) with rational x, and 1 - p is none. So the walk uses an x
+slightly above -ln(1 - p), hence a hit chance q = 1 - e^(-x) slightly above p, and keeps each hit with an exact coin
 p/q. Thinning independent hits leaves independent hits, now with chance p.
 """
 
@@ -24,13 +23,13 @@ from discreet.noise.integer.laplace import check_scale
 from discreet.noise.reports.coins import toss
 from discreet.noise.stream import watch
 from discreet.noise.stream.generator import generator
-from discreet.noise.stream.thresholds import enclose_exp
+from discreet.noise.stream.thresholds import agreed_digits, enclose_exp
 
 _CONTEXT = Context(prec=60)
-#: A gap of this length or more is walked without a hit at its end: the rest of it is drawn anew, being memoryless.
+#: A longer gap is cut here, without a hit at its end: the rest is drawn anew, because gaps are memoryless.
 _STRIDE = 2**61
 _PORTION = 2**20
-#: Gaps are made of 61 binary digits, so they are about 2^58 long at most; rarer hits are left to the coin.
+#: Gaps have 61 binary digits, so they are at most about 2^58 long; the coin makes hits rarer.
 _SMALLEST_RATE = Fraction(1, 2**58)
 
 
@@ -87,16 +86,10 @@ def exceedances(scale: checks.Number, cutoff: int, size: int, rng: object = None
 
 @lru_cache(maxsize=256)
 def rate(epsilon: Fraction, cutoff: int) -> Fraction:
-    """Return a rational above -ln(1 - p), p the chance of noise above the cutoff; its relative excess is about 2^-64.
-
-    Examples
-    --------
-    >>> float(rate(Fraction(1), 0))            # p = 1/(1 + e)
-    0.3132616875182228
-    """
+    """Return a rational above -ln(1 - p), p the chance of noise above a cutoff; the relative excess is about 2^-64."""
     c = _CONTEXT
     step = c.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
-    # Not the operators: they would round to the precision of whatever context the caller has set.
+    # Not the operators: they would round to the precision of the caller's context.
     down = step.copy_negate()
     p = c.divide(c.exp(c.multiply(down, Decimal(cutoff + 1))), c.add(Decimal(1), c.exp(down)))
     # ln(1 - p) loses digits to cancellation when p is small; the first terms of its series do not.
@@ -124,18 +117,13 @@ class KeepChance:
 
     def digits(self, n: int) -> bytes:
         """Return the first ``n`` base-256 digits."""
-        unit, precision = 256**n, 3 * n + 80
-        while True:
-            alpha, top, miss = (
-                enclose_exp(y, n, precision) for y in (self.epsilon, self.epsilon * (self.cutoff + 1), self.x)
-            )
-            low = top[0] / ((1 + alpha[1]) * (1 - miss[0])) * unit
-            high = top[1] / ((1 + alpha[0]) * (1 - miss[1])) * unit
-            least: int = math.floor(low)
-            most: int = math.ceil(high) - 1
-            if least == most:
-                return least.to_bytes(n, "big")
-            precision *= 2
+
+        def enclose(precision: int) -> tuple[Fraction, Fraction]:
+            powers = self.epsilon, self.epsilon * (self.cutoff + 1), self.x
+            alpha, top, miss = (enclose_exp(y, n, precision) for y in powers)
+            return top[0] / ((1 + alpha[1]) * (1 - miss[0])), top[1] / ((1 + alpha[0]) * (1 - miss[1]))
+
+        return agreed_digits(n, enclose, 3 * n + 80)
 
 
 @jit
@@ -144,7 +132,7 @@ def _walk(gaps: IntArray, position: int, size: int) -> tuple[IntArray, int]:  # 
     hits = np.empty(gaps.size, np.int64)
     n = 0
     for gap in gaps:
-        # A gap of a stride or more says only that the next stride is empty; what lies beyond is drawn anew.
+        # A gap of a stride or more says only that the next stride is empty; the rest is drawn anew.
         if gap >= _STRIDE and size - position > _STRIDE:
             position += _STRIDE
             continue

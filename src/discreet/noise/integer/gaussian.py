@@ -8,9 +8,8 @@ c >= 1,
 so a discrete Laplace draw of scale 2σ²/(2c - 1) accepted with probability e^(-S/(2σ²)), S = (|z| - c)(|z| - c + 1),
 has the wanted law. S is a whole number and never negative (a product of two neighbours), and
 it is 0 at |z| = c - 1 and c. With its hexadecimal digits, S = Σ v_j 16^j, the acceptance is a chain of independent
-coins e^(-v_j 16^j/(2σ²)), all of which must come up heads. Everything is integer arithmetic on exact coins
-(`thresholds.py`); no rational number has to be formed from a draw. c near σ accepts about three draws of
-four, and c = 1 accepts nearly all when σ is small.
+coins e^(-v_j 16^j/(2σ²)): the draw is accepted if all are heads. Everything is integer arithmetic on exact coins
+(`thresholds.py`). With c near σ about three draws of four are accepted, with c = 1 nearly all if σ is small.
 """
 
 import math

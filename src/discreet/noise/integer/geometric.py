@@ -1,4 +1,4 @@
-"""Exact geometric variables, the one-sided half of discrete Laplace noise, from the same coins (`laplace.py`)."""
+"""Exact geometric variables, from the same coins as discrete Laplace noise (`laplace.py`)."""
 
 from fractions import Fraction
 from functools import lru_cache
@@ -25,8 +25,8 @@ def geometric(scale: checks.Number, size: int | tuple[int, ...] | None = None, r
 
     Privacy
     -------
-    None by itself: a building block. The difference of two independent ones is discrete Laplace noise, and given that
-    such noise exceeds an integer τ >= 0, its excess over τ + 1 is one of these.
+    None by itself: a building block. The difference of two independent draws is discrete Laplace noise; given that
+    such noise exceeds an integer τ >= 0, its excess over τ + 1 has this law.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def geometric(scale: checks.Number, size: int | tuple[int, ...] | None = None, r
 
 
 def draw_geometric(scale: Fraction, shape: tuple[int, ...] | None, rng: object) -> Any:
-    """Draw at scales up to 2^58. Values below 2^61 are exact; larger ones come out as some number of at least that."""
+    """Draw at scales up to 2^58. Values below 2^61 are exact; larger ones become some number of at least 2^61."""
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
         return kernels.geometric(geometric_table(scale, precision), *state)

@@ -56,7 +56,7 @@ def discrete_laplace(scale: checks.Number, size: int | tuple[int, ...] | None = 
 
     See Also
     --------
-    DiscreteLaplace : the law itself: probabilities, variance, thresholds.
+    DiscreteLaplace : probabilities, variance, thresholds.
 
     Examples
     --------
@@ -96,5 +96,5 @@ def coin_chances(scale: Fraction) -> tuple[Chance, ...]:
 
 @lru_cache(maxsize=256)
 def laplace_table(scale: Fraction, precision: int) -> ByteArray:
-    """Return the digits of `coin_chances`, kept for scales that come again."""
+    """Return the digits of `coin_chances`."""
     return digit_table(coin_chances(scale), precision)

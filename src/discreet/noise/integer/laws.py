@@ -1,7 +1,6 @@
-"""The laws of the integer noises as frozen objects: probabilities, variances, thresholds, in one place.
+"""The laws of integer noise: probabilities, variances, thresholds.
 
-Estimators, error bars, stopping rules and auditors read the noise here. The variance of integer noise is *not*
-2/ε²: at ε = 1 it is 1.84, and at ε = 3 it is 0.11 against 0.22.
+The variance of integer noise is *not* 2/ε²: at ε = 1 it is 1.84, and at ε = 3 it is 0.11 instead of 0.22.
 """
 
 import math
@@ -58,11 +57,6 @@ class DiscreteLaplace:
         """2α/(1-α)²."""
         gap = -math.expm1(-self.rate)
         return 2 * self.alpha / gap**2
-
-    @property
-    def mean_positive(self) -> float:
-        """E[max(Z, 0)] = α/(1-α²): the fake mass a clipped empty cell gains."""
-        return self.alpha / -math.expm1(-2 * self.rate)
 
     def pmf(self, z: npt.ArrayLike) -> Any:
         """Return Pr[Z = z]."""
@@ -157,7 +151,7 @@ class DiscreteGaussian:
         return _scalar(np.exp(self.logpmf(z)))
 
     def sf(self, k: npt.ArrayLike) -> Any:
-        """Return Pr[Z >= k]; from a σ of 1000 on by the Gaussian law itself, which is as near as doubles tell."""
+        """Return Pr[Z >= k]; for σ above 1000 by the continuous Gaussian law, which agrees within rounding."""
         k = np.asarray(k, dtype=np.float64)
         s = float(self.sigma)
         if s == 0:
@@ -178,17 +172,11 @@ class DiscreteGaussian:
             return _scalar(s * math.sqrt(2 / math.pi) / special.erfcx(x / math.sqrt(2)))
         z, _, above, moment = self._sums()
         at = np.clip(k - z[0], 0, len(z) - 1).astype(np.int64)
-        # Beyond what is summed the chances fall so fast that nothing but the first counts.
+        # Beyond the sums, chances fall so fast that only the first one counts.
         return _scalar(np.where(k >= z[-1], k, moment[at] / np.maximum(above[at], 1e-300)))
 
     def threshold(self, tail: checks.Number) -> int:
-        """Return the smallest integer τ >= 0 with Pr[Z > τ] <= tail.
-
-        Examples
-        --------
-        >>> DiscreteGaussian(2).threshold(0.001)
-        6
-        """
+        """Return the smallest integer τ >= 0 with Pr[Z > τ] <= tail."""
         share, low = float(checks.probability("tail", tail)), 0
         if not self.sigma:
             return 0
@@ -199,14 +187,14 @@ class DiscreteGaussian:
         return low
 
     def _sums(self) -> tuple[Any, Any, Any, Any]:
-        """Return integers, their chances, Pr[Z >= z] and Σ of z Pr[Z = z] from there on."""
+        """Return integers z, their chances, Pr[Z >= z] and the sum of y Pr[Z = y] over y >= z."""
         most = math.ceil(38 * float(self.sigma)) + 2
         z = np.arange(-most, most + 1, dtype=np.float64)
         p = np.asarray(self.pmf(z))
         return z, p, np.cumsum(p[::-1])[::-1], np.cumsum((z * p)[::-1])[::-1]
 
     def rho(self, sensitivity: float = 1.0) -> float:
-        """Return the zCDP price of a vector that a row moves by at most ``sensitivity`` in Euclidean norm."""
+        """Return the zCDP price of a vector with this Euclidean sensitivity."""
         return math.inf if not self.sigma else sensitivity**2 / (2 * float(self.sigma) ** 2)
 
 

@@ -1,14 +1,13 @@
-"""Exact noise on integer vectors whose law falls with the largest entry: one draw for a count and its sums.
+"""Exact noise on integer vectors whose law depends on the largest entry: one draw for a count and its sums.
 
-Method. Wanted: Pr[z] proportional to a^r on the lattice of dimension D, where r is the
-largest absolute entry of z and a = e^(-1/scale). Mix uniform laws on cubes: choose a radius K, then every entry
-uniformly from -K..K. A point with norm r is in every cube with K >= r, so with Pr[K] = c (2K+1)^D a^K it gets the chance
-Σ_{K >= r} c a^K = c a^r / (1 - a), as wanted.
+Method. Wanted: Pr[z] proportional to a^r on the lattice of dimension D, where r is the largest absolute entry of z and
+a = e^(-1/scale). Mix uniform laws on cubes: choose a radius K, then every entry uniformly from -K..K. A point with norm
+r is in every cube with K >= r, so with Pr[K] = c (2K+1)^D a^K its chance is Σ_{K >= r} c a^K = c a^r / (1 - a).
 
 The radius. A sum of D + 1 geometric variables has Pr[K] proportional to C(K+D, D) a^K. Keeping it with probability
 Π_{i=1..D} (2K+1)/(2K+2i), which is (2K+1)^D / (2^D D! C(K+D, D)), leaves the law above. Each factor is a rational
-coin, tossed by drawing a whole number below 2K+2i: integers only. Almost all are kept at scales well above D, and
-2 % at scale D/8, the smallest allowed. (A finer unit of the vector makes the scale as large as one likes.)
+coin, tossed by drawing a whole number below 2K+2i: integers only. At scales well above D almost all are kept, at scale
+D/8, the smallest allowed, 2 %. (A finer unit of the vector makes the scale larger.)
 """
 
 import math
@@ -24,7 +23,7 @@ from discreet.noise.integer.laplace import check_scale, coin_chances
 from discreet.noise.stream import kernels, watch
 from discreet.noise.stream.draw import draw
 
-#: From this scale on the variance's closed form is right to five digits, and to all of them beyond dimension 1.
+#: From this scale on the closed form of the variance is right to five digits, and to all beyond dimension 1.
 _LARGE_SCALE = 64.0
 
 
@@ -76,7 +75,7 @@ def max_norm_laplace(scale: checks.Number, dimension: int, size: int, rng: objec
 
 
 def smallest_scale(dimension: int) -> Fraction:
-    """Return the scale below which too few radii would be kept."""
+    """Return the smallest scale allowed: below it too few radii would be kept."""
     return Fraction(dimension, 8)
 
 
@@ -85,11 +84,6 @@ def max_norm_variance(scale: checks.Number, dimension: int) -> float:
 
     Given the radius, an entry has variance K(K+1)/3. With t = K + 1/2 that is (t^2 - 1/4)/3, and t has weights
     t^D e^(-t/scale) at half-odd numbers: the midpoint rule of a gamma law, whose error vanishes as the scale grows.
-
-    Examples
-    --------
-    >>> round(max_norm_variance(1024, 3) / 1024**2, 3)          # d = 2 sums and a count, in units of one row
-    6.667
     """
     rate = check_scale("scale", scale)
     if rate == 0:

@@ -1,4 +1,4 @@
-"""Random bytes and what is drawn straight from them: generators, exact coins against digits, uniform integers."""
+"""Random bytes: generators, exact coins, uniform integers, random orders."""
 
 from discreet.core import door
 

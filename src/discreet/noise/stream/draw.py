@@ -1,4 +1,4 @@
-"""Drive a kernel: hand it random bytes, extend its digit tables on a tie, shape its result."""
+"""Run a kernel: give it random bytes, extend its digit tables on a tie, shape its result."""
 
 import math
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _DIGITS = 16
 def draw(
     kernel: Kernel, shape: tuple[int, ...] | None, rng: object, *, bytes_each: float, dtype: npt.DTypeLike = np.int64
 ) -> Any:
-    """Return ``shape`` draws of a kernel: an array of int64 (or ``dtype``), a Python int where the shape is None."""
+    """Return ``shape`` draws of a kernel as an array, or a Python int if the shape is None."""
     out = np.empty(1 if shape is None else math.prod(shape), dtype)
     done, precision = 0, _DIGITS
 

@@ -1,12 +1,11 @@
-"""The two sources of random bytes: the operating system's, and a seeded one for experiments. One interface.
+"""The two sources of random bytes: the operating system's, and a seeded one for experiments.
 
-A `Generator` is a *byte stream*. Every sampler of this package reads it strictly from front to back, as many
-bytes as each draw needs and never ahead of it, so a thousand draws at once equal a thousand draws one by one, and
-no result depends on a buffer's size.
+A `Generator` is a *byte stream*. Every sampler reads it from front to back, as many bytes as each draw needs. So a
+thousand draws at once equal a thousand draws one by one, and no result depends on a buffer's size.
 
-The secure stream is the kernel's generator (`os.urandom`, ChaCha20 on Linux, at about 0.4 GB/s), read in blocks. A
-block is dropped in a child process after a fork, so parent and child never share noise. The seeded stream is
-Philox keyed by NumPy's `SeedSequence`; both are stable across NumPy versions.
+The secure stream is the kernel's generator (`os.urandom`), read in blocks. A child process drops its block after a
+fork, so parent and child never share noise. The seeded stream is Philox keyed by NumPy's `SeedSequence`; both are
+stable across NumPy versions.
 """
 
 import os
@@ -28,11 +27,10 @@ _SMALLEST_BLOCK, _LARGEST_BLOCK = 64, 1 << 22
 
 
 class Generator:
-    """A stream of random bytes: secure, or seeded and marked as such.
+    """A stream of random bytes: secure, or seeded and marked as such. Make one with `generator`.
 
-    Make one with `generator`. It may be shared by threads: each draw takes its bytes under a lock.
-
-    A release made with a stream whose `seeded` is True must not be published: the stream can be repeated.
+    Threads may share it: each draw takes its bytes under a lock. Do not publish a release made with a seeded stream,
+    because anyone who knows the seed can repeat it.
 
     Examples
     --------
@@ -73,10 +71,7 @@ class Generator:
         return taken
 
     def run(self, step: Step, *, expected: int) -> None:
-        """Call ``step`` until it has finished, with more bytes each time it runs out.
-
-        ``expected`` is a guess of the bytes needed; it sets how much is read at once, never what is drawn.
-        """
+        """Call ``step`` until it has finished, with more bytes each time; ``expected`` guesses how many it needs."""
         block = min(max(expected, _SMALLEST_BLOCK), _LARGEST_BLOCK)
         taken = 0
         with self._lock:
@@ -137,8 +132,7 @@ def generator(rng: object = None) -> Generator:
     Parameters
     ----------
     rng : None, int, Generator, numpy.random.Generator or numpy.random.RandomState
-        None is the operating system's entropy. Anything else can be repeated and makes a *seeded* stream. A NumPy
-        generator is advanced in blocks.
+        None is the operating system's entropy. Anything else makes a *seeded* stream, which can be repeated.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 """The jitted loops under the discrete samplers. They compare bytes and add integers; no floating point.
 
-Every kernel works from ``position`` in the byte buffer and fills ``out`` from ``done`` on. It returns the new
-position, the number of finished draws and a state. A draw that cannot be finished leaves no trace: the position
-returned is the one before its first byte.
+Every kernel reads the byte buffer from ``position`` and fills ``out`` from ``done`` on. It returns the new position,
+the number of finished draws and a state. For an unfinished draw, the position is the one before its first byte.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Random words that belong to rows: a function of a key and the row's number, so that any core may do any row."""
+"""Random words of rows, computed from a key and the row's number, so that any core can compute any row."""
 
 import os
 from collections.abc import Callable
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 #: Words drawn at a time, so that they stay in a core's cache.
 _WORDS_AT_ONCE = 1 << 14
-#: Below this number of words threads cost more than they bring.
+#: Below this number of words threads cost more than they save.
 _THREADED = 1 << 18
 
 
@@ -27,9 +27,9 @@ def row_key(rng: object) -> npt.NDArray[np.uint32]:
 def row_words(
     key: npt.NDArray[np.uint32], per_row: int, first: int, rows: int, more: int = 0, attempt: int = 0
 ) -> WordArray:
-    """Return the words of some rows, one row behind the other.
+    """Return the words of some rows, row by row.
 
-    ``more`` = 1, 2, ... are the words that carry their digits on, ``attempt`` = 1, 2, ... those of further tries.
+    ``more`` = 1, 2, ... gives the words of further digits, ``attempt`` = 1, 2, ... those of further tries.
     """
     start = first * per_row
     skipped = start % 8
@@ -46,10 +46,7 @@ def settle(
     decide: Callable[[list[int], int], T | None],
     attempt: int = 0,
 ) -> T:
-    """Decide what the words of one row stand for, with as many digits as it takes.
-
-    ``decide(words, bits)`` is asked with longer and longer words, and answers None while they leave it open.
-    """
+    """Call ``decide(words, bits)`` with longer and longer words of a row, until it returns something."""
     longer, bits = [int(w) for w in words], 64
     for more in range(1, 64):
         found = decide(longer, bits)

@@ -8,7 +8,7 @@ from discreet.noise.stream.draw import draw
 
 
 def byte_width(bound: int) -> tuple[int, int]:
-    """Return how many bytes a number below ``bound`` needs, and the mask of its bits."""
+    """Return the number of bytes of a number below ``bound``, and the mask of its bits."""
     bits = max(1, (bound - 1).bit_length())
     return -(-bits // 8), (1 << bits) - 1
 

@@ -1,6 +1,6 @@
-"""A place to watch from: which noise is drawn, and how many random bytes a stream gave away.
+"""A hook that reports which noise is drawn, and how many random bytes are taken from a stream.
 
-Nothing watches in ordinary use. The test suite sets a watcher and compares every draw of a release with its ledger.
+It is unused in production. The test suite sets a watcher and compares every draw of a release with its ledger.
 """
 
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ class Watcher(Protocol):
     """The signature of a watcher."""
 
     def opened(self, stream: Any) -> None:
-        """Note that a release draws from this stream: every byte of it needs a reason."""
+        """Note that a release draws from this stream: every byte needs a reason."""
 
     def began(self, stream: Any, reason: Any) -> None:
-        """Note why bytes are about to be taken: a `Draw` of a ledger line, or None where no data are touched."""
+        """Note why bytes are taken next: a `Draw` of a ledger line, or None if no data are involved."""
 
     def ended(self, stream: Any) -> None:
-        """Note that the reason is used up."""
+        """Note that the reason holds no longer."""
 
     def drew(self, law: str, scale: Fraction, number: int, rng: Any) -> None:
         """Note a draw of a sampler."""
@@ -28,7 +28,7 @@ class Watcher(Protocol):
         """Note bytes taken from a stream."""
 
     def promised(self, ledger: Any, promise: Any) -> None:
-        """Note that a release is finished: what its ledger holds, and what is promised."""
+        """Note that a release is finished, with its ledger and its promise."""
 
 
 #: The watcher of this process, if there is one.

@@ -1,4 +1,4 @@
-"""The fast path of isotropic Laplace noise: doubles with a bound on their error, which says when they do not suffice.
+"""The fast path of isotropic Laplace noise: doubles with a bound on their error.
 
 A row of n coordinates takes W = 2⌈n/2⌉ + n words of 64 random bits. A word w stands for a uniform real number in
 [w, w + 1)/2^64 whose further digits are not drawn yet. The first words are pairs for Box and Muller's normals, which
@@ -12,8 +12,8 @@ where the sum is rounded. It carries a bound on the error of every coordinate al
 - sine and cosine at 2πu, in doubles: 2^-49;
 - g/‖g‖: (e_g + |g|/‖g‖ e_norm)/(‖g‖ - e_norm), e_norm <= ‖e‖ + n 2^-52 ‖g‖.
 
-The library's logarithm, sine and cosine are taken to be right to 4 units in the last place, as every common one is; the
-bounds leave room for 8. A coordinate that lies nearer to a rounding boundary than twice its bound is not decided here.
+The library's logarithm, sine and cosine are assumed to be right to 4 units in the last place, as all common ones are;
+the bounds allow 8. A coordinate nearer to a rounding boundary than twice its bound is not decided here.
 """
 
 import math
@@ -25,7 +25,7 @@ from numba import uint64
 from discreet.core import inlined, jit
 
 _TINY = 2.0**-53
-#: This many factors of a product of uniform numbers are taken under one logarithm: 2^-54 to the 16th is above 0.
+#: Uniform numbers multiplied before one logarithm is taken: 2^-54 to the 16th is above 0.
 _FACTORS = 16
 
 
@@ -41,10 +41,7 @@ def _uniform(word: Any) -> Any:  # pragma: no cover
 
 @jit
 def offsets(words: Any, first: int, scale: float, direction: Any, wobble: Any, out: Any, bound: Any) -> bool:
-    """Compute the noise of one row, in steps, and a bound on the error of every coordinate.
-
-    Returns False if a word is so small that its digits say nothing about its logarithm.
-    """
+    """Compute the noise of one row, in steps, with a bound per coordinate; False if a word is too small to decide."""
     n = out.shape[0]
     squares, errors = 0.0, 0.0
     place = first
@@ -89,10 +86,7 @@ def offsets(words: Any, first: int, scale: float, direction: Any, wobble: Any, o
 
 @jit
 def add_rows(words: Any, scale: float, places: Any, open_rows: Any) -> None:  # pragma: no cover
-    """Add noise to the lattice places of some rows; mark those that doubles cannot decide, and leave them as they are.
-
-    ``words`` are the rows' random words, one row behind the other.
-    """
+    """Add noise to the lattice places of some rows; mark those that doubles cannot decide, and leave them unchanged."""
     rows, n = places.shape
     per_row = words.shape[0] // rows
     direction, wobble = np.empty(n), np.empty(n)

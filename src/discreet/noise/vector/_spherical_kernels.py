@@ -10,10 +10,10 @@ distance from the axis, and q = ϱ - X, which for X > 0 is e²/(ϱ + X), without
 - the latitude grows by δ with sin δ = n - q sin φ and cos δ = u + q cos φ;
 - the longitude grows by the angle of (X, e).
 
-Both are right to a few units in *their own* last place where the point is not near a pole, however small the step, so
-the lattice's size does not matter. Every quantity carries a bound on its error along. The library's functions are taken
-to be right to 4 units in the last place; the bounds leave room for more. What lies nearer to a rounding boundary (or to
-the border of acceptance) than twice its bound is not decided here.
+Away from the poles both are right to a few units in *their own* last place, however small the step, so the lattice's
+size does not matter. Every quantity carries a bound on its error. The library's functions are assumed to be right to 4
+units in the last place; the bounds allow more. A value nearer to a rounding boundary (or to the border of acceptance)
+than twice its bound is not decided here.
 """
 
 import math
@@ -26,15 +26,15 @@ from discreet.noise.vector._isotropic_kernels import _TINY, _uniform
 
 #: Words of a try.
 WORDS = 4
-#: What became of a row.
+#: Outcomes of a try.
 DONE, REJECTED, OPEN = 0, 1, 2
 
 
 @jit
 def shifts(words: Any, at: int, scale: float, sine: float, cosine: float, size: float) -> Any:  # pragma: no cover
-    """Work one try out: what became of it, then the growth of latitude and longitude in steps, each with its bound.
+    """Return the outcome of one try, then the shift of latitude and longitude in steps, each with its bound.
 
-    ``sine`` and ``cosine`` are those of the latitude, right to 16·2^-53 of themselves; ``size`` is steps in a radian.
+    ``sine`` and ``cosine`` are those of the latitude, right to 16·2^-53 of themselves; ``size`` is steps per radian.
     """
     beta = 2 * math.pi * _uniform(words[at])
     u1, u2, coin = _uniform(words[at + 1]), _uniform(words[at + 2]), _uniform(words[at + 3])
@@ -90,7 +90,7 @@ def shifts(words: Any, at: int, scale: float, sine: float, cosine: float, size: 
 def move_rows(
     words: Any, rows: Any, scale: float, quarter: int, step: float, places: Any, status: Any
 ) -> None:  # pragma: no cover
-    """Move those ``rows`` of ``places`` (latitude, longitude in steps) and say in ``status`` what became of them.
+    """Move the ``rows`` of ``places`` (latitude, longitude in steps), and write the outcomes into ``status``.
 
     ``quarter`` is the number of steps in 90 degrees, ``step`` a step in radians.
     """

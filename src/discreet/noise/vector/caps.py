@@ -1,7 +1,7 @@
 """Directions near a given one: PrivUnit, on whole numbers (Bhowmick and others 2018; Asi, Feldman, Talwar 2022).
 
-The law. Of a public law of vectors N, isotropic Laplace noise rounded to whole numbers (`isotropic.py`), but 0. Given
-a direction k, a vector of whole numbers, N is *in the cap* if its angle with k is at most arccos γ:
+The law. N is isotropic Laplace noise rounded to whole numbers (`isotropic.py`), given that it is not 0. Given a
+direction k, a vector of whole numbers, N is *in the cap* if its angle with k is at most arccos γ:
 ⟨N, k⟩ >= γ ‖N‖ ‖k‖. With chance p the report is N given that it is in the cap, else N given that it is not.
 
 Privacy. With q_k the chance of the cap, P(n) is p μ(n)/q_k in the cap and (1 - p) μ(n)/(1 - q_k) outside. Were N's
@@ -14,7 +14,7 @@ for every k, p/q_k · (1 - q_k')/(1 - p) <= e^ε for any two directions: no prom
 directions whose caps both hold n, or both do not, differ by less than 1 + 4/(s q'), below e^ε for the budgets allowed.
 
 Exactness. The coin is exact (`thresholds.py`), N is exact, and the inner product is compared in doubles with a bound on
-their error; what they leave open is settled in whole numbers. What is made of the report later looks at nothing else.
+their error; cases that they leave open are decided in whole numbers.
 
 Which cap. Given ε, p follows from q; the mean of N/‖N‖ is m k/‖k‖, m = A(γ) (p/q - (1 - p)/(1 - q)), with A(γ) =
 (1 - γ²)^((n-1)/2) Γ(n/2)/(√π (n - 1) Γ((n-1)/2)), and the mean squared error of N/(m ‖N‖) is 1/m² - 1. γ makes m
@@ -52,40 +52,20 @@ _FINISHED, _OPEN = 0, 1
 def vector_scale(dimension: int) -> int:
     """Return the scale s of the vectors that directions are taken from.
 
-    The finer, the more of them doubles cannot round; that grows with s n², and s is such that settling those costs less
-    than drawing, up to 128 dimensions.
-
-    Examples
-    --------
-    >>> [vector_scale(n).bit_length() - 1 for n in (2, 16, 50, 128, 1000)]
-    [24, 24, 21, 18, 18]
+    Doubles cannot round a share of them that grows with s n². With this s, deciding those exactly costs less than
+    drawing, up to 128 dimensions.
     """
     return 1 << max(24 - math.floor(2 * math.log2(max(dimension / 16, 1))), 18)
 
 
 def cap_share(gamma: float, dimension: int) -> float:
-    """Return the share of the sphere in n dimensions at an angle of at most arccos γ, for γ >= 0.
-
-    Examples
-    --------
-    >>> round(cap_share(0.5, 3), 12), round(cap_share(0.5, 2), 12) == round(1 / 3, 12)
-    (0.25, True)
-    """
+    """Return the share of the sphere in n dimensions at an angle of at most arccos γ, for γ >= 0."""
     return 0.5 * float(betainc((dimension - 1) / 2, 0.5, (1 - gamma) * (1 + gamma)))
 
 
 @dataclass(frozen=True)
 class CapLaw(ReportLaw):
-    """The law of a report about a direction in n dimensions.
-
-    Examples
-    --------
-    >>> law = CapLaw(Fraction(4), 8)
-    >>> round(float(law.gamma), 2), round(law.share, 3), round(law.chance, 3), round(law.error, 2)
-    (0.51, 0.079, 0.825, 2.81)
-    >>> law.draw(np.array([[1, 0, 0, 0, 0, 0, 0, 0]]), rng=2).shape
-    (1, 8)
-    """
+    """The law of a report about a direction in n dimensions."""
 
     epsilon: Fraction
     dimension: int
@@ -119,7 +99,7 @@ class CapLaw(ReportLaw):
 
     @cached_property
     def least_share(self) -> Fraction:
-        """What every cap has at least, q': that which the coin is made for."""
+        """The least share of any cap, q', which the coin is made for."""
         return Fraction(self.share) * (1 - Fraction(1, 10**9)) - Fraction(1, vector_scale(self.dimension))
 
     @property
@@ -144,7 +124,7 @@ class CapLaw(ReportLaw):
 
     @cached_property
     def shrink(self) -> float:
-        """By how much the mean of a report, as a unit vector, is shorter than the direction: m."""
+        """The length of the mean of a report, as a unit vector: m."""
         others = 1 - self.least_share
         outside = chance_value(Chance(b=others, c=self.least_share, d=others, x=self.epsilon))
         return math.exp(self._log_lift(float(self.gamma))) * (self.chance / self.share - outside / (1 - self.share))
@@ -173,7 +153,7 @@ class CapLaw(ReportLaw):
         return out
 
     def _take(self, candidates: IntArray, directions: IntArray, wanted: IntArray, row: int, out: IntArray) -> int:
-        """Give candidates to rows, in order, until either end; return the row that is next."""
+        """Assign candidates to rows, in order, until either are used up; return the next row."""
         used = 0
         while True:
             used, row, state = _take_rows(candidates, used, directions, wanted, float(self.gamma), row, out)
@@ -189,18 +169,12 @@ class CapLaw(ReportLaw):
 
 @lru_cache(maxsize=256)
 def cap_law(epsilon: Fraction, dimension: int) -> CapLaw:
-    """Return the law, kept with its cap for when it is requested again."""
+    """Return the law; its cap is computed once."""
     return CapLaw(epsilon, dimension)
 
 
 def in_cap(n: list[int], k: list[int], gamma: Fraction) -> bool:
-    """Return whether ⟨n, k⟩ >= γ ‖n‖ ‖k‖, γ >= 0, in whole numbers.
-
-    Examples
-    --------
-    >>> in_cap([1, 1], [1, 0], Fraction(7071067, 10**7)), in_cap([1, 1], [1, 0], Fraction(7071068, 10**7))
-    (True, False)
-    """
+    """Return whether ⟨n, k⟩ >= γ ‖n‖ ‖k‖, γ >= 0, in whole numbers."""
     product = sum(a * b for a, b in zip(n, k, strict=True))
     lengths = sum(a * a for a in n) * sum(b * b for b in k)
     return product >= 0 and product**2 * gamma.denominator**2 >= gamma.numerator**2 * lengths
@@ -210,7 +184,7 @@ def in_cap(n: list[int], k: list[int], gamma: Fraction) -> bool:
 def _take_rows(
     candidates: Any, used: int, directions: Any, wanted: Any, gamma: float, row: int, out: Any
 ) -> tuple[int, int, int]:  # pragma: no cover
-    """Give candidates to rows; stop with `_OPEN` at one whose place doubles cannot tell, or that is 0.
+    """Assign candidates to rows; stop with `_OPEN` at one that doubles cannot decide, or that is 0.
 
     A sum of n products of doubles is right to n units of 2^-53 of the sum of their sizes, which is at most the product
     of the lengths; the lengths themselves are right to (n + 2)/2 such units each. The bound is more than twice that.

@@ -1,4 +1,4 @@
-"""π, cosine, sine and arcus tangent of decimals, to the precision of the context."""
+"""π, cosine, sine and arctangent of decimals, to the precision of the context."""
 
 import decimal
 from decimal import Decimal
@@ -29,13 +29,7 @@ def _series(x: Decimal) -> Decimal:
 
 
 def cos_sin(angle: Decimal) -> tuple[Decimal, Decimal]:
-    """Return cosine and sine of an angle in (-2π, 2π) by their series, to the context's precision.
-
-    Examples
-    --------
-    >>> [str(round(x, 20)) for x in cos_sin(Decimal(1))]
-    ['0.54030230586813971740', '0.84147098480789650665']
-    """
+    """Return cosine and sine of an angle in (-2π, 2π) by their series, to the context's precision."""
     with decimal.localcontext() as context:
         context.prec += 6
         least = Decimal(10) ** -context.prec
@@ -51,18 +45,12 @@ def cos_sin(angle: Decimal) -> tuple[Decimal, Decimal]:
 
 
 def arctan2(y: Decimal, x: Decimal) -> Decimal:
-    """Return the angle of the point (x, y), from -π to π; the error is a few units of the context's last place.
-
-    Examples
-    --------
-    >>> [str(round(arctan2(Decimal(1), Decimal(x)), 20)) for x in (1, 0, -1)]
-    ['0.78539816339744830962', '1.57079632679489661923', '2.35619449019234492885']
-    """
+    """Return the angle of the point (x, y), from -π to π; the error is a few units of the context's last place."""
     if x == y == 0:
         return Decimal(0)
     with decimal.localcontext() as context:
         context.prec += 12
-        # The larger coordinate divides: the ratio is at most 1, and the angle is put together from what it says.
+        # Divide by the larger coordinate, so that the ratio is at most 1.
         if abs(y) <= abs(x):
             angle = _arctan(y / x)
             if x < 0:

@@ -2,19 +2,18 @@
 
 The law. Y is a random vector with density proportional to e^(-‖y‖/s) in n dimensions: a direction uniform on the sphere
 and a length with the Gamma(n) law, scale s (Chatzikokolakis, Andrés, Bordenabe, Palamidessi 2013 for n = 2). The noise
-is Y rounded to whole numbers, coordinate by coordinate: N.
+N is Y rounded to whole numbers, coordinate by coordinate.
 
-Why rounding keeps the promise. P(N = m) is the integral of the density over the unit cube round m. The cube round m' is
-that cube moved by m' - m, and moving changes the density by at most e^(‖m' - m‖/s) at every point. So P(N = m) <=
-e^(‖m' - m‖/s) P(N = m') for all m, m': anyone who adds N to a lattice point x and shows the sum is private at rate 1/s per
-step, exactly.
+Why rounding keeps the promise. P(N = m) is the integral of the density over the unit cube around m. The cube around m'
+is that cube moved by m' - m, which changes the density by at most e^(‖m' - m‖/s) at every point. So
+P(N = m) <= e^(‖m' - m‖/s) P(N = m') for all m, m': a lattice point plus N is private at rate 1/s per step, exactly.
 
-Why it is drawn exactly. The random words are the leading digits of uniform *real* numbers. Doubles, with a bound on
-their error (`_isotropic_kernels`), settle how a vector is rounded in total but one row in some hundred million; for that
-row further digits are drawn and the same formulas are worked out in decimals, until the answer is settled. So N has the
-very law above, and no set of results is out of reach for one point and in reach of another.
+Why it is drawn exactly. The random words are the leading digits of uniform *real* numbers. Doubles with a bound on
+their error (`_isotropic_kernels`) decide how a vector is rounded, except for about one row in a hundred million. For
+that row further digits are drawn and the same formulas are evaluated in decimals, until rounding is decided. So N has
+exactly the law above, and a result that is possible for one point is possible for every point.
 
-The noise of row i is a function of a key and i, so rows can be worked on in any order, in pieces, on all cores.
+The noise of row i is a function of a key and i, so rows can be processed in any order and on all cores.
 """
 
 from __future__ import annotations
@@ -35,28 +34,9 @@ from discreet.noise.vector.decimals import cos_sin, pi
 
 
 class IsotropicNoise:
-    """The noise of every row of a table: a function of a key and the row's number.
+    """The noise of every row of a table, with ``scale`` = 1/rate in lattice steps.
 
-    Parameters
-    ----------
-    dimension : int
-        Number of coordinates, at least 1.
-    scale : Fraction
-        1/rate in lattice steps: the density is proportional to e^(-‖y‖/scale).
-    key : ndarray of 8 words of 32 bits
-        Of the stream cipher. Secret: anyone who knows it can take the noise off.
-
-    Examples
-    --------
-    >>> source = IsotropicNoise.draw(2, Fraction(1000), rng=3)
-    >>> places = np.zeros((4, 2), np.int64)
-    >>> source.add(places)
-    >>> places.tolist()
-    [[2764, 2151], [3778, 1791], [-393, 2157], [-184, -336]]
-    >>> later = np.zeros((2, 2), np.int64)
-    >>> source.add(later, first=2)
-    >>> later.tolist()
-    [[-393, 2157], [-184, -336]]
+    Anyone who knows ``key``, 8 words of 32 bits, can remove the noise.
     """
 
     def __init__(self, dimension: int, scale: Fraction, key: npt.NDArray[np.uint32]) -> None:
@@ -73,7 +53,7 @@ class IsotropicNoise:
     def add(self, places: IntArray, first: int = 0) -> None:
         """Add the noise of rows ``first``, ``first + 1``, ... to lattice places, in place.
 
-        ``places`` must are in memory row by row; ``first`` must be a multiple of 8 unless fewer than 8 rows are asked.
+        ``places`` must be stored row by row; ``first`` must be a multiple of 8 for 8 rows or more.
         """
         in_chunks(len(places), self._words, lambda a, b: self._add_chunk(places[a:b], first + a))
 
@@ -87,7 +67,7 @@ class IsotropicNoise:
             places[row] += settle(self._key, own, first + int(row), self._rounded)
 
     def words(self, first: int, rows: int, more: int = 0) -> WordArray:
-        """Return the random words of some rows; ``more`` = 1, 2, ... are those that carry their digits on."""
+        """Return the random words of some rows; ``more`` = 1, 2, ... gives the words of further digits."""
         return row_words(self._key, self._words, first, rows, more)
 
     def _rounded(self, words: Sequence[int], bits: int) -> IntArray | None:
@@ -95,27 +75,12 @@ class IsotropicNoise:
 
 
 def isotropic_laplace(rows: int, dimension: int, scale: Fraction, rng: object = None) -> IntArray:
-    """Draw isotropic Laplace noise on a lattice, one vector per row.
-
-    Parameters
-    ----------
-    rows, dimension : int
-        Shape of the result.
-    scale : Fraction
-        1/rate in lattice steps.
-    rng : None, int or Generator
-        See `discreet.noise.generator`.
+    """Draw isotropic Laplace noise on a lattice, one vector per row, with ``scale`` = 1/rate in lattice steps.
 
     Privacy
     -------
-    None by itself. Added to a lattice point and shown, two points at distance D steps are distinguished by a factor of at
-    most e^(D/scale), whatever the result: see the module's argument.
-
-    Examples
-    --------
-    >>> drawn = isotropic_laplace(20_000, 3, Fraction(1000), rng=1)
-    >>> (np.linalg.norm(drawn, axis=1).mean() / 1000).round(2)
-    np.float64(3.0)
+    None by itself. Added to a lattice point, it makes any result at most e^(D/scale) times as likely for one point as
+    for another at distance D steps: see the module.
     """
     places = np.zeros((rows, dimension), np.int64)
     watch.drew("isotropic", scale, rows, rng)
@@ -124,7 +89,7 @@ def isotropic_laplace(rows: int, dimension: int, scale: Fraction, rng: object = 
 
 
 def rounded(words: Sequence[int], bits: int, dimension: int, scale: Fraction) -> IntArray | None:
-    """Round the noise that ``words`` of this many ``bits`` stand for, in decimals; None if they leave it open."""
+    """Round the noise given by ``words`` of so many ``bits``, in decimals; None if they leave it open."""
     found = exact_offsets(words, bits, dimension, scale)
     if found is None:
         return None
@@ -137,8 +102,8 @@ def rounded(words: Sequence[int], bits: int, dimension: int, scale: Fraction) ->
 def exact_offsets(
     words: Sequence[int], bits: int, dimension: int, scale: Fraction
 ) -> tuple[list[Decimal], list[Decimal]] | None:
-    """Work out what the kernel does, in decimals, with the bounds of the same formulas: values and bounds."""
-    # A decimal digit is 3.3 bits; thirty to spare make the arithmetic's own error vanish next to what is not drawn yet.
+    """Evaluate the formulas of the kernel in decimals; return values and bounds."""
+    # A decimal digit is 3.3 bits; with thirty to spare, rounding is negligible against the digits not drawn yet.
     with decimal.localcontext(decimal.Context(prec=bits // 3 + 30)):
         gap = Decimal(1) / (1 << bits)
         u = [(Decimal(w) + Decimal("0.5")) * gap for w in words]

@@ -3,16 +3,15 @@
 The law. Given a lattice point x, Z is a point of the sphere with density proportional to e^(-a·angle(x, z)). The
 constant is the same for every x, because turning the sphere takes any x to any other. So the bearing from x is uniform,
 and the angle has density proportional to sin θ e^(-aθ) on [0, π]: a planar length θ, with density a² θ e^(-aθ), kept
-with chance sin θ/θ. What is shown is the lattice point m in whose cell Z lies: its latitude and its longitude to the
-nearest step, at a pole the pole.
+with chance sin θ/θ. The result is the lattice point m in whose cell Z is: its latitude and longitude rounded to steps.
 
 Why it is private. P(m | x) is the integral of that density over the cell of m, and by the triangle inequality the
 density changes by at most e^(a·angle(x, x')) from x to x', at every point. So P(m | x) <= e^(a·angle(x, x')) P(m | x')
 for all m: exactly, whatever the shape of the cells, near the poles and across the date line.
 
 Why it is drawn exactly. As in `isotropic.py`: words are leading digits of uniform real numbers; doubles with a bound on
-their error settle nearly every row, and for the others more digits are drawn and the same formulas are worked out in
-decimals. Rejection looks at the noise only, never at x.
+their error decide nearly every row, and for the others more digits are drawn and the same formulas are evaluated in
+decimals. Rejection depends on the noise only, never on x.
 """
 
 from __future__ import annotations
@@ -32,29 +31,14 @@ from discreet.noise.stream.row_words import in_chunks, row_key, row_words, settl
 from discreet.noise.vector._spherical_kernels import OPEN, REJECTED, WORDS, move_rows
 from discreet.noise.vector.decimals import arctan2, cos_sin, pi
 
-#: What exact work on one try says of it when it is rejected; None is "more digits, please".
+#: The exact result of a rejected try; None means that more digits are needed.
 REFUSED = "rejected"
 
 
 class SphericalNoise:
-    """The noise of every row of a table of latitudes and longitudes: a function of a key and the row's number.
+    """The noise of every row of a table of latitudes and longitudes: a function of a secret key and the row's number.
 
-    Parameters
-    ----------
-    scale : Fraction
-        1/a, the scale of the angle in radians: 1/(rate · radius of the sphere).
-    quarter : int
-        Lattice steps in 90 degrees.
-    key : ndarray of 8 words of 32 bits
-        Of the stream cipher. Secret.
-
-    Examples
-    --------
-    >>> source = SphericalNoise.draw(Fraction(1, 50), quarter=90_000, rng=3)
-    >>> places = np.array([[0, 0], [89_000, 0], [0, 179_990]])
-    >>> source.move(places)
-    >>> places.tolist()
-    [[37, -4781], [85113, -51442], [534, -178418]]
+    ``scale`` is 1/a in radians, 1/(rate · radius of the sphere); ``quarter`` the number of lattice steps in 90 degrees.
     """
 
     def __init__(self, scale: Fraction, quarter: int, key: npt.NDArray[np.uint32]) -> None:
@@ -96,14 +80,7 @@ class SphericalNoise:
 def moved(
     words: Sequence[int], bits: int, scale: Fraction, quarter: int, latitude: int, longitude: int
 ) -> tuple[int, int] | str | None:
-    """Do what the kernel does with one try, in decimals: the new place, `REFUSED`, or None if the digits leave it open.
-
-    Examples
-    --------
-    >>> half = 1 << 63
-    >>> moved([0, half, half, 5], 64, Fraction(1, 1000), 90_000, 0, 0)
-    (79, 0)
-    """
+    """Evaluate one try in decimals: the new place, `REFUSED`, or None if the digits leave it open."""
     found = exact_shifts(words, bits, scale, quarter, latitude)
     if found is None or isinstance(found, str):
         return found
@@ -129,8 +106,8 @@ def _settled(value: Decimal, bound: Decimal) -> int | None:
 def exact_shifts(
     words: Sequence[int], bits: int, scale: Fraction, quarter: int, latitude: int
 ) -> tuple[Decimal, Decimal, Decimal, Decimal | None] | str | None:
-    """Work out growth of latitude and longitude in steps with their bounds (None for longitude: at a pole)."""
-    # Thirty decimal digits to spare make the arithmetic's own error vanish next to a gap, which every bound includes.
+    """Evaluate the shifts of latitude and longitude in steps, with their bounds (None for longitude at a pole)."""
+    # With thirty decimal digits to spare, rounding is negligible against a gap, which every bound includes.
     with decimal.localcontext(decimal.Context(prec=bits // 3 + 30)):
         gap = Decimal(1) / (1 << bits)
         if words[1] == 0 or words[2] == 0:

@@ -105,15 +105,6 @@ def means(synopsis: Synopsis, anywhere: float = ANYWHERE, inflated: float = INFL
     Privacy
     -------
     Post-processing of released means, counts and public variances.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> skewed = np.random.default_rng(0).exponential(0.1, (2000, 4)).clip(0, 1)
-    >>> s = dc.GridSynopsis(0.2, dc.Domain.box([0] * 4, 1), [2, 1, 1, 1], leaf_means=True, random_state=1)
-    >>> s = s.fit(skewed).synopsis_
-    >>> s.points[1].round(2).tolist(), means(s).points[1].round(2).tolist()
-    ([0.73, 0.49, 0.36, 0.46], [0.73, 0.19, 0.05, 0.15])
     """
     half = (synopsis.upper - synopsis.lower) / 2
     middle = synopsis.lower + half
@@ -160,15 +151,6 @@ def project(synopsis: Synopsis) -> Synopsis:
 
     In a grid that lists survivors only, the hidden cells would be zero as well if λ s exceeds the cutoff; then the
     result is that of the whole grid. Otherwise the survivors are scaled to the total.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> from discreet.synopses import BoxSynopsis, refine
-    >>> s = BoxSynopsis(dc.Domain.box(0, 1), lower=[[0], [0.5]], upper=[[0.5], [1]], weights=[-4, 14],
-    ...              variances=[1.0, 1.0], guarantee=dc.Guarantee("central"))
-    >>> refine.project(s).weights.tolist()
-    [0.0, 10.0]
     """
     weights, note = projected_weights(synopsis)
     return synopsis.replace(weights=weights, note=note)
@@ -190,15 +172,6 @@ def threshold(synopsis: Synopsis, *, cut: float | str = "auto", keep_share: floa
         See "auto". Chosen on generated tables (``benchmarks/tuning/auto.py --section refine``): on grids of counts and
         of means it is within noise of the best value both where clusters are tight, which want less, and where noise is
         strong, which wants more. Trees do not feel it.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> from discreet.synopses import BoxSynopsis, refine
-    >>> s = BoxSynopsis(dc.Domain.box(0, 1), lower=[[0], [0.5]], upper=[[0.5], [1]], weights=[1, 39],
-    ...              variances=[8.0, 8.0], guarantee=dc.Guarantee("central"))
-    >>> refine.threshold(s).weights.tolist()
-    [0.0, 39.0]
     """
     check_synopsis(synopsis)
     share = float(checks.probability("keep_share", keep_share, closed=True))

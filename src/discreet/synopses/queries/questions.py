@@ -51,19 +51,6 @@ class Questions:
             box may add, estimated from neighbouring leaves. Without restriction the answer is `total`. In a grid that
             lists survivors only (`hidden`), a restricted value is the sum over those; ``unlisted`` is the
             number of rows in other cells, at unknown places. Counts can be added and subtracted.
-
-        Examples
-        --------
-        >>> import discreet as dc
-        >>> from discreet.synopses import BoxSynopsis
-        >>> domain = dc.Domain({"age": (0, 100), "sex": ["f", "m"]})
-        >>> s = BoxSynopsis(domain, lower=[[0, 0], [50, 0]], upper=[[50, 2], [100, 2]], weights=[60, 40],
-        ...              variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
-        >>> s.count(), s.count(age=(0, 50)), s.count() - s.count(age=(0, 50))
-        (Count(100 ± 2.83), Count(60 ± 2), Count(40 ± 2))
-        >>> half = s.count(age=(0, 75)) - s.count(age=(25, 75))  # what both cover has no part in it
-        >>> half, s.count(age=(0, 25))
-        (Count(30 ± 9.78: noise 1, evenness 9.73), Count(30 ± 9.78: noise 1, evenness 9.73))
         """
         return counts.answered(self._own, [counts.read_query(self._own.domain, box, columns)])
 
@@ -84,31 +71,11 @@ class Questions:
             Its ``note`` says where a question is about what the schema left out (``missing = "drop"``) or moved (values
             beyond the bounds, counted at the bound). If it is about nothing else, ``noise_error`` is infinite: no
             row was counted, and how many there are is not known.
-
-        Examples
-        --------
-        >>> import discreet as dc
-        >>> from discreet.synopses import BoxSynopsis
-        >>> domain = dc.Domain({"age": (0, 100), "sex": ["f", "m"]})
-        >>> s = BoxSynopsis(domain, lower=[[0, 0], [50, 0]], upper=[[50, 1], [100, 1]], weights=[60, 40],
-        ...              variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
-        >>> s.ask("age < 50 and sex = 'f'"), s.ask("not (age < 50 or sex = 'm')")
-        (Count(60 ± 2), Count(40 ± 2))
         """
         return counts.answered(self._own, *ask.read(self._own.domain, question))
 
     def share(self, of: Where, given: Where = None) -> Figure:
-        """Estimate which share of some rows are also others: of those ``given``, how many are ``of``.
-
-        Examples
-        --------
-        >>> import discreet as dc
-        >>> from discreet.synopses import BoxSynopsis
-        >>> s = BoxSynopsis(dc.Domain({"age": (0, 100)}), lower=[[0], [50]], upper=[[50], [100]], weights=[60, 40],
-        ...              variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
-        >>> s.share("age < 50")
-        Figure(0.6 ± 0.0144)
-        """
+        """Estimate which share of some rows are also others: of those ``given``, how many are ``of``."""
         if self._not_known(of):
             return Figure(0.0, math.inf, limits=(0.0, 1.0))
         base = self._where(given)
@@ -149,17 +116,6 @@ class Questions:
             Which rows.
         level : float, default 0.95
             Of the intervals of its rows.
-
-        Examples
-        --------
-        >>> import discreet as dc
-        >>> from discreet.synopses import BoxSynopsis
-        >>> domain = dc.Domain({"age": dc.Integer(0, 99), "sex": ["f", "m"]})
-        >>> s = BoxSynopsis(domain, lower=[[-0.5, 0], [-0.5, 1]], upper=[[99.5, 1], [99.5, 2]], weights=[60, 40],
-        ...              variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
-        >>> found = s.table("sex", "age", bins={"age": [0, 100]}).to_dict()
-        >>> found["sex"], found["age_from"], found["age_to"], found["count"]
-        (['f', 'm'], [0, 0], [99, 99], [60.0, 40.0])
         """
         found = distributions.table(self._own, columns, {} if bins is None else bins, self._where(where), level)
         return replace(found, noise_errors=np.full_like(found.counts, np.inf)) if self._not_known(where) else found

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from choice_law import law
 from discreet import noise
 from discreet.core.budget.prices import Epsilon
 from discreet.mechanisms import PrivTreeRule, gate
-from discreet.noise.choice._scaled_kernels import heap_of
-from discreet.noise.choice.exponential import law
+from discreet.noise.choice._scaled_kernels import sums_of
 from scripted_noise import Script, law_of
 
 SHAPE: dict[str, Any] = {"axis": "widest", "bits": 2, "n_rows": 4, "random_state": 0}
@@ -30,7 +30,7 @@ class Cuts(Script):
         for box in range(len(runs.n_lines)):
             one = runs.only(np.arange(len(runs.n_lines)) == box)
             assert one.n_lines[0] > 2
-            chances = law(heap_of(one.median_weights(epsilon)))
+            chances = law(sums_of(one.median_weights(epsilon)))
             runs_of_one = zip(one.first, one.size, chances, strict=True)
             each = {int(first + k): p / size for first, size, p in runs_of_one for k in range(size)}
             line = self._next(sorted(each))

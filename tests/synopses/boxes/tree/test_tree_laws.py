@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from choice_law import cuts_chance, law
 from discreet import Domain, engines, noise
 from discreet.core.budget.prices import Epsilon
 from discreet.engines.passes.trees import TreeMap
 from discreet.engines.readers import RowCells
 from discreet.mechanisms import PrivTreeRule, gate, law_for
-from discreet.noise.choice._scaled_kernels import heap_of
-from discreet.noise.choice.exponential import law
+from discreet.noise.choice._scaled_kernels import sums_of
 from discreet.noise.choice.joint import JointLaw
 from discreet.noise.choice.many import ManyRuns, joint_cuts
 from discreet.noise.choice.runs import Runs
@@ -40,7 +40,7 @@ def runs_of(counts):
 def cut_law(counts, epsilon):
     """Log-probabilities of the cuts 1 .. n-1 of a box, from the weights that the sampler draws with."""
     runs = runs_of(counts)
-    chances = law(heap_of(runs.median_weights(epsilon)))
+    chances = law(sums_of(runs.median_weights(epsilon)))
     return {
         int(first + k): math.log(p / size)
         for first, size, p in zip(runs.first, runs.size, chances, strict=True)
@@ -112,7 +112,7 @@ def test_many_cuts_at_once_have_the_law_of_one(n_cuts):
     qs = [Fraction(i, n_cuts + 1) for i in range(1, n_cuts + 1)]
     one = JointLaw(Runs.of_cells(cells, start=0, stop=8), qs, Fraction(1))
     tuples, seen = np.unique(cuts, axis=0, return_counts=True)
-    expected = np.array([trials * one.probability(t) for t in tuples.tolist()])
+    expected = np.array([trials * cuts_chance(one, t) for t in tuples.tolist()])
     assert expected.sum() == pytest.approx(trials, rel=0.01)
     assert ((seen - expected) ** 2 / expected).sum() < {1: 28, 2: 53, 3: 74}[n_cuts]
     assert (np.diff(cuts, axis=1) > 0).all()
@@ -239,7 +239,7 @@ def choice_law(monkeypatch, partitioner, price):
     with monkeypatch.context() as patch:
         patch.setattr(gate, "choose_many", best)
         partitioner.split(np.ones(1, bool), gate_of(price), "cut", price)
-    return law(heap_of(drawn[0]))
+    return law(sums_of(drawn[0]))
 
 
 def test_the_built_pair_spends_all_of_the_budget_of_an_axis(monkeypatch):

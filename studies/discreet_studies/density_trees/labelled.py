@@ -1,9 +1,9 @@
-"""The fifteen labelled tables on which density trees were published (Pors 2018): four real ones, three with columns of
-noise next to iris, and eight simulated ones.
+"""The fifteen labelled tables of the density-tree experiments (Pors 2018).
 
-What the source left open is fixed here so that the tables look like the published figures: all columns of the first
-four inventions inform about the class, and the two blobs of the seventh lie at least eight deviations apart. Bounds are
-round numbers around the published files and around what the generators give; what lies outside is clamped.
+Four are real, three are iris with columns of noise, and eight are synthetic. The source leaves some choices open. They
+are made here so that the tables look like the published figures: all columns of the first four synthetic tables depend
+on the class, and the two blobs of the seventh are at least eight standard deviations apart. Bounds are round numbers
+around the published files and the generated values; values outside are clamped.
 """
 
 from collections.abc import Callable
@@ -11,8 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet.core import Domain, FloatArray, IntArray, checks
-from discreet.datasets.dataset import Dataset
-from discreet.datasets.loaders import available, load
+from discreet.datasets import Dataset, available, load
 
 Bounds = dict[str, tuple[float, float]]
 Maker = Callable[[int], tuple[FloatArray, IntArray]]
@@ -131,12 +130,7 @@ def labelled(name: str, *, random_state: int = 0) -> Dataset:
         breast, glass (both need the data folder: see `load`), iris, wine, iris+1, iris+5, iris+10, or synthetic-1 to
         synthetic-8.
     random_state : int, default 0
-        Seed of the simulated columns and tables. The real ones are always the same.
-
-    Raises
-    ------
-    DataSourceError
-        If a file is not there; `labelled_names` lists the available tables.
+        Seed of the synthetic columns and tables.
 
     Examples
     --------
@@ -153,11 +147,5 @@ def labelled(name: str, *, random_state: int = 0) -> Dataset:
 
 
 def labelled_names() -> list[str]:
-    """Return the names that `labelled` can make or read here.
-
-    Examples
-    --------
-    >>> "wine" in labelled_names()
-    True
-    """
+    """Return the names that `labelled` can make or read here."""
     return [name for name in _READ if name in available()] + list(_MADE)
