@@ -53,7 +53,7 @@ def _choices() -> Iterator[AuditedMechanism]:
     yield AuditedMechanism("noise.quantiles_from_counts", _from_counts, (counts, empty), 2.0, **few)
     cells = NeighbourPair("one more row in the first cell", np.array([1, 1, 2, 2]), np.array([1, 1, 2, 2, 0]))
     nobody = NeighbourPair("no rows against one", np.empty(0, np.int64), np.array([3]))
-    yield AuditedMechanism("noise.choose_cuts", _cuts, (cells, nobody), 2.0, batch=False, trials=1000)
+    yield AuditedMechanism("noise.quantiles/cuts of cells", _cuts, (cells, nobody), 2.0, batch=False, trials=1000)
     pairs = (
         NeighbourPair("no one against one row", np.empty(0), np.array([3.0])),
         NeighbourPair("equal rows, one far out", np.full(6, 0.75), np.append(np.full(6, 0.75), -1e9)),
