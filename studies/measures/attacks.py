@@ -18,6 +18,8 @@ from sklearn.cluster import KMeans
 
 import discreet as dc
 from discreet_studies.measured.forest_attack import forest_attack
+from discreet_studies.measured.membership import shadow_attack
+from discreet_studies.measured.points import averaging_attack
 from studies.measures._measure import RESULTS, save, show
 
 LEVELS = (0.1, 1.0, 5.0, 20.0, 100.0, 1000.0)
@@ -76,10 +78,12 @@ def _centres(k: int, method: str) -> Callable[[int, int], float]:
 
     def attack(n: int, seed: int) -> float:
         people, strangers, public = (_crowd(n, 2, 3 * seed + i) for i in range(3))
-        more = {"release": release, "reference": public} if method == "shadow" else {}
-        found = dc.evaluation.membership_attack(
-            release(people, seed), people, strangers, method=method, kind="centers", random_state=seed, **more
-        )
+        if method == "shadow":
+            found = shadow_attack(release(people, seed), people, strangers, release, public, random_state=seed)
+        else:
+            found = dc.evaluation.membership_attack(
+                release(people, seed), people, strangers, kind="centers", random_state=seed
+            )
         return found.advantage
 
     return attack
@@ -98,7 +102,7 @@ def _forest(epsilon: float | None, noisy_shadows: bool = False) -> Callable[[int
 def _repeated(reports: int) -> Callable[[int, int], float]:
     def attack(n: int, seed: int) -> float:
         more = {"rate": 20.0, "repeats": (reports,), "random_state": seed}
-        return float(dc.evaluation.averaging_attack(None, _crowd(n, 2, seed), **more).likely_errors[0])
+        return float(averaging_attack(None, _crowd(n, 2, seed), **more).likely_errors[0])
 
     return attack
 

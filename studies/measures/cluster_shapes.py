@@ -31,8 +31,8 @@ from discreet.clustering import (
     nearest,
 )
 from discreet.core import FloatArray, IntArray
-from discreet.evaluation import Spread, clustering_agreement
 from discreet.synopses import Synopsis
+from discreet_studies.measured.agreement import Spread, clustering_agreement
 from studies.measures import _measure
 
 TABLES = ("moons", "rings", "aggregation", "worms", "birch2", "gowalla")

@@ -23,8 +23,9 @@ from sklearn.preprocessing import StandardScaler
 import discreet as dc
 from discreet.clustering import DenoisingKMeans, nearest, weighted_kmeans
 from discreet.clustering.noisy import deconvolution
-from discreet.evaluation import Spread, nicv
+from discreet.evaluation import nicv
 from discreet_studies.density_trees.labelled import labelled
+from discreet_studies.measured.agreement import Spread
 from studies.measures import _measure
 
 SEEDS_PUBLISHED = {0.5: 0.04, 1: 0.19, 2: 0.43, 3: 0.56, 5: 0.67, 9: 0.77}

@@ -153,7 +153,7 @@ def test_threads_never_overspend(account: dc.Account) -> None:
 def test_another_unit_is_refused(tmp_path: Path) -> None:
     account = dc.Account.create(tmp_path / "a", dataset="d", unit={"person": "user"}, epsilon=3)
     assert account.unit == "one person (column 'user')"
-    with pytest.raises(SchemaError, match=r"about one person .* the release about one row"):
+    with pytest.raises(SchemaError, match=r"protects one person .* the release one row"):
         dc.GridSynopsis(epsilon=1, domain=(0, 1), rule=2, ledger=account).fit(ROWS)
     with pytest.raises(SchemaError):
         dc.private_bounds(ROWS[:, 0], epsilon=0.5, ledger=account)
@@ -175,7 +175,7 @@ def test_an_account_without_delta_refuses_delta_and_one_with_it_adds_it_up(tmp_p
     some.reserve("r", rho=0.01, delta=3e-7)
     assert some.delta_spent.exact == Fraction(9, 10**7)
     assert some.spent == pytest.approx(1 + zcdp_to_epsilon(0.01, 3e-7))
-    with pytest.raises(BudgetExceeded, match="only 1e-07 is left"):
+    with pytest.raises(BudgetExceeded, match="only 1e-07 left"):
         some.reserve("r", epsilon=0.1, delta=2e-7)
 
 
@@ -199,12 +199,12 @@ def test_a_release_without_privacy_cannot_be_charged(account: dc.Account) -> Non
 def test_what_was_released_before_is_added_once(account: dc.Account) -> None:
     old = dc.GridSynopsis(epsilon=1, domain=(0, 1), rule=2).fit(ROWS).synopsis_
     assert account.add(old).state == "added"
-    with pytest.raises(FormatError, match="booked already"):
+    with pytest.raises(FormatError, match="already booked"):
         account.add(old.guarantee)
     new = dc.GridSynopsis(epsilon=1, domain=(0, 1), rule=2, ledger=account).fit(ROWS).synopsis_
-    with pytest.raises(FormatError, match="booked already"):
+    with pytest.raises(FormatError, match="already booked"):
         account.add(new)
-    with pytest.raises(FormatError, match="in parts"):
+    with pytest.raises(FormatError, match="in part"):
         account.add(new.merge(old, disjoint_people=False))
     with pytest.raises(InvalidArgument, match="central"):
         account.add(dc.Guarantee("syntactic", parameters={"k": 3}).seal(b""))
@@ -269,7 +269,7 @@ def test_limits_that_mean_nothing_are_refused(tmp_path: Path, given: dict[str, A
 
 
 def test_a_file_that_is_there_is_never_overwritten(account: dc.Account) -> None:
-    with pytest.raises(DataSourceError, match="there already"):
+    with pytest.raises(DataSourceError, match="already exists"):
         dc.Account.create(account.path, dataset="d", epsilon=9)
     with pytest.raises(DataSourceError, match="account create"):
         dc.Account(account.path.with_name("other"))
@@ -325,7 +325,7 @@ def test_what_no_reader_would_take_is_not_written(account: dc.Account) -> None:
         lambda: account.reserve("look", epsilon=1, asked={"columns": ["x" * 1000] * 1100}),
         lambda: dc.Account.create(account.path.with_name("b"), dataset="x" * 2**20, epsilon=1),
     ):
-        with pytest.raises(FormatError, match="say it in fewer"):
+        with pytest.raises(FormatError, match="shorten it"):
             write()
     assert not account.path.with_name("b").exists()
     account.annotate(1, "x" * (2**20 - 1000))

@@ -133,7 +133,7 @@ def test_earlier_artifacts_are_added_and_a_closed_account_is_closed(folder: Path
     output("synopsis", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "-o", "s.parquet",
         "--guarantee", "s.json")  # fmt: skip
     assert "entry 1" in output("account", "add", "p.account", "s.parquet")
-    with pytest.raises(FormatError, match="booked already"):
+    with pytest.raises(FormatError, match="already booked"):
         output("account", "add", "p.account", "s.json")
     with pytest.raises(InvalidArgument, match="a synopsis"):
         output("account", "add", "p.account", "people.csv")

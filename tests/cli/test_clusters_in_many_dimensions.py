@@ -36,9 +36,9 @@ def test_a_wide_table_is_clustered_with_a_delta_and_its_page_says_how(tmp_path: 
     assert gaps.min(axis=0).max() < 0.1
     text = page.read_text()
     assert "Clusters in 30 columns" in text
-    assert "Rows were projected to 8 axes" in text
-    assert text.count("not known: this column was not divided") == 0, "no frames with nothing in them"
-    assert "These columns were never divided" in text
+    assert "Rows were projected to 8 random axes" in text
+    assert text.count("not known: this column was not split") == 0, "no frames with nothing in them"
+    assert "These columns were never split" in text
     again = json.loads(output("cluster", release, "-k", 3, "--json"))  # of the saved release: the same, at no cost
     assert np.allclose(again["centers"], written)
     assert "--method" in output("cluster", "--help")
@@ -61,10 +61,10 @@ def test_clusters_against_a_file_that_was_misread_ask_for_its_schema(tmp_path: P
     output("synopsis", tmp_path / "t.csv", "--schema", tmp_path / "s.toml", "--epsilon", 2, "-o", release)
     clusters.write_text(output("cluster", release, "-k", 2, "--json"))
     asked = ["report", release, "--against", tmp_path / "t.csv", "--clusters", clusters, "-o", tmp_path / "page.html"]
-    with pytest.raises(DiscreetError, match="say how its file is written: --schema"):
+    with pytest.raises(DiscreetError, match="describe its file with --schema"):
         output(*asked)
     output(*asked, "--schema", tmp_path / "s.toml")
-    assert "Centres, compared with k-means on the raw rows" in (tmp_path / "page.html").read_text()
+    assert "Centres compared with k-means on the raw rows" in (tmp_path / "page.html").read_text()
 
 
 def test_the_page_of_a_release_shows_its_centres_and_turns_a_wide_table(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_the_page_of_a_release_shows_its_centres_and_turns_a_wide_table(tmp_path
     made.save(tmp_path / "s.parquet")
     output("report", tmp_path / "s.parquet", "-o", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text("utf-8")
-    table = text[text.index("Where the centres are") :]
+    table = text[text.index("Places of the centres") :]
     assert '<th scope="col" class="n">centre 3</th>' in table
     assert "18 more" in table  # of 30 columns a dozen is shown at once
     assert f"{made.lifted.centers[1, 0]:.3f}"[:4] in table

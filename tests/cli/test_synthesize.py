@@ -90,7 +90,7 @@ def test_a_table_is_not_written_under_a_name_of_another_program(folder, name):
 @pytest.mark.parametrize("name", ["safe.csv", "safe.parquet"])
 def test_the_rows_have_their_promise_next_to_them(folder, name):
     output("synthesize", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "--delta", "1e-9", "-o", name)
-    assert "invented rows" in output("audit", name)
+    assert "synthetic rows" in output("audit", name)
     output("report", name, "-o", "page.html")
     assert "town" in (folder / "page.html").read_text(encoding="utf-8")
     promise = dc.Guarantee.from_json((folder / f"{name}.guarantee.json").read_text(encoding="utf-8"))
@@ -114,7 +114,7 @@ def test_the_page_says_what_was_measured(folder):
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "A model of 3 columns" in page
     assert "age by ill" in page
-    assert "what the model assumes" in page
+    assert "the model assumes" in page
 
 
 def test_public_facts_go_from_the_schema_to_the_page(tmp_path, monkeypatch):
@@ -151,7 +151,9 @@ role = "wife"
     assert not ((rows.sex == "m") & (rows.role == "wife")).any()
     assert "no row has sex = m and role = wife" in Path("page.html").read_text()
     assert "Public facts used" in " ".join(done.replace("│", " ").split())
-    assert "every row keeps the declared facts" in " ".join(output("audit", "safe.parquet").replace("│", " ").split())
+    assert "every row agrees with the declared facts" in " ".join(
+        output("audit", "safe.parquet").replace("│", " ").split()
+    )
 
 
 def test_a_question_to_the_rows_is_sent_to_the_synopsis(folder):
@@ -167,7 +169,7 @@ def test_a_raw_table_that_was_misread_is_told_to_need_its_schema(folder):
     (folder / "german.toml").write_text('[source]\ndelimiter = ";"\n' + SCHEMA)
     given = ["report", "safe.csv", "--against", "german.csv", "--target", "ill", "--json"]
     refused = run(*given, catch=True)
-    assert "has no column of the release; say how its file is written: --schema" in str(refused.exception)
+    assert "has no column of the release; describe its file with --schema" in str(refused.exception)
     told = json.loads(output(*given, "--schema", "german.toml"))
     assert {c["column"] for c in told["comparison"]["columns"]} == {"age", "town", "ill"}
 

@@ -275,7 +275,7 @@ def test_promises_about_rows_never_speak_of_a_given_person(estimator: Any) -> No
     said = " ".join(for_lawyers(made.guarantee_))
     assert "person" not in said
     assert "row" in said
-    assert "m rows at m times" in said
+    assert "ε is m times as large" in said
 
 
 def test_words_follow_the_unit() -> None:
@@ -283,6 +283,6 @@ def test_words_follow_the_unit() -> None:
     ledger.spend("counts", 1)
     rows = " ".join(for_lawyers(Guarantee.from_ledger(ledger, model="central")))
     people = " ".join(for_lawyers(Guarantee.from_ledger(ledger, model="central", unit="one person")))
-    assert "a given row" in rows
-    assert "a given person" in people
+    assert "any single row" in rows
+    assert "any single person" in people
     assert "m rows" not in people

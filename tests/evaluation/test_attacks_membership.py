@@ -9,18 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.neighbors import KNeighborsClassifier
 
 import discreet as dc
 from attack_crowds import crowd, noisy
 from discreet import evaluation as ev
 from discreet import noise
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.evaluation.attacks import scorers, shadow
+from discreet.evaluation.attacks import scorers
 from discreet.evaluation.attacks.laws import LawSpace
 from discreet.evaluation.attacks.roc import score_blindly
-from discreet_studies.measured.forest_attack import forest_attack
 
 SQUARE = dc.Domain.box([0, 0], [1, 1])
 
@@ -30,15 +27,14 @@ def has_zero(found: ev.ScoredAttack) -> bool:
     return low <= 0 <= high
 
 
-@pytest.mark.parametrize("score", ["ratio", "release"])
 @pytest.mark.parametrize("d", [2, 5])
-def test_points_from_pure_noise_to_none(score: str, d: int) -> None:
+def test_points_from_pure_noise_to_none(d: int) -> None:
     people, others, public = crowd(500, d, 1), crowd(500, d, 2), crowd(1000, d, 3)
     run = {}
     for rate in (0.01, 50.0, 300.0, 2000.0, 1e6):
         z = noisy(people, rate, 4)
         run[rate] = ev.membership_attack(
-            z, people, others, rate=rate, reference=public, score=score, random_state=1, confidence=0.99
+            z, people, others, rate=rate, reference=public, random_state=1, confidence=0.99
         )
     nothing, *between, everything = run.values()
     assert has_zero(nothing)
@@ -53,8 +49,6 @@ def test_without_public_records_the_release_itself_must_do() -> None:
     people, others = crowd(500, 2, 1), crowd(500, 2, 2)
     found = ev.membership_attack(noisy(people, 1e5, 4), people, others, rate=1e5, random_state=1)
     assert found.advantage > 0.95
-    plain = ev.membership_attack(noisy(people, 1e5, 4), people, others, rate=1e5, score="release", random_state=1)
-    assert plain.advantage > 0.95
 
 
 def test_the_ratio_of_a_stranger_has_mean_one() -> None:
@@ -90,33 +84,16 @@ def test_the_attack_on_a_mechanism_in_its_own_units() -> None:
 def test_scorers_have_no_way_in_for_members() -> None:
     makers = [
         scorers.likelihood_ratio,
-        scorers.release_score,
         scorers.synopsis_ratio,
-        scorers.synopsis_density,
         scorers.nearest_center,
-        scorers.boundary_distance,
-        shadow.shadow_scorer,
     ]
-    allowed = {
-        "points",
-        "space",
-        "reference",
-        "stream",
-        "synopsis",
-        "centers",
-        "artifact",
-        "release",
-        "score",
-        "shadows",
-    }
-    allowed |= {"predict", "reach", "directions", "steps", "label"}
+    allowed = {"points", "space", "reference", "synopsis", "centers"}
     for make in makers:
         assert set(inspect.signature(make).parameters) <= allowed
 
 
 @pytest.mark.parametrize("kind", ["points", "synopsis", "centers"])
-@pytest.mark.parametrize("method", ["likelihood", "shadow"])
-def test_raw_data_turned_to_garbage_after_the_release_change_nothing(kind: str, method: str) -> None:
+def test_raw_data_turned_to_garbage_after_the_release_change_nothing(kind: str) -> None:
     """The array that was released from is overwritten; the people in question are asked about from a copy."""
     source, others, public = crowd(150, 2, 1), crowd(150, 2, 2), crowd(300, 2, 3)
     asked = source.copy()
@@ -130,9 +107,7 @@ def test_raw_data_turned_to_garbage_after_the_release_change_nothing(kind: str, 
 
     def attack() -> Any:
         more: dict[str, Any] = {"rate": 100.0} if kind == "points" else {}
-        return ev.membership_attack(
-            made, asked, others, method=method, release=release, shadows=4, reference=public, random_state=1, **more
-        )
+        return ev.membership_attack(made, asked, others, reference=public, random_state=1, **more)
 
     made = release(source, 1)
     before = attack()
@@ -182,21 +157,13 @@ def grid(epsilon: float, parts: int) -> Any:
     return release
 
 
-@pytest.mark.parametrize("method", ["likelihood", "shadow"])
-def test_a_synopsis_leaks_with_fine_cells_and_no_noise_only(method: str) -> None:
+def test_a_synopsis_leaks_with_fine_cells_and_no_noise_only() -> None:
     rng = np.random.default_rng(1)
     people, others, public = rng.random((3, 300, 2))
 
     def attack(epsilon: float, parts: int) -> ev.ScoredAttack:
         return ev.membership_attack(
-            grid(epsilon, parts),
-            people,
-            others,
-            method=method,
-            reference=public,
-            shadows=8,
-            random_state=1,
-            confidence=0.99,
+            grid(epsilon, parts)(people, 5), people, others, reference=public, random_state=1, confidence=0.99
         )
 
     assert attack(1e6, 80).advantage > 0.85  # 6,400 cells for 300 people
@@ -209,80 +176,12 @@ def test_centres_barely_leak() -> None:
     """Nothing beyond chance is found in the centres of 8 clusters of 600 people, without any noise."""
     people, others, public = crowd(600, 2, 1), crowd(600, 2, 2), crowd(1200, 2, 3)
 
-    def release(rows: Any, seed: int) -> Any:
-        return KMeans(8, n_init=2, random_state=seed).fit(rows)
-
-    for method in ("likelihood", "shadow"):
-        found = ev.membership_attack(
-            release, people, others, method=method, reference=public, random_state=1, confidence=0.99
-        )
-        assert has_zero(found), found
+    made = KMeans(8, n_init=2, random_state=1).fit(people)
+    found = ev.membership_attack(made, people, others, reference=public, random_state=1, confidence=0.99)
+    assert has_zero(found), found
     # As many centres as people are the people themselves, and then both see it.
     copied = ev.membership_attack(people, people, others, kind="centers", random_state=1)
     assert copied.advantage > 0.95
-
-
-def lottery(rows: Any) -> Any:
-    """Give labels that no model can learn, only remember."""
-    return (np.floor(rows[:, 0] * 1e6) % 3).astype(int)
-
-
-def test_label_only_distance_to_a_known_boundary() -> None:
-    rng = np.random.default_rng(1)
-    rows = rng.random((50, 2))
-    score = scorers.boundary_distance(lambda x: x[:, 0] > 0.5, 2.0, 200, 14, None, noise.generator(1))
-    assert score(rows) == pytest.approx(np.abs(rows[:, 0] - 0.5), rel=0.02, abs=0.001)
-    never = scorers.boundary_distance(lambda x: np.zeros(len(x)), 2.0, 5, 4, None, noise.generator(1))
-    assert (never(rows) == 2.0).all()
-
-
-def test_labels_alone_give_away_what_a_model_remembers() -> None:
-    people, others = np.random.default_rng(1).random((2, 300, 2))
-    memory = KNeighborsClassifier(1).fit(people, lottery(people))
-    found = ev.membership_attack(
-        memory, people, others, method="boundary", label=lottery, directions=8, steps=6, random_state=1
-    )
-    assert found.advantage > 0.5  # a third of the others are labelled right by luck
-    forest = RandomForestClassifier(10, random_state=1).fit(people, lottery(people))
-    assert (
-        ev.membership_attack(
-            forest.predict, people, others, method="boundary", label=lottery, directions=4, steps=4, random_state=1
-        ).advantage
-        > 0.4
-    )
-    plain = KMeans(4, n_init=1, random_state=1).fit(people)
-    assert has_zero(ev.membership_attack(plain, people, others, method="boundary", directions=8, random_state=1))
-
-
-def test_shadow_forests_learn_from_many_features() -> None:
-    people, others, public = np.random.default_rng(1).random((3, 200, 2))
-
-    def release(rows: Any, seed: int) -> Any:
-        return RandomForestClassifier(15, random_state=seed).fit(rows, lottery(rows))
-
-    def look(model: Any, rows: Any) -> Any:
-        shares = np.zeros((len(rows), 4))
-        shares[:, model.classes_] = model.predict_proba(rows)
-        shares[:, 3] = lottery(rows)
-        return shares
-
-    found = ev.membership_attack(
-        release, people, others, method="shadow", score=look, shadows=2, reference=public, random_state=1
-    )
-    assert found.advantage_interval[0] > 0.4
-
-
-@pytest.mark.slow
-def test_the_published_forest_test_runs_and_says_little() -> None:
-    people = crowd(800, 2, 1)
-    hidden = forest_attack(people, lambda rows: noisy(rows, 1.0, 7), repeats=2, random_state=1)
-    assert len(hidden.runs) == 2
-    assert hidden.advantage == pytest.approx(np.mean([r.advantage for r in hidden.runs]))
-    low, high = hidden.advantage_interval
-    assert low <= 0 <= high
-    plain = forest_attack(people, repeats=2, noisy_shadows=True, random_state=1)
-    assert plain.advantage < 0.4  # without any noise, far from what the points themselves would give
-    assert len(plain.to_dict()["advantages"]) == 2
 
 
 def test_the_same_seed_gives_the_same_result() -> None:
@@ -296,10 +195,7 @@ def test_bad_arguments_are_named() -> None:
     rows = crowd(20, 2, 1)
     made = grid(1.0, 4)(rows, 1)
     for more, kind, text in [
-        ({"method": "magic"}, InvalidArgument, "method must be one of"),
-        ({"method": "shadow"}, InvalidType, "release must be release"),
-        ({"method": "shadow", "release": grid(1, 4)}, InvalidArgument, "reference must be public records"),
-        ({"method": "boundary", "artifact": rows}, InvalidType, "artifact must be a model with predict"),
+        ({"score": "best"}, InvalidType, "score must be score"),
         ({"artifact": rows}, InvalidArgument, "rate must be given"),
         ({"artifact": rows, "rate": -1}, InvalidArgument, "rate must be a positive"),
         ({"artifact": rows, "kind": "synopsis"}, InvalidType, "artifact must be a Synopsis"),

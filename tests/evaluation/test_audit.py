@@ -248,7 +248,7 @@ def test_the_result_can_be_stored_and_drawn() -> None:
     assert stored["epsilon_lower"] == found.epsilon_lower
     assert stored["passed"] is True
     assert len(stored["power"]["chances"]) == len(stored["power"]["epsilons"])
-    assert "no proof" in str(found)
+    assert "not a proof" in str(found)
     assert len(found.plot().data) == 3
 
 

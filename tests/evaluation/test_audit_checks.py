@@ -136,7 +136,7 @@ def test_a_promise_without_columns_or_without_a_price_is_no_promise(tmp_path: Pa
     promise = dc.Guarantee.from_json(promise_place(path).read_text())
     for changed, said in (
         (replace(promise, domain=None), "declares no columns"),
-        (replace(promise, model="central", neighbours=""), "has spent nothing"),
+        (replace(promise, model="central", neighbours=""), "the ledger is empty"),
     ):
         promise_place(path).write_text(changed.seal(path.read_bytes()).to_json(indent=2) + "\n")
         assert any(said in text for text in examine(path).failures)
@@ -163,7 +163,7 @@ def test_values_that_were_passed_on_are_within_their_declaration(tmp_path: Path)
     refused = _changed(path, _put("cost", ["900", "Ann", "", *costs[3:]]), kept={"columns": ["cost"]})
     assert refused == ["column 'cost' was passed on with 2 values outside of its declaration"]
     refused = _changed(path, _put("cost", costs), kept={"columns": []})
-    assert refused == ["column 'cost' was passed on, and the promise does not say so"]
+    assert refused == ["column 'cost' was passed on, but the promise does not mention it"]
 
 
 def test_marks_of_people_are_hashes(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_perturbed_numbers_may_leave_the_box_and_gaps_are_explained(tmp_path: Pa
     model = dc.metric.NDLaplace(epsilon=1, radius=0.1, domain=dc.Domain({"x": (0, 1), "y": (0, 1)}), random_state=2)
     model.transform_file(pa.table({"x": [0.1, 0.9], "y": [0.2, None]}), tmp_path / "o.csv")
     said = " ".join(c.detail for c in examine(tmp_path / "o.csv").checks)
-    assert "may leave their bounds by design" in said
+    assert "may be outside their bounds by design" in said
     assert "middle of its bounds" in str(model.guarantee_)
 
 

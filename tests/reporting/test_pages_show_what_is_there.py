@@ -34,7 +34,7 @@ def test_days_of_a_perturbed_table_are_a_histogram(tmp_path: Path) -> None:
     assert found["ends"][0] >= "2025-01-01"
     page = (tmp_path / "page.html").read_text("utf-8")
     assert "mostly assumed" not in page  # nothing is: it is what was released
-    assert "every value is noisy" in page
+    assert "each value is noisy" in page
 
 
 def test_no_page_speaks_of_what_is_not_on_it(tmp_path: Path) -> None:
@@ -72,12 +72,12 @@ def test_a_broken_seal_leaves_no_promise_on_the_first_screen(tmp_path: Path) -> 
     place = tmp_path / "safe.csv"
     release.save(place)
     write_report(place, tmp_path / "page.html")
-    assert "Everyone hides among" in (tmp_path / "page.html").read_text("utf-8")
+    assert "Everyone is hidden among" in (tmp_path / "page.html").read_text("utf-8")
     place.write_text(place.read_text() + '"[0, 1)"\n')
     write_report(place, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text("utf-8")
-    assert "Everyone hides among" not in page
-    assert "Nothing that can be relied on" in page
+    assert "Everyone is hidden among" not in page
+    assert "Nothing that you can rely on" in page
     assert "<h2>What was claimed</h2>" in page
     assert "<h2>What is promised</h2>" not in page
 
@@ -96,7 +96,7 @@ def test_one_bar_over_everything_is_not_known(tmp_path: Path) -> None:
     assert "why" not in found["c"]
     made.save(tmp_path / "s.parquet")
     write_report(tmp_path / "s.parquet", tmp_path / "page.html")
-    assert "2 of 3 columns are not known or mostly assumed" in (tmp_path / "page.html").read_text("utf-8")
+    assert "2 of 3 columns are unknown or mostly assumed" in (tmp_path / "page.html").read_text("utf-8")
 
 
 def test_a_longitude_and_a_latitude_are_drawn_as_a_map() -> None:
@@ -182,7 +182,9 @@ def test_a_model_of_200_columns_has_a_page_to_read(wide_release: Path) -> None:
     assert 5 < len(charts) < 20
     assert "ill" in charts[0] + charts[1]  # what the table was made for comes before what happens to stand first
     visible = re.sub(r"<style.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL)
-    assert "and 168 more: no room" in visible  # of 200 columns 12 have a chart, and 20 others are named
+    assert (
+        "and 168 more: only the first 12 columns" in visible
+    )  # of 200 columns 12 have a chart, and 20 others are named
     shown = page.partition("<details")[0]
     assert shown.count("marginal ") < 20 < page.count("marginal ")  # lines of the ledger
     assert max(map(len, visible.split())) < 100
@@ -197,8 +199,8 @@ def test_synthetic_rows_are_called_that_and_the_target_has_a_chart(tmp_path: Pat
     outputs = {"table": "rows.csv", "release": "s.parquet"}
     dc.Job("synthesize", "t.parquet", domain.to_dict(), {"epsilon": 1, "target": "ill"}, outputs, tmp_path).run()
     page = report_page(report_facts(tmp_path / "rows.csv"))
-    assert "ill, in the invented rows" in page
-    assert "every value is noisy" not in page
+    assert "ill, in the synthetic rows" in page
+    assert "each value is noisy" not in page
     page = report_page(report_facts(tmp_path / "s.parquet"))
     assert "<figcaption>ill" in page
 

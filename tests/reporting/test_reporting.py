@@ -123,7 +123,7 @@ def test_a_changed_table_is_called_out(folder, tmp_path):
 def test_a_seeded_release_and_one_without_privacy_are_called_out(tmp_path):
     X = np.full((40, 2), 0.5)
     for name, settings, said in (
-        ("seeded", {"epsilon": 1.0, "random_state": 1}, "must not be published"),
+        ("seeded", {"epsilon": 1.0, "random_state": 1}, "Do not publish"),
         ("bare", {"epsilon": math.inf}, "no privacy"),
     ):
         dc.GridSynopsis(domain=(0, 1), rule=4, **settings).fit(X).synopsis_.save(tmp_path / f"{name}.parquet")
@@ -157,9 +157,9 @@ def test_centres_are_numbered_and_drawn_where_both_columns_are_numbers(folder, t
     write_report(folder / "s.parquet", tmp_path / "r.html", clusters=found)
     text = (tmp_path / "r.html").read_text()
     assert text.count('class="cross over"') == 1
-    assert "crosses: the centres that were found" in text
+    assert "crosses: cluster centres" in text
     assert '<td data-name="">centre 2</td><td data-name="age" class="n">60</td>' in text
-    assert "may be noise alone" in text
+    assert "may be pure noise" in text
     write_report(folder / "s.parquet", tmp_path / "r.html", clusters={**found, "columns": ["town", "cost"]})
     assert "cross over" not in (tmp_path / "r.html").read_text()
 
@@ -282,7 +282,10 @@ def test_texts_from_data_cannot_break_out_of_pages_and_pictures():
 
 def test_the_pages_of_plan_audit_and_demo_are_light(tmp_path):
     demo.run(tmp_path, seed=1)
-    shown = {"demo": (tmp_path / "picture.html").read_text(), "plan": plan.page(outlook(5000, 3, target_error=0.01))}
+    shown = {
+        "demo": (tmp_path / "picture.html").read_text(),
+        "plan": plan.plan_page(outlook(5000, 3, target_error=0.01)),
+    }
     found = dc.evaluation.audited_mechanism("noise.discrete_laplace").audit(400, 0.99, random_state=1)
     facts = {"mechanism": "m", "claimed": 1.0, "passed": True, "results": [("pair", r) for r in found]}
     shown["audit"] = mechanism_page(facts)

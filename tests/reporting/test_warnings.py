@@ -67,7 +67,7 @@ def test_as_many_things_are_named_as_stand_below(tmp_path: Path) -> None:
     made.save(tmp_path / "s.parquet")
     reporting.write_report(tmp_path / "s.parquet", tmp_path / "page.html")
     card = (tmp_path / "page.html").read_text("utf-8").partition("What should worry me?")[2].partition("</ul>")[0]
-    named = re.search(r"(\d+) things? to weigh", card)
+    named = re.search(r"(\d+) points? to consider", card)
     assert named is not None
     assert int(named[1]) == card.count("<li") >= 2
 
@@ -89,9 +89,9 @@ def test_a_promise_that_the_table_contradicts_comes_first_in_red(tmp_path: Path)
         first = text.partition('<section class="answer')[2].partition("</section>")[0]
         assert first.startswith(" bad")
         assert "What should worry me?" in first
-        assert "A promise that does not hold" in first
+        assert "A promise is broken" in first
         assert "k is 5, required 50" in first
-        assert "Everyone hides among 50" not in text
+        assert "Everyone is hidden among 50" not in text
         assert "Nothing was found" not in text
 
 

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from discreet.evaluation import advantage_bound
 from discreet_studies import Results
 from discreet_studies.frontier.attacks import AttackTally, coins, releases
 from discreet_studies.frontier.findings import LIMITS, findings, notes, within
@@ -16,6 +15,7 @@ from discreet_studies.frontier.people import TARGETS, People, World, adult_is_he
 from discreet_studies.frontier.releases import release
 from discreet_studies.frontier.study import GRID, STUDY, absent, measure, settings
 from discreet_studies.frontier.utility import boxes, utility
+from discreet_studies.measured.points import advantage_bound
 
 WHOLE = (np.array([[0.0, 0.0, 0.0]]), np.array([[1.0, 1.0, 2.0]]))
 

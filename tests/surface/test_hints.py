@@ -94,7 +94,7 @@ def test_ends_of_a_range_come_in_order(typed: str, meant: str, tmp_path: Path) -
 
 
 def test_an_account_of_a_large_delta_is_said_twice(tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgument, match=r"said twice.*yes_really=True"):
+    with pytest.raises(InvalidArgument, match=r"unless you confirm it.*yes_really=True"):
         dc.Account.create(tmp_path / "a", dataset="d", epsilon=1, delta=0.01)
     words = ["account", "create", str(tmp_path / "b"), "--dataset", "d", "--epsilon", "1", "--delta", "0.01"]
     done = run(*words, catch=True)

@@ -282,8 +282,8 @@ LIES: dict[str, tuple[Callable[[Made], bool], Callable[[Made], Made]]] = {
         lambda m: dataclasses.replace(
             m,
             said=(
-                "Whether or not one row is in the table, every possible release is almost equally likely: at most 1 "
-                "times as likely in the one case as in the other.",
+                "With and without one row in the table, the probabilities of any possible release differ by a factor "
+                "of at most 1.",
             ),
         ),
     ),

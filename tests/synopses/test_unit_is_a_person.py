@@ -95,9 +95,9 @@ def test_a_saved_synopsis_is_read_back_with_its_unit_and_merges_with_its_like(tm
 
 def test_words_speak_of_a_person_and_of_what_is_counted() -> None:
     said = for_lawyers(CENTRAL["grid"].fit(table()).guarantee_)
-    assert said[0].startswith(f"Whether or not {SAID}, is in the table, every possible release")
-    assert "a given person is in the table" in said[1]
-    assert "counts are of the rows that were used" in said[2]
+    assert said[0].startswith(f"With and without {SAID}, in the table")
+    assert "about any single person" in said[1]
+    assert "Counts include only rows that were used" in said[2]
     assert not any("promise about rows" in text for text in said)
 
 

@@ -1,4 +1,4 @@
-"""Budgets that outlive programs, and what releases amount to together.
+"""Privacy budgets that outlive programs, and the cost of several releases together.
 
 >>> import tempfile
 >>> from pathlib import Path

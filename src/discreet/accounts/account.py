@@ -1,4 +1,4 @@
-"""The account: a budget per data set that outlives programs and colleagues."""
+"""The account: a privacy budget for one data set, kept in a file."""
 
 from __future__ import annotations
 
@@ -23,29 +23,28 @@ from discreet.errors import BudgetExceeded, DataSourceError, FormatError, Invali
 
 
 class Account(Standing):
-    """A privacy budget for one data set, kept in a file that many programs charge and none can overspend.
+    """A privacy budget for one data set, kept in a file that many programs can charge and none can overspend.
 
-    ``Account(path)`` opens one, `Account.create` makes one. Every central estimator takes it as ``ledger=``, every verb
-    with a central price as ``--account``.
+    ``Account(path)`` opens one, `Account.create` makes one. Every central estimator takes it as ``ledger=``, every
+    command with a central price as ``--account``.
 
-    A release *reserves* its price before a row is read and *books* it when it is published; both are on the disk
-    before anything else happens. What was reserved and never booked stays spent: nobody can know what the lost
-    program had shown. Many programs may charge one account at the same time.
+    A release *reserves* its price before a row is read and *books* it when it is published. Both are on the disk
+    before anything else happens. A reservation that is never booked stays spent, because the lost program may have
+    shown its result. Many programs may charge one account at the same time.
 
     Parameters
     ----------
     path : str or Path
-        The file. All of it is checked; one that was edited is refused.
+        The file. It is checked completely; an edited file is refused.
     disk : Disk, optional
-        How bytes are made to last; for tests.
+        Durable writing; for tests.
 
     Privacy
     -------
-    Neighbours and unit are those of the releases, which must have the unit of the account. The sum of what was
-    reserved or booked never exceeds the limit, under any interleaving and after any crash, so all releases together
-    are ε-DP (or (ε, δ)-DP, or ρ-zCDP) with the limits of the account, also where prices were chosen after
-    earlier results were seen. It holds for what is charged here: releases of the same people that name
-    no account are not seen.
+    Neighbours and unit are those of the releases, which must have the unit of the account. The sum of reserved and
+    booked prices never exceeds the limit, in any order of programs and after any crash. So all releases together are
+    ε-DP (or (ε, δ)-DP, or ρ-zCDP) with the limits of the account, even if prices were chosen after earlier results.
+    Releases about the same people that name no account are not included.
 
     Examples
     --------
@@ -76,8 +75,8 @@ class Account(Standing):
             place = Path(os.path.abspath(Path(path).expanduser()))
             if b"\0" in os.fsencode(place):
                 raise ValueError
-        except (RuntimeError, ValueError):  # nobody's home, or letters that no file can be called by
-            raise DataSourceError(f"account: there can be no file {os.fspath(path)!r}; check the path") from None
+        except (RuntimeError, ValueError):  # no home folder, or an invalid name
+            raise DataSourceError(f"account: {os.fspath(path)!r} is not a valid path; check it") from None
         self._chain = Chain(place, self._totals, disk)
 
     @classmethod
@@ -93,28 +92,26 @@ class Account(Standing):
         yes_really: bool = False,
         disk: Disk | None = None,
     ) -> Account:
-        """Make an account.
+        """Create an account.
 
         Parameters
         ----------
         path : str or Path
-            The file; one that is there is not touched.
+            The file; an existing one is not touched.
         dataset : str
-            What the budget is for. Every artifact will name it.
+            Name of the data. Every artifact will state it.
         unit : "row" or Person
-            The unit of privacy that releases must have: ``domain.unit``. Of a `Person` the column counts; how many rows
-            of a person are used is a matter of each release.
+            The unit of privacy of all releases: ``domain.unit``. For a `Person` only the column counts.
         epsilon : float
             The limit in ε.
         delta : float, default 0
-            The limit of the sum of δ; without it, releases with δ are refused. With ``rho``, the δ at which the ε of
-            the account is stated.
+            The limit of the sum of δ; with 0, releases with δ are refused. With ``rho``, the δ at which ε is stated.
         rho : float
-            Instead of ``epsilon``: the limit in zCDP. Pure ε releases cost ε²/2 then.
+            Instead of ``epsilon``: the limit in zCDP. Pure ε releases then cost ε²/2.
         yes_really : bool, default False
-            That a delta above 0.001 is meant: with that chance anything may come out about anybody.
+            Accept a delta above 0.001: with that probability anything about anyone may be revealed.
         disk : Disk, optional
-            How bytes are made to last; for tests.
+            Durable writing; for tests.
         """
         if not isinstance(dataset, str) or not dataset.strip():
             raise InvalidType("dataset", dataset, "a name for the data", 'dataset="patients 2026"')
@@ -123,14 +120,14 @@ class Account(Standing):
         name, limit = ("epsilon", epsilon) if rho is None else ("rho", rho)
         most = checks.positive(name, limit)
         if most > LARGEST_BUDGET:
-            raise InvalidArgument(name, limit, "a limit that means something", f"{name}=3")
+            raise InvalidArgument(name, limit, f"at most {LARGEST_BUDGET:.0e}", f"{name}=3")
         share = checks.exact("delta", delta, "a number from 0, and below 1", "delta=1e-6")
         if not 0 <= share < 1 or (rho is not None and not share):
             expected = "a number from 0, and below 1" if rho is None else "positive with rho, and below 1"
             raise InvalidArgument("delta", delta, expected, "delta=1e-6")
         if share > SURE_DELTA and not yes_really:
-            means = f"with chance {float(share):g} anything may come out about anybody"
-            expected = f"at most {SURE_DELTA:g} unless it is said twice ({means})"
+            means = f"with probability {float(share):g} anything about anyone may be revealed"
+            expected = f"at most {SURE_DELTA:g} unless you confirm it ({means})"
             raise InvalidArgument("delta", delta, expected, "delta=1e-6, or yes_really=True")
         if not yes_really:
             checks.warn_of_delta(share)
@@ -142,11 +139,6 @@ class Account(Standing):
             "delta": str(share), **_signed(),
         })  # fmt: skip
         return made
-
-    @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Account:
-        """Open an account, as ``Account(path)`` does."""
-        return cls(path)
 
     def reserve(
         self,
@@ -165,14 +157,14 @@ class Account(Standing):
         job : str
             What it is for.
         epsilon, rho : float or Fraction
-            The price: that of an ε-DP release (with ``delta`` beside it if it is (ε, δ)-DP), or that of a ρ-zCDP one,
-            whose ε is stated at ``delta``.
+            The price of an ε-DP release (with ``delta`` if it is (ε, δ)-DP), or of a ρ-zCDP release, whose ε is stated
+            at ``delta``.
         delta : float or Fraction, default 0
-            See there.
+            The δ of the release.
         unit : "row" or Person
             The unit of the release, which must be that of the account.
         asked : mapping, optional
-            What is asked for, as plain data.
+            The request, as plain data.
 
         Returns
         -------
@@ -192,7 +184,7 @@ class Account(Standing):
         return Reservation(self, number, f"sha256:{head}")
 
     def check(self, label: str, epsilon: Any = None, *, rho: Any = None, delta: Any = 0, unit: Any = "row") -> None:
-        """Raise what `reserve` or `spend` with this price would, without charging anything."""
+        """Raise the error that `reserve` or `spend` would with this price, without charging anything."""
         price, share = self._price(epsilon, rho, delta)
         self._check_unit(unit)
         with self._chain.lock:  # or another thread takes in lines meanwhile
@@ -203,7 +195,7 @@ class Account(Standing):
         self, label: str, epsilon: Any = None, kind: Kind = "sequential", *, rho: Any = None, delta: Any = 0,
         unit: Any = "row", law: str = "",
     ) -> Exact:  # fmt: skip
-        """Charge an answer that is bought at once and leaves no artifact; as `Ledger.spend`, and durably."""
+        """Charge an answer without an artifact, durably; as `Ledger.spend`."""
         checks.choice("kind", kind, KINDS)
         price, share = self._price(epsilon, rho, delta)
         self._check_unit(unit)
@@ -218,12 +210,12 @@ class Account(Standing):
         return checks.budget("rho" if epsilon is None else "epsilon", rho if epsilon is None else epsilon)
 
     def add(self, artifact: Any) -> Entry:
-        """Book an artifact that was released before the account existed, or without it.
+        """Book an artifact that was released without the account.
 
         Parameters
         ----------
         artifact : Guarantee, or an object with one
-            Of a central release, sealed. One that is booked already is refused.
+            A sealed central release. One that is already booked is refused.
         """
         promise = artifact if isinstance(artifact, Guarantee) else getattr(artifact, "guarantee", None)
         if not isinstance(promise, Guarantee):
@@ -235,7 +227,7 @@ class Account(Standing):
         price, share = self._price_of(promise)
         known = promise.digest in self._fresh().digests
         if known or any(self._chain.knows(head.removeprefix("sha256:")) for head in heads_of(promise.parameters)):
-            raise FormatError(f"account: {promise.digest} is booked already, whole or in parts; nothing was added")
+            raise FormatError(f"account: {promise.digest} is already booked, completely or in part; nothing was added")
         asked = {k: v for k, v in promise.parameters.items() if isinstance(v, (str, int, float, bool))}
 
         def line() -> dict[str, Any]:
@@ -248,7 +240,7 @@ class Account(Standing):
         return self._totals.entries[max(self._totals.entries)]
 
     def annotate(self, entry: int, text: str) -> None:
-        """Write something about an entry, such as what became of a lost reservation; its price stays."""
+        """Add a note to an entry, such as what happened to a lost reservation. Its price stays."""
         number = checks.whole("entry", entry, low=1)
         if not isinstance(text, str) or not text.strip():
             raise InvalidType("text", text, "a sentence", 'text="the machine was switched off"')
@@ -258,19 +250,19 @@ class Account(Standing):
         self._chain.append(lambda: {"kind": "note", "entry": number, "text": text, **_signed()})
 
     def close(self) -> None:
-        """End it: what was reserved can still be booked, nothing more can be spent."""
+        """Close the account: reservations can still be booked, but nothing more can be spent."""
         self._chain.append(lambda: {"kind": "close", **_signed()})
 
     def verify(self, head: str | None = None) -> dict[str, Any]:
-        """Read the whole file afresh and return what it amounts to; raise if it was edited.
+        """Read the whole file again and return its totals; raise if it was edited.
 
-        A file that was cut at the end of a line, or an older copy, is whole in itself. It is found out by a ``head``
-        that was seen before: every artifact names the one that its reservation had.
+        A file that was cut at the end of a line, or an older copy, is consistent in itself. It is detected by a
+        ``head`` that was seen before: every artifact states the one of its reservation.
 
         Parameters
         ----------
         head : str, optional
-            A hash, as artifacts and `Account.head` name it. The line must be in the file.
+            A hash from an artifact or `Account.head`. Its line must be in the file.
         """
         found = Account(self.path)
         if head is not None:
@@ -278,16 +270,13 @@ class Account(Standing):
                 raise InvalidType("head", head, "a hash as artifacts name it", 'head="sha256:..."')
             if not found._chain.knows(head.removeprefix("sha256:")):
                 raise FormatError(
-                    f"account: {str(self.path)!r} has no line {head}; it was cut, it is an older copy, or it is "
-                    "another account than the one that was charged"
+                    f"account: {str(self.path)!r} has no line {head}; it was cut, is an older copy, or is not the "
+                    "account that was charged"
                 )
         return found.to_dict()
 
     def for_task(self, task: str | None, said: Mapping[str, str] | None = None) -> Account:
-        """Return the same account for one job: what it reserves is found again by the digest of the job.
-
-        What is ``said`` of the job, such as its verb and file, is written beside what it asks for.
-        """
+        """Return the same account for one job, whose reservations are found again by its digest."""
         same = Account.__new__(Account)
         same.__dict__.update(self.__dict__)
         same._task, same._said = task, said or {}  # type: ignore[assignment]
@@ -305,7 +294,7 @@ class Account(Standing):
         return {**facts, "task": self._task, "entry": number, **_signed()}
 
     def _price(self, epsilon: Any, rho: Any, delta: Any) -> tuple[Fraction, Fraction]:
-        """Return what a release costs here, and its δ."""
+        """Return the price of a release in the unit of the account, and its δ."""
         if (epsilon is None) == (rho is None):
             raise InvalidArgument("epsilon", epsilon, "given, or rho, but not both", "epsilon=0.1")
         given = checks.budget("rho" if epsilon is None else "epsilon", rho if epsilon is None else epsilon)
@@ -313,7 +302,7 @@ class Account(Standing):
         if not 0 <= share < 1:
             raise InvalidArgument("delta", delta, "a number from 0, and below 1", "delta=0")
         if not isinstance(given, Fraction):
-            raise BudgetExceeded("a release without privacy (epsilon is infinite) costs more than any account holds")
+            raise BudgetExceeded("a release without privacy (epsilon is infinite) exceeds every account")
         if self.currency == "rho":
             if rho is None and share:
                 raise BudgetExceeded(
@@ -324,8 +313,7 @@ class Account(Standing):
             return given, share
         if not self.delta:
             raise BudgetExceeded(
-                f"a zCDP release states its epsilon at a delta, and the account {self.dataset!r} has none; make a "
-                "release without delta"
+                f"a zCDP release needs a delta, and the account {self.dataset!r} has none; make a release without delta"
             )
         return Fraction(repr(zcdp_to_epsilon(given, share))), share
 
@@ -340,9 +328,9 @@ class Account(Standing):
         if asked != wanted:
             shell = "" if asked == "row" else f" ... --person {shlex.quote(asked['person'])}"
             raise SchemaError(
-                f"the account {self.dataset!r} is about {unit_text(wanted)}, the release about "
-                f"{unit_text(asked)}; declare the unit of the account in the schema, or charge an account of the "
-                f"release's own unit: Account.create(..., unit=domain.unit) or 'discreet account create{shell}'"
+                f"the account {self.dataset!r} protects {unit_text(wanted)}, the release {unit_text(asked)}; declare "
+                f"the unit of the account in the schema, or charge an account with the unit of the release: "
+                f"Account.create(..., unit=domain.unit) or 'discreet account create{shell}'"
             )
 
     # A copy is the same account: it is charged through its file.
@@ -362,16 +350,7 @@ class Account(Standing):
 
 @dataclass(frozen=True)
 class Reservation:
-    """A price that was set aside for one release.
-
-    Attributes
-    ----------
-    account : Account
-        Where.
-    number : int
-        The entry.
-    head : str
-        The hash of its line; the artifact names it.
+    """A price that was set aside for one release. ``head`` is the hash of its line, which the artifact states.
 
     Examples
     --------
@@ -389,11 +368,11 @@ class Reservation:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What the artifact says of it, under its seal."""
+        """Facts about the reservation in the sealed artifact."""
         return {"dataset": self.account.dataset, "head": self.head}
 
     def book(self, promise: Guarantee) -> None:
-        """Write that the release is published, what it cost and what its seal is."""
+        """Write that the release is published, its cost and its seal."""
         price, delta = self.account._price_of(promise)
         reserved = self.account._totals.entries[self.number].delta
         if float(reserved) == promise.delta:  # a promise states its δ as a float; what was set aside is exact
@@ -416,7 +395,7 @@ def _signed() -> dict[str, str]:
 
 
 def _reopen(path: str, task: str | None, said: Mapping[str, str], head: str) -> Account:
-    """Open the account of another process, or of an earlier day: the same one, with every line that was seen there."""
+    """Open the account again in another process; every line seen before must be there."""
     found = Account(path)
     found._chain.check_holds(head)
     return found.for_task(task, said)

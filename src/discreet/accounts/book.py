@@ -1,8 +1,7 @@
-"""What the lines of an account add up to, and which line may follow.
+"""The totals of an account, and which line may follow.
 
-Limits are kept in ε (with a sum of δ beside it, if the account has any) or in ρ, in exact rationals. There adding up is
-right also for people who choose the next price after they have seen a result: what was spent is a bound whatever
-they chose (basic composition, and that of zCDP, hold for adaptive prices under a limit fixed beforehand).
+Limits are kept in ε (and a sum of δ) or in ρ, as exact rationals. There, adding up is valid also if the next price is
+chosen after seeing a result (basic composition, and that of zCDP, hold for adaptive prices under a fixed limit).
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from discreet.core import at_least, at_most, checks
 from discreet.errors import BudgetExceeded, FormatError
 
 FORMAT, VERSION = "discreet.account", 1
-#: Laws of steps whose loss can be composed; anything else that is ε-DP loses no more than randomised response.
+#: Laws of steps. Any other ε-DP step loses no more than randomised response.
 LAWS = ("laplace", "gaussian", "exponential", "response", "zcdp")
-#: Law, its price (ρ of "gaussian" and "zcdp", ε of the others), a δ beside it, and how often it comes.
+#: Law, price (ρ for "gaussian" and "zcdp", else ε), δ, and number of repetitions.
 Step = tuple[str, Fraction, Fraction, int]
 
 
@@ -27,31 +26,10 @@ Step = tuple[str, Fraction, Fraction, int]
 class Entry:
     """One release in an account.
 
-    Attributes
-    ----------
-    number : int
-        Its number, from 1.
-    job : str
-        What it was for.
-    asked : mapping
-        What was asked for.
-    price, delta : Fraction
-        What it costs, in the unit of the account; of a reservation, what was set aside.
-    when, who : str
-        When it was reserved, in universal time, and by whom.
-    state : {"reserved", "booked", "bought", "added"}
-        "reserved" until it is published, and for ever if its program was lost; "bought" are answers without an
-        artifact; "added" was released before the account was there.
-    digest : str or None
-        The seal of its artifact.
-    seeded : bool
-        Whether its noise can be repeated.
-    steps : tuple
-        The laws that were drawn from, for the sum of privacy losses.
-    task : str or None
-        Digest of the job, by which a repetition is found.
-    notes : tuple of str
-        What was written about it later.
+    ``price`` and ``delta`` are in the unit of the account. ``state`` is "reserved" until it is published (and forever
+    if its program was lost), then "booked"; "bought" are answers without an artifact; "added" was released without the
+    account. ``digest`` is the seal of the artifact, ``steps`` are the laws of its noise, ``task`` is the digest of the
+    job.
 
     Examples
     --------
@@ -75,14 +53,7 @@ class Entry:
 
     @property
     def what(self) -> str:
-        """What was released, for a reader: the verb and the file, or the job; and the columns, if they are few.
-
-        Examples
-        --------
-        >>> asked = {"verb": "synopsis", "file": "s.parquet", "columns": ["age", "cost"]}
-        >>> Entry(1, "GridSynopsis", asked, Fraction(1), Fraction(0), "2026-11-16T07:00:00+00:00", "ana", "booked").what
-        'synopsis s.parquet: age, cost'
-        """
+        """The release in words: verb and file, or the job; and the columns if they are few."""
         columns = self.asked.get("columns")
         if not isinstance(columns, list) or not columns:
             return _named(self.job, self.asked)
@@ -99,9 +70,13 @@ class Entry:
 
 
 def _named(job: str, asked: Mapping[str, Any]) -> str:
-    """Return the verb and the file of a job that was started by one, else what the program called it."""
+    """Return the verb and file of a job if it has them, else its name."""
     said = [asked.get(name) for name in ("verb", "file")]
     return " ".join(map(str, said)) if all(said) else job
+
+
+#: Prices repeat often.
+_known_amount = lru_cache(4096)(checks.written_amount)
 
 
 def _whole(value: Any) -> bool:
@@ -112,16 +87,8 @@ def _text(value: Any) -> bool:
     return isinstance(value, str) and bool(value)
 
 
-def _perhaps_text(value: Any) -> bool:
-    return value is None or _text(value)
-
-
-#: Prices come again and again, and every program reads what all others write.
-_known_amount = lru_cache(4096)(checks.written_amount)
-
-
 def _read(text: Any) -> Fraction:
-    """Return an amount as it is written."""
+    """Return a written amount."""
     return _known_amount(text) if isinstance(text, str) else checks.written_amount(text)
 
 
@@ -152,12 +119,12 @@ def _unit(value: Any) -> bool:
 _SIGNED: dict[str, Callable[[Any], bool]] = {"when": _text, "who": _text}
 _PRICED: dict[str, Callable[[Any], bool]] = {"entry": _whole, "price": _amount, "delta": _amount}
 _ASKED: dict[str, Callable[[Any], bool]] = {
-    **_SIGNED, **_PRICED, "job": _text, "asked": lambda v: isinstance(v, dict), "task": _perhaps_text,
+    **_SIGNED, **_PRICED, "job": _text, "asked": lambda v: isinstance(v, dict), "task": lambda v: v is None or _text(v),
 }  # fmt: skip
 _MADE: dict[str, Callable[[Any], bool]] = {
-    "digest": _perhaps_text, "steps": _steps, "seeded": lambda v: isinstance(v, bool),
+    "digest": lambda v: v is None or _text(v), "steps": _steps, "seeded": lambda v: isinstance(v, bool),
 }  # fmt: skip
-#: What the lines of each kind hold, all of it and nothing else.
+#: The exact fields of each kind of line.
 _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "open": {
         **_SIGNED, "format": lambda v: v == FORMAT, "version": lambda v: v == VERSION and type(v) is int,
@@ -174,7 +141,7 @@ _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
 
 @dataclass
 class Totals:
-    """What was written so far. Every line is checked against it, the reader's own as much as those of others."""
+    """The state after all lines so far. Every line is checked against it."""
 
     opened: dict[str, Any] = field(default_factory=dict)
     entries: dict[int, Entry] = field(default_factory=dict)
@@ -188,7 +155,7 @@ class Totals:
 
     @property
     def currency(self) -> str:
-        """What is counted: ε or ρ."""
+        """The unit of the limit: "epsilon" or "rho"."""
         return "epsilon" if self.opened.get("rho") is None else "rho"
 
     def check(self, facts: dict[str, Any]) -> None:
@@ -196,10 +163,10 @@ class Totals:
         kind = facts.get("kind")
         fields = _FIELDS.get(kind) if isinstance(kind, str) else None
         if fields is None or set(facts) != {"kind", *fields}:
-            raise FormatError(f"a line of kind {kind!r} with these fields is not known to this version")
+            raise FormatError(f"this version does not know lines of kind {kind!r} with these fields")
         for name, holds in fields.items():
             if not holds(facts[name]):
-                raise FormatError(f"{name!r} of a line of kind {kind!r} is not what it must be")
+                raise FormatError(f"{name!r} in a line of kind {kind!r} is not valid")
         if (kind == "open") == bool(self.opened):
             raise FormatError("an account begins with one line that opens it")
         getattr(self, f"_check_{kind}", lambda _: None)(facts)
@@ -209,7 +176,7 @@ class Totals:
             raise FormatError("an account has a limit in epsilon or in rho")
         delta = _read(facts["delta"])
         if _read(facts["epsilon"] or facts["rho"]) <= 0 or not 0 <= delta < 1:
-            raise FormatError("the limits of the account mean nothing")
+            raise FormatError("the limits of the account are not valid")
         if facts["rho"] is not None and not delta:
             raise FormatError("a limit in rho needs a delta")
 
@@ -225,14 +192,14 @@ class Totals:
         if self.spent + price > self.limit:
             raise BudgetExceeded(
                 f"{what!r} needs {self.currency} {at_most(price)} but only {at_least(self.limit - self.spent)} of "
-                f"{at_least(self.limit)} is left in the account {self.opened['dataset']!r}; spend less, or read an "
+                f"{at_least(self.limit)} is left in the account {self.opened['dataset']!r}; spend less, or use an "
                 "earlier release again, which costs nothing"
             )
         if self.delta_spent + delta > self._most_delta:
-            have = f"only {at_least(self._most_delta - self.delta_spent)} is left" if self._most_delta else "has none"
+            have = f"has only {at_least(self._most_delta - self.delta_spent)} left" if self._most_delta else "has none"
             raise BudgetExceeded(
-                f"{what!r} needs delta {at_most(delta)} but of delta the account {self.opened['dataset']!r} "
-                f"{have}; make a release without delta, or charge an account with more of it"
+                f"{what!r} needs delta {at_most(delta)} but the account {self.opened['dataset']!r} {have}; make a "
+                "release without delta, or charge an account with more of it"
             )
 
     _check_reserve = _check_new
@@ -244,7 +211,7 @@ class Totals:
     def _check_book(self, facts: dict[str, Any]) -> None:
         entry = self.entries.get(facts["entry"])
         if entry is None or entry.state != "reserved":
-            raise FormatError("what is booked was not reserved")
+            raise FormatError("a release is booked that was not reserved")
         price, delta = _read(facts["price"]), _read(facts["delta"])
         if not 0 < price <= entry.price or delta > entry.delta:
             raise FormatError("more is booked than was reserved")
@@ -252,23 +219,23 @@ class Totals:
 
     def _check_digest(self, facts: dict[str, Any]) -> None:
         if facts["digest"] in self.digests:
-            raise FormatError("this artifact is in the account already")
+            raise FormatError("this artifact is already in the account")
 
     def _check_note(self, facts: dict[str, Any]) -> None:
         if facts["entry"] not in self.entries:
-            raise FormatError("there is no such entry")
+            raise FormatError("the entry does not exist")
 
     def _check_close(self, facts: dict[str, Any]) -> None:
         if self.closed:
-            raise BudgetExceeded("the account is closed already")
+            raise BudgetExceeded("the account is already closed")
 
     @property
     def _most_delta(self) -> Fraction:
-        """In ρ there is no δ to add up: that of the account is where its ε is stated."""
+        """The limit of the sum of δ; 0 for an account in ρ, whose δ is only where its ε is stated."""
         return self.delta_limit if self.currency == "epsilon" else Fraction(0)
 
     def take(self, facts: dict[str, Any]) -> None:
-        """Take in a line that was checked."""
+        """Apply a checked line."""
         kind = facts["kind"]
         if kind == "open":
             self.opened = facts
@@ -288,11 +255,11 @@ class Totals:
             self.repairs += 1
 
     def forget(self) -> None:
-        """Begin again with no line."""
+        """Start again without lines."""
         self.__dict__.update(Totals().__dict__)
 
     def _put(self, before: Entry | None, facts: dict[str, Any], state: str) -> None:
-        """Take in what an entry costs now."""
+        """Update the totals with an entry."""
         price, delta, digest = _read(facts["price"]), _read(facts["delta"]), facts.get("digest")
         self.spent += price if before is None else price - before.price
         self.delta_spent += delta if before is None else delta - before.delta

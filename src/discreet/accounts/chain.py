@@ -1,16 +1,13 @@
-"""An append-only file of chained lines that many processes write and a power cut does not harm.
+"""An append-only file of chained lines for many processes, safe against power cuts.
 
-A line is JSON text, a blank, and the SHA-256 of that text. The text names the SHA-256 of the line before, so no line
-can be changed, moved or left out of the middle; the last one is the *head* of the chain. A plain file rather than a
-database, because it is read with any tool and copied whole: SQLite keeps commits in a second file for a while, and a
-copy without that one would have forgotten them.
+A line is JSON text, a space, and the SHA-256 of that text. The text contains the SHA-256 of the line before, so no
+line can be changed, moved or removed from the middle. The last hash is the *head*. It is a plain file because any tool
+can read and copy it; SQLite keeps commits in a second file for a while, which a copy may miss.
 
-Writers take an exclusive lock that dies with its process (`flock`), read what others have added, append one line, let
-the lock go and wait for the disk. A line counts for its writer only once `fsync` has returned. That also makes
-every earlier line durable, and the kernel answers writers that wait at the same time together.
-
-What a dead process left unfinished has no end of line and was never waited for: the next writer removes it and says so
-in a line of its own. Anything else that does not fit is refused.
+A writer takes an exclusive lock that dies with its process (`flock`), reads the lines of others, appends one line,
+releases the lock and waits for the disk. A line counts once `fsync` has returned, which makes all earlier lines
+durable too. An unfinished line of a dead process has no line end; the next writer removes it and writes a line about
+that. Anything else that does not fit is refused.
 """
 
 from __future__ import annotations
@@ -31,31 +28,31 @@ from discreet.errors import DataSourceError, DiscreetError, FormatError
 
 try:
     import fcntl
-except ImportError:  # there is no such lock on this system
+except ImportError:  # this system has no flock
     fcntl = None  # type: ignore[assignment]
 
 _LINE = re.compile(rb"(\{.*\}) ([0-9a-f]{64})")
-#: What the first line names as the one before.
+#: Hash before the first line.
 START = "0" * 64
-#: No line of ours is longer; a file that is not an account at all is not read to its end.
+#: Longest line.
 LONGEST_LINE = 2**20
 
 
 class Book(Protocol):
-    """What the lines of a chain add up to."""
+    """The state that the lines of a chain add up to."""
 
     def check(self, facts: dict[str, Any]) -> None:
-        """Raise if a line cannot follow those taken so far."""
+        """Raise if a line cannot follow."""
 
     def take(self, facts: dict[str, Any]) -> None:
-        """Take in a line that was checked."""
+        """Apply a checked line."""
 
     def forget(self) -> None:
-        """Begin again with no line."""
+        """Start again without lines."""
 
 
 class Disk:
-    """The calls to the operating system on which durability rests; a test puts a forgetful disk in its place."""
+    """The system calls on which durability rests; tests replace it."""
 
     def append(self, handle: int, data: bytes) -> None:
         """Write at the end of the file."""
@@ -63,11 +60,11 @@ class Disk:
             data = data[os.write(handle, data) :]
 
     def cut(self, handle: int, size: int) -> None:
-        """Let the file end after that many bytes."""
+        """Truncate the file."""
         os.ftruncate(handle, size)
 
     def sync(self, handle: int) -> None:
-        """Return when all that was written to the file is on the disk."""
+        """Return when all writes to the file are on the disk."""
         if hasattr(fcntl, "F_FULLFSYNC"):  # where fsync stops at the drive's own cache
             fcntl.fcntl(handle, fcntl.F_FULLFSYNC)
         else:
@@ -86,17 +83,7 @@ _chains: weakref.WeakSet[Chain] = weakref.WeakSet()
 
 
 class Chain:
-    """The lines of one file, read once and followed from there.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    book : Book
-        What the lines add up to. Asked before a line is written and of every line that is read, so two programs
-        cannot disagree on what may follow.
-    disk : Disk, optional
-        How bytes are made to last.
+    """The lines of one file. ``book`` checks every line that is written or read.
 
     Examples
     --------
@@ -116,7 +103,9 @@ class Chain:
 
     def __init__(self, path: Path, book: Book, disk: Disk | None = None) -> None:
         if fcntl is None:
-            raise DataSourceError("account: this system has no lock that dies with its process; use Linux or macOS")
+            raise DataSourceError(
+                "account: this system has no file lock that ends with its process; use Linux or macOS"
+            )
         self.path, self._book, self._disk = path, book, disk or Disk()
         self.lock = threading.RLock()
         self._hashes: dict[str, int] = {}
@@ -129,15 +118,15 @@ class Chain:
         return len(self._hashes)
 
     def knows(self, head: str) -> bool:
-        """Tell whether a line with this hash is in the chain."""
+        """Return True if a line with this hash is in the chain."""
         return head in self._hashes
 
     def create(self, facts: dict[str, Any]) -> str:
-        """Make the file with its first line, durably; a file that is there is never touched."""
+        """Make the file with its first line, durably; never touch an existing file."""
         try:
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
         except FileExistsError:
-            raise DataSourceError(f"account: {str(self.path)!r} is there already; name another file") from None
+            raise DataSourceError(f"account: {str(self.path)!r} already exists; name another file") from None
         except OSError as error:
             raise DataSourceError(f"account: cannot write {str(self.path)!r} ({error.strerror})") from None
         made = False
@@ -154,14 +143,14 @@ class Chain:
         return self.head
 
     def append(self, make: Callable[[], dict[str, Any]]) -> str:
-        """Add a line and return its hash once it is on the disk; ``make`` is asked for it when all others are read."""
+        """Add a line and return its hash once it is on the disk; ``make`` is called after all other lines are read."""
         with self._opened(os.O_RDWR | os.O_APPEND) as handle:
             with self.lock:
                 self._follow(handle)  # whole lines stay, so most can be read before others have to wait
                 fcntl.flock(handle, fcntl.LOCK_EX)
                 self._follow(handle)
                 if self.torn:
-                    # It has no end and was never waited for: whoever wrote it was not told that it counts.
+                    # An unfinished line never counted for its writer.
                     dropped = self.torn
                     self._disk.cut(handle, self._end)
                     self.torn = 0
@@ -172,7 +161,7 @@ class Chain:
         return head
 
     def read(self) -> None:
-        """Read what has been added; nothing is written."""
+        """Read new lines; write nothing."""
         with self._opened(os.O_RDONLY) as handle, self.lock:
             fcntl.flock(handle, fcntl.LOCK_SH)
             self._follow(handle)
@@ -197,10 +186,7 @@ class Chain:
             os.close(handle)
 
     def _after_fork(self) -> None:
-        """Begin again in a forked child: a thread that is not here may have held the lock, in the middle of a line.
-
-        Its file is closed, or the lock on it would not die with the parent.
-        """
+        """Start again in a forked child: another thread may have held the lock in the middle of a line."""
         for handle in self._handles:
             os.close(handle)
         self.lock, self._handles, self._forked = threading.RLock(), set(), True
@@ -208,8 +194,8 @@ class Chain:
     def _write(self, handle: int, facts: dict[str, Any]) -> str:
         text = json.dumps({"after": self.head, **facts}, sort_keys=True, separators=(",", ":"), allow_nan=False)
         self._book.check(facts)
-        if len(text) > LONGEST_LINE - 65:  # nobody could read the account again
-            raise FormatError(f"account: a line holds {LONGEST_LINE:,} characters, got {len(text):,}; say it in fewer")
+        if len(text) > LONGEST_LINE - 65:
+            raise FormatError(f"account: a line holds {LONGEST_LINE:,} characters, got {len(text):,}; shorten it")
         line = text.encode() + b" " + hashlib.sha256(text.encode()).hexdigest().encode() + b"\n"
         self._disk.append(handle, line)
         return self._count(facts, line)
@@ -223,7 +209,7 @@ class Chain:
         return self.head
 
     def _follow(self, handle: int) -> None:
-        """Take in the lines after those known, which must still be there."""
+        """Apply the new lines; those seen before must still be there."""
         seen = self.head if self._forked else START
         if self._forked:
             self._book.forget()
@@ -240,7 +226,7 @@ class Chain:
             self._take_in(line)
         self.torn = len(lines[-1])
         if not self._hashes:
-            raise FormatError(f"account: {str(self.path)!r} has no line that is whole; it is not an account")
+            raise FormatError(f"account: {str(self.path)!r} has no complete line; it is not an account")
         self.check_holds(seen)
 
     def check_holds(self, head: str) -> None:
@@ -268,7 +254,7 @@ class Chain:
         if facts.pop("after", None) != self.head:
             raise FormatError(
                 f"account: line {number} of {str(self.path)!r} does not follow the one before; a line was changed, "
-                "moved or taken out"
+                "moved or removed"
             )
         try:
             self._book.check(facts)

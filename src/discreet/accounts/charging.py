@@ -1,4 +1,4 @@
-"""Charging a release to what its user named: a ledger in memory, or an account that lasts."""
+"""Charging a release to the ledger in memory or the account that its user named."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -19,22 +19,10 @@ def reserve(
     asked: Mapping[str, Any] | None = None,
     artifact: bool = True,
 ) -> Reservation | Entry | None:
-    """Charge a release to the ledger or account that its user named, before any row is read.
+    """Charge a release to the user's ledger or account, before any row is read.
 
-    Parameters
-    ----------
-    ledger : Ledger, Account or None
-        What the user named. A ledger is charged at once, an account gets a reservation.
-    job : str
-        What it is for.
-    own : Ledger
-        The budget of the release itself.
-    unit : "row" or Person
-        Its unit of privacy.
-    asked : mapping, optional
-        What is asked for.
-    artifact : bool, default True
-        Whether a sealed release will be booked. Otherwise an account notes a spent price at once.
+    A ledger is charged at once. An account gets a reservation, or with ``artifact=False`` a spent price. ``own`` is
+    the budget of the release itself.
 
     Examples
     --------
@@ -58,7 +46,7 @@ def reserve(
 
 
 def check_ledger(ledger: Any, own: Ledger | None = None, unit: Any = "row", job: str = "release") -> None:
-    """Refuse what is neither ledger nor account, or what does not hold the budget of a release.
+    """Refuse anything that is not a ledger or account, or that cannot pay for a release.
 
     Examples
     --------
@@ -80,7 +68,7 @@ def check_ledger(ledger: Any, own: Ledger | None = None, unit: Any = "row", job:
 
 
 def _price(ledger: Ledger | Account, own: Ledger) -> dict[str, Any]:
-    """Return what a release costs: in its own unit, or to a ledger in ε the ε that its ρ amounts to, and its δ."""
+    """Return the price of a release in its own unit, or in ε at its δ for a ledger in ε."""
     whole, delta = own.total.exact, own.delta_limit
     if isinstance(ledger, Account):
         return {own.unit: whole, "delta": delta}

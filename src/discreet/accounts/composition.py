@@ -1,17 +1,16 @@
-"""What several releases cost together: (ε, δ) by adding up their privacy losses, rounded to the safe side.
+"""The cost of several releases together: (ε, δ) from the sum of their privacy losses, rounded to the safe side.
 
-Adding up ε is right whatever was released and however prices were chosen. What is computed here is smaller and holds
-*had all prices been fixed beforehand*: with n releases the worst losses seldom come together. So it is information
-beside a budget, never the limit itself.
+Adding up ε is valid for any releases and any choice of prices. The result here is smaller and holds *had all prices
+been fixed beforehand*: with n releases the worst losses rarely coincide. So it is information, never the limit.
 
-Method. The loss of all releases is a sum of independent losses (`laws.py`), on a grid whose step divides every loss
-where there is such a step: then nothing is rounded at all. Its law is a product of Fourier transforms (Koskela, Jälkö,
-Honkela 2020; Gopi, Lee, Wutschitz 2021). A transform is exact up to a share of the *largest* weight, and δ lives in a
-tail. So weights are tilted first, w(x) e^(θx)/M(θ), with the θ that puts the middle of the tilted sum where ε is; tails
-of any size come out with many digits. Everything that is not exact is added to δ, as a share of M(θ) e^(-θε):
+Method. The loss of all releases is a sum of independent losses (`laws.py`), on a grid whose step divides every loss if
+there is such a step. Its distribution is a product of Fourier transforms (Koskela, Jälkö, Honkela 2020; Gopi, Lee,
+Wutschitz 2021). A transform is accurate relative to the *largest* weight, but δ is in a tail. So weights are tilted
+first, w(x) e^(θx)/M(θ), with the θ that moves the middle of the sum to ε. All errors are added to δ, as a share of
+M(θ) e^(-θε):
 
-* what the window of the transform leaves out, or folds back into it, by Chernoff's bound for the tilted sum;
-* rounding in the transforms: 8 log2(N) units of 2^-53 in Euclidean norm (Higham 2002, theorem 24.2) for every factor;
+* what the window of the transform leaves out or wraps around, by Chernoff's bound for the tilted sum;
+* rounding in the transforms: 8 log2(N) units of 2^-53 in Euclidean norm (Higham 2002, theorem 24.2) per factor;
 * rounding in M(θ) and in the sums over the tail.
 """
 
@@ -31,13 +30,13 @@ from discreet.errors import InvalidArgument, InvalidType
 
 Neighbours = Literal["add or remove", "replace"]
 NEIGHBOURS: tuple[Neighbours, ...] = ("add or remove", "replace")
-#: What must stand beside a sum of this kind wherever it is shown.
+#: The condition of every such sum.
 CONDITION = "had all prices been fixed beforehand"
 #: Points of the grid that a transform may have.
 _MOST = 2**22
 #: Step of the grid, as a share of the spread of one release, where no step divides all losses; ε grows by its square.
 _FINENESS = 0.002
-#: Smaller prices count as these: their squares are numbers too, and grids need not be finer.
+#: Smaller prices count as these.
 _LEAST = {"exponential": Fraction(1, 10**9), "other": Fraction(1, 10**40)}
 #: Chance that the tilted sum leaves the window on one side; a share of δ's own scale.
 _OUTSIDE = 1e-18
@@ -55,19 +54,19 @@ def compose(
     Parameters
     ----------
     prices : iterable of Price
-        What was released.
+        The releases.
     delta : float or Fraction
         From 0 to 1. At 0 the ε of the releases are added up.
     epsilon : float or Fraction
         Instead of ``delta``: 0 or more.
     neighbours : {"add or remove", "replace"}
-        What is to be hidden: that somebody is there, or which of two people is. See `Price.of_replacing`.
+        What is hidden: that someone is in the table, or which of two people is. See `Price.of_replacing`.
 
     Returns
     -------
     float
         An upper bound: the (ε, δ) promise holds for all releases together, *had all prices been fixed beforehand*.
-        Infinite where no ε is enough.
+        Infinite if no ε is enough.
 
     Examples
     --------
@@ -113,20 +112,14 @@ def compose(
 
 
 def add_up(prices: Sequence[Price]) -> checks.Exact:
-    """Return what the ε of all releases add up to; infinite where one has none.
-
-    Examples
-    --------
-    >>> add_up([Price("laplace", 0.5, times=3), Price("exponential", 1)])
-    Fraction(5, 2)
-    """
+    """Return the sum of the ε of all releases; infinite if one has none."""
     if any(p.law in IN_RHO or p.amount == math.inf for p in prices):
         return math.inf
     return sum((p.amount * p.times for p in prices), Fraction(0))
 
 
 def in_words(prices: Sequence[Price], delta: Any) -> str:
-    """Say what releases cost together, with what must stand beside it.
+    """Return the cost of releases together in words, with its condition.
 
     Examples
     --------
@@ -137,8 +130,8 @@ def in_words(prices: Sequence[Price], delta: Any) -> str:
     found = f"epsilon {at_most(compose(prices, delta=delta), 4)} at delta {share:g}, {CONDITION}"
     plain, zcdp = float(add_up(prices)), _by_zcdp(prices, share)
     other = [("added up", plain), ("by zCDP", zcdp if zcdp < plain else math.inf)]
-    beside = "; ".join(f"{name}: {at_most(value, 4)}" for name, value in other if math.isfinite(value))
-    return f"{found} ({beside})" if beside else found
+    others = "; ".join(f"{name}: {at_most(value, 4)}" for name, value in other if math.isfinite(value))
+    return f"{found} ({others})" if others else found
 
 
 def _above(amount: checks.Exact) -> float:
@@ -152,7 +145,7 @@ def _by_zcdp(prices: Sequence[Price], delta: float) -> float:
 
 
 def _merged(prices: Sequence[Price]) -> list[Price]:
-    """Put equal prices together, and those of which nothing but ρ is known."""
+    """Merge equal prices, and those of which only ρ is known."""
     times: dict[Price, int] = {}
     rho: checks.Exact = Fraction(0)
     for p in prices:
@@ -170,9 +163,9 @@ def _merged(prices: Sequence[Price]) -> list[Price]:
 
 
 def _sums(prices: Sequence[Price]) -> Iterator["_Sum"]:
-    """Lay all losses on a grid, in each way that may be best; none if they are beyond the numbers of a computer.
+    """Yield the sum of losses on a grid, in each way that may be best; none if the losses are too large.
 
-    The pair of the exponential mechanism is the best there is for one release and has a ρ of ε²/6; many together are
+    The dominating pair of the exponential mechanism is best for one release and has a ρ of ε²/6; many together are
     better taken as releases of ρ = ε²/8 each. Both are upper bounds.
     """
     ways = [prices]
@@ -180,7 +173,7 @@ def _sums(prices: Sequence[Price]) -> Iterator["_Sum"]:
         ways.append([Price("zcdp", rho=p.zcdp) if p.law == "exponential" else p for p in prices])
     for way in ways:
         merged = _merged(way)
-        # Beyond this the releases tell everything anyway.
+        # Beyond this there is no privacy to compute.
         small = all(p.amount <= (100 if p.law == "zcdp" else 500) and p.delta < 1 for p in merged)
         if small and sum(p.times * _mean(p) for p in merged) < 500:
             yield _sum(merged)
@@ -214,7 +207,7 @@ def _mean(price: Price) -> float:
 
 
 def _variance(price: Price) -> float:
-    """Return about the variance of a loss; it decides on the grid alone."""
+    """Return about the variance of a loss; it only sets the grid."""
     amount = float(price.amount)
     if price.law in IN_RHO:
         return 2 * amount
@@ -223,7 +216,7 @@ def _variance(price: Price) -> float:
 
 @dataclass(frozen=True)
 class _Tail:
-    """The law of the sum near a tilt: ``above`` and ``other`` are ln P and ln Q of a loss beyond each point."""
+    """The distribution of the sum near a tilt: ``above`` and ``other`` are ln P and ln Q of larger losses."""
 
     low: int
     above: FloatArray

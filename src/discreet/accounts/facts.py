@@ -1,4 +1,4 @@
-"""How an account writes units of privacy and the laws behind a price."""
+"""Units of privacy and laws of noise as an account writes them."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -11,13 +11,7 @@ from discreet.errors import InvalidType
 
 
 def unit_facts(unit: Any) -> Any:
-    """Return a unit of privacy as the account writes it: "row", or the column that names a person.
-
-    Examples
-    --------
-    >>> unit_facts("row"), unit_facts({"person": "user", "rows": 8})
-    ('row', {'person': 'user'})
-    """
+    """Return a unit of privacy as an account writes it: "row", or the column that names a person."""
     if unit is None or unit == "row":
         return "row"
     named = unit.get("person") if isinstance(unit, Mapping) else getattr(unit, "column", None)
@@ -29,33 +23,24 @@ def unit_facts(unit: Any) -> Any:
 
 
 def unit_text(unit: Any) -> str:
-    """Say a unit in words."""
+    """Return a unit in words."""
     return "one row" if unit == "row" else f"one person (column {unit['person']!r})"
 
 
 def unit_of(promise: Guarantee) -> Any:
-    """Return the unit of a promise: what its domain declares."""
+    """Return the unit of a promise, from its domain."""
     return "row" if promise.unit == "one row" or promise.domain is None else promise.domain.unit
 
 
 def heads_of(parameters: Mapping[str, Any]) -> list[str]:
-    """Return the heads of accounts that a release names, or that the releases name from which it was merged.
-
-    Examples
-    --------
-    >>> heads_of({"merged": [{"account": {"dataset": "d", "head": "sha256:12"}}, {"rule": 3}]})
-    ['sha256:12']
-    """
+    """Return the account heads in a release, and in the releases it was merged from."""
     named, parts = parameters.get("account"), parameters.get("merged", ())
     own = [str(named.get("head"))] if isinstance(named, Mapping) else []
     return own + [head for part in parts if isinstance(part, Mapping) for head in heads_of(part)]
 
 
 def steps_of(promise: Guarantee) -> list[list[Any]]:
-    """Return the laws behind a promise, as an account writes them; equal ones counted.
-
-    None of an (ε, δ) promise: its δ belongs to no step by itself, so its price counts as a whole.
-    """
+    """Return the laws behind a promise with their counts; none for an (ε, δ) promise, whose δ has no single step."""
     if promise.accounting == "epsilon" and promise.delta:
         return []
     found: dict[tuple[str, str, str], int] = {}
@@ -70,7 +55,7 @@ def _walk(lines: tuple[Line, ...], zcdp: bool) -> list[list[Any]]:
         if line.parts and line.kind == "sequential":
             steps += _walk(line.parts, zcdp)
         else:
-            # Of parts that are on disjoint rows the dearest counts, whose price is that of the group.
+            # Of parts on disjoint rows the largest counts; it is the price of the group.
             steps.append(step_facts(line, zcdp, Fraction(0)))
     return steps
 
@@ -84,18 +69,10 @@ def step_facts(line: Line, zcdp: bool, delta: Fraction) -> list[Any]:
 
 
 def line_law(line: Line) -> str:
-    """Return the law of a step's privacy loss, from what was drawn for it; "response" where only its price is known.
+    """Return the law of a step's privacy loss from its draws; "response" if only its price is known.
 
-    Gaussian noise counts as such where one row moves one number by 1. One choice per row has bounded losses; a person
+    Gaussian noise counts as such if a row moves one number by 1. A choice per row has bounded losses, but a person
     with several rows may enter several choices.
-
-    Examples
-    --------
-    >>> from discreet.core.budget.draws import Draw
-    >>> line_law(Line("cells", Fraction(1), "parallel", draws=(Draw("gaussian", Fraction(1)),)))
-    'gaussian'
-    >>> line_law(Line("sums", Fraction(5), "parallel", draws=(Draw("gaussian", Fraction(1), Fraction(5)),)))
-    'response'
     """
     if line.parts or not line.draws:
         return line.law or "response"
@@ -108,12 +85,12 @@ def line_law(line: Line) -> str:
 
 
 def prices_of(entries: tuple[Entry, ...], currency: str) -> list[Price]:
-    """Return what releases cost, law by law; a reservation that was never booked may have been any law of its price."""
+    """Return the prices of releases by law; an unbooked reservation may have any law of its price."""
     unknown = "zcdp" if currency == "rho" else "response"
     found = []
     for entry in entries:
         for law, amount, delta, times in entry.steps or ((unknown, entry.price, entry.delta, 1),):
-            if law in IN_RHO:  # the δ beside a ρ is the one at which its ε was stated
+            if law in IN_RHO:  # its δ is only where the ε is stated
                 found.append(Price(law, rho=amount, times=times))
             else:
                 found.append(Price("pure" if law == "response" or delta else law, amount, delta=delta, times=times))

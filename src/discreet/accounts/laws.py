@@ -1,30 +1,29 @@
-"""What each kind of release costs: the law of its privacy loss, as weights on a grid, rounded to the safe side.
+"""The distribution of the privacy loss of each kind of release, as weights on a grid, rounded to the safe side.
 
 The loss of an outcome o is ln(P(o)/Q(o)) for the outputs P and Q of two neighbouring tables. Every price stands for a
-*dominating pair*: δ(ε) = E_P[max(0, 1 - e^(ε - loss))] is at least that of the release at every ε, for all neighbours.
-Sums of independent losses of such pairs dominate the releases together (Zhu, Dong, Wang 2022). All pairs here are
-symmetric: adding and removing somebody cost the same.
+*dominating pair*: δ(ε) = E_P[max(0, 1 - e^(ε - loss))] is at least that of the release at every ε. Sums of independent
+losses of such pairs dominate the releases together (Zhu, Dong, Wang 2022). All pairs here are symmetric.
 
 laplace, pure
-    Loss +ε or -ε, the first with chance e^ε/(1 + e^ε). No ε-private release does worse (Kairouz, Oh, Viswanath 2015),
-    and a count with discrete Laplace noise of scale 1/ε has exactly this law. With a δ, nothing is promised at all with
-    chance δ.
+    Loss +ε or -ε, the first with probability e^ε/(1 + e^ε). No ε-private release is worse (Kairouz, Oh, Viswanath
+    2015), and a count with discrete Laplace noise of scale 1/ε has exactly this loss. With a δ, nothing is promised
+    with probability δ.
 randomised_response
-    Loss +ε, 0 or -ε, as the value, a third one or the neighbour's is told, among ``values``.
+    Loss +ε, 0 or -ε, if the value, a third one or the neighbour's is reported, among ``values``.
 exponential
-    The losses of one release lie in [t - ε, t] for a t that the neighbours choose (Dong, Durfee, Rogers 2020). The
+    The losses of one release are in [t - ε, t] for a t that the neighbours choose (Dong, Durfee, Rogers 2020). The
     worst t for each ε' is (ε + ε')/2, and δ(ε') = (e^(ε/2) - e^(ε'/2))²/(e^ε - 1) is the curve of a loss with the
     density e^((ε + x)/2) / (2(e^ε - 1)) on [-ε, ε].
 gaussian
-    Counts with discrete Gaussian noise of σ² = 1/(2ρ), of which a row moves one by one: loss (1 - 2z)ρ with the
-    chance of z.
+    Counts with discrete Gaussian noise of σ² = 1/(2ρ), one of which a row moves by one: loss (1 - 2z)ρ with the
+    probability of z.
 zcdp
-    Nothing is known but ρ (sums that move by more than one, several counts): the lower convex hull of points that the
-    conversion of `discreet.core.budget.zcdp` gives. The ρ of several such releases are added up before.
+    Only ρ is known: the lower convex hull of points of the conversion of `discreet.core.budget.zcdp`. The ρ of several
+    such releases are added up before.
 
-A loss between two points of the grid is divided among them so that its weight under P *and* under Q stays what it is
-("connecting the dots", Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022): δ(ε) stays as it is at the points of the
-grid, and between them its chord, which lies above, takes its place.
+A loss between two grid points is divided between them so that its weight under P *and* under Q is kept ("connecting
+the dots", Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022): δ(ε) is exact at the grid points, and between them its
+chord, which is above, takes its place.
 """
 
 import math
@@ -54,22 +53,22 @@ _INEXACT = 2e-12
 
 @dataclass(frozen=True)
 class Price:
-    """What one release, or several of the same kind, cost.
+    """The cost of one release, or of several of the same kind.
 
     Parameters
     ----------
     law : {"laplace", "gaussian", "exponential", "randomised_response", "pure", "zcdp"}
-        How its noise is distributed, as far as that is known; see above.
+        Distribution of the noise, as far as it is known.
     epsilon : float or Fraction
         Its ε; left out for "gaussian" and "zcdp".
     rho : float or Fraction
         The ρ of those two.
     times : int, default 1
-        How many releases of this kind there were.
+        Number of such releases.
     delta : float or Fraction, default 0
         For "pure": the δ of an (ε, δ) promise.
     values : int, default 2
-        For "randomised_response": among how many values the answer is drawn.
+        For "randomised_response": number of values.
 
     Examples
     --------
@@ -115,7 +114,7 @@ class Price:
 
     @property
     def zcdp(self) -> checks.Exact:
-        """The ρ of all its releases together; infinite where there is a δ.
+        """The ρ of all its releases together; infinite with a δ.
 
         ε²/2 for an ε (Bun and Steinke 2016), ε²/8 for the exponential mechanism (Cesar and Rogers 2021).
         """
@@ -129,9 +128,8 @@ class Price:
     def of_replacing(self) -> "Price":
         """Return the price where neighbours differ in one row that is *replaced*: one removed and one added.
 
-        ε becomes 2ε and ρ becomes 4ρ, whatever the release; an (ε, δ) promise becomes (2ε, (1 + e^ε) δ). A row in
-        counts with Gaussian noise leaves one and enters another, which is two such releases. Randomised response hides
-        a value among the others as it is.
+        ε becomes 2ε and ρ becomes 4ρ; an (ε, δ) promise becomes (2ε, (1 + e^ε) δ). Counts with Gaussian noise become
+        two such releases, because a row leaves one count and enters another. Randomised response stays as it is.
         """
         if self.law == "randomised_response":
             return self
@@ -161,13 +159,7 @@ class Price:
         return cls(plain.get("law", ""), **amounts, **others)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data, amounts as exact text.
-
-        Examples
-        --------
-        >>> Price("pure", 0.5, delta=1e-6).to_dict()
-        {'law': 'pure', 'epsilon': '1/2', 'delta': '1/1000000'}
-        """
+        """Return the price as plain data, amounts as exact text."""
         fields: dict[str, Any] = {"law": self.law, "rho" if self.law in IN_RHO else "epsilon": str(self.amount)}
         if self.times > 1:
             fields["times"] = self.times
@@ -184,7 +176,7 @@ class Price:
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """The law of a privacy loss on the points ``(low + i) * step``; what ``weights`` lack of 1 is an infinite loss."""
+    """The distribution of a privacy loss on the points ``(low + i) * step``; missing weight is an infinite loss."""
 
     low: int
     weights: FloatArray
@@ -193,14 +185,7 @@ class Loss:
 
 
 def loss_law(price: Price, step: Fraction) -> Loss:
-    """Return the law of one release on the grid of multiples of ``step``.
-
-    Examples
-    --------
-    >>> law = loss_law(Price("pure", 1), Fraction(1, 2))
-    >>> law.low, law.weights.round(4).tolist()
-    (-2, [0.2689, 0.0, 0.0, 0.0, 0.7311])
-    """
+    """Return the loss of one release on the grid of multiples of ``step``."""
     amount = Fraction(price.amount)
     infinite = 0.0
     if price.law == "exponential":
@@ -236,7 +221,7 @@ def _gaussian(rho: Fraction) -> tuple[IntArray, FloatArray]:
 
 
 def _exponential(epsilon: float, step: float) -> tuple[int, FloatArray]:
-    """Divide the density e^((ε + x)/2) / (2(e^ε - 1)) on [-ε, ε] among the points; integrals have closed forms."""
+    """Divide the density e^((ε + x)/2) / (2(e^ε - 1)) on [-ε, ε] among the points, in closed form."""
     low = math.floor(-epsilon / step)
     high = math.ceil(epsilon / step)
     left = np.arange(low, high) * step
@@ -275,13 +260,13 @@ def _converted(rho: float) -> tuple[FloatArray, FloatArray, float]:
 
 
 def _laid(places: IntArray, weights: FloatArray) -> tuple[int, FloatArray]:
-    """Lay weights on the points of the grid that they are at."""
+    """Put weights on grid points."""
     low = int(places.min())
     return low, np.bincount(places - low, weights).astype(np.float64, copy=False)
 
 
 def _divided(places: FloatArray, weights: FloatArray, step: float) -> tuple[int, FloatArray]:
-    """Divide weights between points among the two beside them, keeping the sums of w and of w e^(-loss)."""
+    """Divide weights between the two neighbouring grid points, keeping the sums of w and of w e^(-loss)."""
     below = np.floor(places).astype(np.int64)
     upper = np.minimum(weights * np.expm1(-(places - below) * step) / math.expm1(-step), weights)
     low, parts = _laid(np.append(below, below + 1), np.append(weights - upper, upper))

@@ -1,4 +1,4 @@
-"""How an account stands: what all programs together have charged, as it is read and shown."""
+"""The read-only view of an account: totals, entries, text and tables."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -13,14 +13,14 @@ from discreet.core import Budget, html
 from discreet.core.budget import zcdp_to_epsilon
 from discreet.errors import DiscreetError
 
-#: The δ at which an account without one says what its releases cost together.
+#: Default δ of `together`.
 _DELTA = 1e-6
-#: Entries that a text shows, the newest.
+#: Most entries in the text, the newest.
 _SHOWN = 20
 
 
 class Standing:
-    """What can be read of an account; every figure is as of now."""
+    """The readable part of an account; every figure is current."""
 
     _chain: Chain
     _totals: Totals
@@ -31,28 +31,28 @@ class Standing:
 
     @property
     def path(self) -> Path:
-        """Its file."""
+        """The file."""
         return self._chain.path
 
     @property
     def dataset(self) -> str:
-        """What the budget is for."""
+        """Name of the data."""
         return str(self._totals.opened["dataset"])
 
     @property
     def unit(self) -> str:
-        """The unit of privacy that releases must have, in words."""
+        """The unit of privacy of all releases, in words."""
         return unit_text(self._totals.opened["unit"])
 
     @property
     def person(self) -> str | None:
-        """The column that names the persons to whom privacy is promised; None if it is promised to rows."""
+        """The column that names persons; None if the unit is a row."""
         unit = self._totals.opened["unit"]
         return None if unit == "row" else str(unit["person"])
 
     @property
     def currency(self) -> str:
-        """What the limit is in: "epsilon" or "rho"."""
+        """Unit of the limit: "epsilon" or "rho"."""
         return self._totals.currency
 
     @property
@@ -62,29 +62,29 @@ class Standing:
 
     @property
     def delta(self) -> Budget:
-        """The limit of the sum of δ; of an account in ρ, the δ at which its ε is stated."""
+        """Limit of the sum of δ; in an account in ρ, the δ at which its ε is stated."""
         return Budget(self._totals.delta_limit)
 
     @property
     def spent(self) -> Budget:
-        """What was reserved or booked so far, by anybody."""
+        """Total of reserved and booked prices."""
         return Budget(self._fresh().spent)
 
     @property
     def remaining(self) -> Budget:
-        """What is left."""
+        """The rest of the limit."""
         totals = self._fresh()
         return Budget(totals.limit - totals.spent)
 
     @property
     def epsilon(self) -> float:
-        """The ε that all releases together amount to, at `delta_spent` (of an account in ρ, at `delta`)."""
+        """The ε of all releases together, at `delta_spent` (in an account in ρ, at `delta`)."""
         spent = self.spent
         return spent if self.currency == "epsilon" else zcdp_to_epsilon(spent.exact, self.delta.exact)
 
     @property
     def delta_spent(self) -> Budget:
-        """The sum of δ so far."""
+        """Sum of δ so far."""
         return Budget(self._fresh().delta_spent)
 
     @property
@@ -94,7 +94,7 @@ class Standing:
 
     @property
     def prices(self) -> list[Price]:
-        """What was drawn for all releases, law by law."""
+        """Prices of all releases, by law."""
         return prices_of(self.entries, self.currency)
 
     def together(self, delta: Any = None, *, neighbours: Neighbours = "add or remove") -> float:
@@ -107,28 +107,28 @@ class Standing:
         delta : float, optional
             By default that of the account, or one in a million if it has none.
         neighbours : {"add or remove", "replace"}
-            See there.
+            See `compose`.
         """
         return compose(self.prices, delta=self.stated_delta if delta is None else delta, neighbours=neighbours)
 
     @property
     def stated_delta(self) -> float:
-        """The δ at which `together` speaks by default."""
+        """The default δ of `together`."""
         return float(self.delta) or _DELTA
 
     @property
     def closed(self) -> str:
-        """When it was closed; empty if it was not."""
+        """Time of closing; empty if it is open."""
         return self._fresh().closed
 
     @property
     def head(self) -> str:
-        """The hash of the last line, which depends on every line before."""
+        """Hash of the last line, which depends on all lines before."""
         self._chain.read()
         return f"sha256:{self._chain.head}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what it amounts to, and every entry, as plain data."""
+        """Return totals and entries as plain data."""
         totals = self._fresh()
         return {
             "dataset": self.dataset, "unit": self.unit, "currency": self.currency, "total": str(totals.limit),
@@ -140,7 +140,7 @@ class Standing:
         }  # fmt: skip
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
-        """Return the readable table: number, day, job, price, what became of it."""
+        """Return a table: number, day, job, price, state."""
         return [
             (str(e.number), e.when[:10], e.what, f"{float(e.price):.6g}", e.state + (", seeded" if e.seeded else ""))
             for e in self.entries

@@ -1,4 +1,4 @@
-"""Evaluation: what a release costs in accuracy, and what it leaks. It looks at the raw data: not for publication.
+"""Evaluation: what a release costs in accuracy, and what it reveals. It looks at the raw data: do not publish it.
 
 >>> from discreet import evaluation
 >>> evaluation.nicv([[0.0], [2.0]], [[1.0]])

@@ -1,15 +1,4 @@
-from .agreement import Agreement as Agreement
-from .agreement import CenterErrors as CenterErrors
-from .agreement import ClusterComparison as ClusterComparison
-from .agreement import center_errors as center_errors
-from .agreement import clustering_agreement as clustering_agreement
-from .agreement import compare_centers as compare_centers
 from .attacks.attribute import attribute_attack as attribute_attack
-from .attacks.averaging import AveragingResult as AveragingResult
-from .attacks.averaging import averaging_attack as averaging_attack
-from .attacks.distinguishing import advantage_bound as advantage_bound
-from .attacks.distinguishing import best_advantage as best_advantage
-from .attacks.distinguishing import distinguishing_attack as distinguishing_attack
 from .attacks.laws import NoiseLaw as NoiseLaw
 from .attacks.membership import membership_attack as membership_attack
 from .attacks.rates import AttackResult as AttackResult
@@ -31,23 +20,24 @@ from .audits.neighbours import neighbour_pairs as neighbour_pairs
 from .audits.one_run import OneRunResult as OneRunResult
 from .audits.one_run import one_run_audit as one_run_audit
 from .audits.one_run import one_run_epsilon as one_run_epsilon
-from .audits.recount import Recount as Recount
-from .audits.recount import recount as recount
 from .audits.result import AuditResult as AuditResult
+from .centers import CenterErrors as CenterErrors
+from .centers import ClusterComparison as ClusterComparison
+from .centers import center_errors as center_errors
+from .centers import centroid_index as centroid_index
+from .centers import compare_centers as compare_centers
+from .centers import nicv as nicv
+from .centers import nicv_ratio as nicv_ratio
+from .centers import read_matrix as read_matrix
 from .comparison.compare import TableComparison as TableComparison
 from .comparison.compare import compare_tables as compare_tables
-from .kept_facts import broken_facts as broken_facts
-from .metrics import Spread as Spread
-from .metrics import centroid_index as centroid_index
-from .metrics import nicv as nicv
-from .metrics import nicv_ratio as nicv_ratio
-from .metrics import perturbation_distance as perturbation_distance
-from .metrics import range_query_error as range_query_error
-from .metrics import read_matrix as read_matrix
+from .promises.kept_facts import broken_facts as broken_facts
+from .promises.recount import Recount as Recount
+from .promises.recount import recount as recount
 from .registry.mechanisms import AuditedMechanism as AuditedMechanism
 from .registry.mechanisms import audited_mechanism as audited_mechanism
 from .registry.mechanisms import audited_mechanisms as audited_mechanisms
-from .registry.mechanisms import audited_tables as audited_tables
+from .registry.tables import audited_tables as audited_tables
 from .table_attacks.attacks import inference as inference
 from .table_attacks.attacks import linkability as linkability
 from .table_attacks.attacks import singling_out as singling_out
@@ -55,11 +45,9 @@ from .threads import one_thread as one_thread
 
 # What users see. The other names are for other rooms.
 __all__ = [
-    "Agreement",
     "AttackResult",
     "AuditResult",
     "AuditedMechanism",
-    "AveragingResult",
     "BitPatterns",
     "CenterErrors",
     "ClusterComparison",
@@ -74,24 +62,18 @@ __all__ = [
     "ReconstructionResult",
     "Recount",
     "ScoredAttack",
-    "Spread",
     "TableComparison",
-    "advantage_bound",
     "attribute_attack",
     "audit",
     "audit_neighbours",
     "audited_mechanism",
     "audited_mechanisms",
     "audited_tables",
-    "averaging_attack",
-    "best_advantage",
     "bit_pattern_audit",
     "center_errors",
     "centroid_index",
-    "clustering_agreement",
     "compare_centers",
     "compare_tables",
-    "distinguishing_attack",
     "exact_audit",
     "inference",
     "linkability",
@@ -101,8 +83,6 @@ __all__ = [
     "nicv_ratio",
     "one_run_audit",
     "one_run_epsilon",
-    "perturbation_distance",
-    "range_query_error",
     "reconstruction_attack",
     "recount",
     "singling_out",

@@ -1,117 +1,69 @@
-"""Pictures of attacks, audits and comparisons, with Plotly."""
-
-from __future__ import annotations
+"""Plotly figures of attacks, audits and comparisons, for their ``plot()`` methods."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import MissingExtra
-
-if TYPE_CHECKING:
-    from discreet.evaluation.attacks.averaging import AveragingResult
-    from discreet.evaluation.attacks.roc import ScoredAttack
-    from discreet.evaluation.audits.exact import ExactAudit
-    from discreet.evaluation.audits.result import AuditResult
-    from discreet.evaluation.comparison.compare import TableComparison
 
 TEAL, SAND, MARK, INK = "#1f8a7d", "#e9c46a", "#d1242f", "#57606a"
 
 
-def _plotly() -> Any:
+def _figure(title: str, x: dict[str, Any], y: dict[str, Any], height: int = 480) -> Any:
     try:
         import plotly.graph_objects as go
     except ImportError:
         raise MissingExtra("drawing an attack or an audit", "plot") from None
-    return go
-
-
-def draw_roc(found: ScoredAttack) -> Any:
-    """Draw the curve on logarithmic axes: what counts is how many are found when hardly anybody is wrongly accused."""
-    go = _plotly()
     figure = go.Figure()
-    least = 0.5 / max(len(found.control_scores), 1)
-    curves = [(found, "attack", TEAL)] + ([] if found.blind is None else [(found.blind, "without the release", SAND)])
-    for one, name, colour in curves:
-        curve = one.roc
-        line = {"color": colour, "width": 2}
-        figure.add_trace(
-            go.Scatter(x=curve.fpr.clip(least), y=curve.tpr.clip(least), name=name, mode="lines", line=line)
-        )
-    dashes = {"color": INK, "width": 1, "dash": "dot"}
-    figure.add_trace(go.Scatter(x=[least, 1], y=[least, 1], name="guessing", mode="lines", line=dashes))
+    figure.update_layout(title={"text": title}, template="plotly_white", width=640, height=height)
+    return figure.update_xaxes(**x).update_yaxes(**y)
+
+
+def _line(figure: Any, x: Any, y: Any, name: str, colour: str, dash: str = "solid", width: float = 2) -> None:
+    figure.add_scatter(x=x, y=y, name=name, mode="lines", line={"color": colour, "width": width, "dash": dash})
+
+
+def draw_roc(found: Any) -> Any:
+    """Draw the curve of a `ScoredAttack` on logarithmic axes, which show low false positive rates."""
     low, high = found.advantage_interval
-    title = (
-        f"{found.name}<br><sup>advantage {found.advantage:.3f} ({low:.3f} to {high:.3f}), area {found.auc:.3f}</sup>"
-    )
-    figure.update_layout(title={"text": title}, template="plotly_white", width=640, height=600)
-    figure.update_xaxes(title="called members, of people who are not", type="log")
-    figure.update_yaxes(title="called members, of people who are", type="log")
+    said = f"advantage {found.advantage:.3f} ({low:.3f} to {high:.3f}), area {found.auc:.3f}"
+    axes = [{"title": f"called members, of people who are{no}", "type": "log"} for no in (" not", "")]
+    figure = _figure(f"{found.name}<br><sup>{said}</sup>", axes[0], axes[1], height=600)
+    least = 0.5 / max(len(found.control_scores), 1)
+    for one, name, colour in ((found, "attack", TEAL), (found.blind, "without the release", SAND)):
+        if one is not None:
+            _line(figure, one.roc.fpr.clip(least), one.roc.tpr.clip(least), name, colour)
+    _line(figure, [least, 1], [least, 1], "guessing", INK, "dot", 1)
     return figure
 
 
-def draw_averaging(found: AveragingResult) -> Any:
-    """Draw the error against the number of reports."""
-    go = _plotly()
-    figure = go.Figure()
-    lines = (("mean of the reports", found.mean_errors, SAND), ("most likely point", found.likely_errors, TEAL))
-    for name, errors, colour in lines:
-        figure.add_trace(go.Scatter(x=list(found.repeats), y=errors, name=name, line={"color": colour, "width": 2}))
-    dashes = {"color": INK, "width": 1, "dash": "dot"}
-    flat = [found.expected_noise] * len(found.repeats)
-    figure.add_trace(go.Scatter(x=list(found.repeats), y=flat, name="one report, n/rate", line=dashes))
-    figure.update_layout(title={"text": found.name}, template="plotly_white", width=640, height=480)
-    figure.update_xaxes(title="reports about each person", type="log")
-    figure.update_yaxes(title="mean distance from the truth", type="log")
-    return figure
-
-
-def draw_power(found: AuditResult) -> Any:
-    """Draw the chance of catching a true ε, with the claim and the bound."""
-    go = _plotly()
-    figure = go.Figure()
-    line = {"color": TEAL, "width": 2}
-    figure.add_trace(
-        go.Scatter(
-            x=found.power.epsilons, y=found.power.chances, name="chance of being caught", mode="lines", line=line
-        )
-    )
+def draw_power(found: Any) -> Any:
+    """Draw the chance that an `AuditResult` detects a true ε, with the claim and the bound."""
     marks = [(found.epsilon_lower, "lower bound", MARK if found.passed is False else INK)]
-    if found.claimed is not None and found.claimed != float("inf"):
+    if found.claimed is not None and found.claimed != math.inf:
         marks.append((found.claimed, "claimed", INK))
-    for x, name, colour in marks:
-        dash = {"color": colour, "width": 1.5, "dash": "dot" if name == "claimed" else "solid"}
-        figure.add_trace(go.Scatter(x=[x, x], y=[0, 1], name=f"{name} {x:.3g}", mode="lines", line=dash))
-    verdict = {True: "not refuted (no proof)", False: "claim refuted", None: "nothing claimed"}[found.passed]
-    title = f"{verdict}<br><sup>{found.event[:90]}</sup>"
-    figure.update_layout(title={"text": title}, template="plotly_white", width=640, height=480)
-    # Where the curve rises; what lies far beyond would press it against the axis.
-    shown = [x for x, _, _ in marks] + [x for x in (found.power.detectable,) if x is not None and math.isfinite(x)]
-    span = [0.9 * min(shown), 1.1 * max(shown) + 0.05]
-    figure.update_xaxes(title="true ε, in an event as frequent as this one", range=span)
-    figure.update_yaxes(title="chance of exceeding the claim", range=[0, 1.02])
+    shown = [x for x, _, _ in marks] + [x for x in (found.power.detectable,) if math.isfinite(x)]
+    verdict = {True: "not refuted (not a proof)", False: "claim refuted", None: "nothing claimed"}[found.passed]
+    x = {"title": "true ε, for an event of this frequency", "range": [0.9 * min(shown), 1.1 * max(shown) + 0.05]}
+    y = {"title": "probability of a refutation", "range": [0, 1.02]}
+    figure = _figure(f"{verdict}<br><sup>{found.event[:90]}</sup>", x, y)
+    _line(figure, found.power.epsilons, found.power.chances, "probability of a refutation", TEAL)
+    for place, name, colour in marks:
+        dash = "dot" if name == "claimed" else "solid"
+        _line(figure, [place, place], [0, 1], f"{name} {place:.3g}", colour, dash, 1.5)
     return figure
 
 
-def draw_exact(found: ExactAudit) -> Any:
-    """Draw δ against ε, both directions."""
-    go = _plotly()
-    figure = go.Figure()
-    grid, deltas = found.curve()
-    line = {"color": TEAL, "width": 2}
-    figure.add_trace(go.Scatter(x=grid, y=deltas, name="δ(ε)", mode="lines", line=line))
-    figure.update_layout(title={"text": "the promise, exactly"}, template="plotly_white", width=640, height=480)
-    figure.update_xaxes(title="ε")
-    figure.update_yaxes(title="δ")
+def draw_exact(found: Any) -> Any:
+    """Draw δ against ε of an `ExactAudit`, both directions."""
+    figure = _figure("the exact promise", {"title": "ε"}, {"title": "δ"})
+    epsilons, deltas = found.curve()
+    _line(figure, epsilons, deltas, "δ(ε)", TEAL)
     return figure
 
 
-def draw_pairs(found: TableComparison) -> Any:
-    """Draw the errors of all pairs of columns; the diagonal has those of single columns."""
-    go = _plotly()
+def draw_pairs(found: Any) -> Any:
+    """Draw the errors of all pairs of columns of a `TableComparison`; the diagonal has those of single columns."""
+    said = f"mean {found.marginals[2].mean:.4f}; not private: made from raw rows"
+    figure = _figure(f"error of pairs of columns<br><sup>{said}</sup>", {}, {"autorange": "reversed"}, height=600)
     names, scale = list(found.columns), [[0, "#ffffff"], [1, TEAL]]
-    figure = go.Figure(go.Heatmap(z=found.pair_errors, x=names, y=names, colorscale=scale, zmin=0))
-    mean = found.marginals[2].mean
-    title = f"error of pairs of columns<br><sup>mean {mean:.4f}; not private: raw rows were looked at</sup>"
-    figure.update_layout(title={"text": title}, template="plotly_white", width=640, height=600)
-    figure.update_yaxes(autorange="reversed")
-    return figure
+    return figure.add_heatmap(z=found.pair_errors, x=names, y=names, colorscale=scale, zmin=0)

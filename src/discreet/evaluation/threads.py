@@ -1,8 +1,4 @@
-"""Classifiers of scikit-learn on few rows: more threads than one only wait for each other.
-
-Boosting joins its threads thousands of times. Where other programs run, or where fewer processors are granted than are
-seen, every one of these joints waits for a thread that is not running: seconds become minutes.
-"""
+"""One thread for scikit-learn's classifiers on few rows: with more, boosting mostly waits for its threads."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +8,7 @@ from typing import Any
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep OpenMP and BLAS to one thread; around a piece of work, or as a decorator.
+    """Limit OpenMP and BLAS to one thread, as a context or as a decorator.
 
     Examples
     --------

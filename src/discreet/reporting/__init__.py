@@ -1,4 +1,4 @@
-"""Reports: everything that can be said about a release, as plain data and as one page that can be mailed and printed.
+"""Reports: the facts about a release as plain data, and as one page to mail and print.
 
 >>> from discreet import reporting
 >>> sorted(reporting.__all__)

@@ -1,4 +1,4 @@
-"""What a file is, told in one place: by its first bytes, its metadata and what lies beside it."""
+"""The kind of a file, from its first bytes, its metadata and its neighbours."""
 
 import os
 from pathlib import Path
@@ -19,24 +19,13 @@ _PARQUET_MAGIC = b"PAR1"
 
 
 def kind_of(path: Path) -> str:
-    """Tell what a file is.
+    """Return the kind of a file.
 
     Returns
     -------
     str
-        "released table" (its promise lies beside it), "promise of a table" (which lies beside it), "promise",
-        "reports", "counts", "bitmap", "synopsis" (also one that is damaged), "record", "table" (Parquet that nothing of
-        ours wrote), "job"; empty for anything else, such as a CSV file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import discreet as dc
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     place = Path(folder) / "counts.bin"
-    ...     dc.local.DirectResponse(1.0, ["a", "b"]).empty().save(place)
-    ...     kind_of(place)
-    'counts'
+        "released table" (with its promise next to it), "promise of a table", "promise", "reports", "counts", "bitmap",
+        "synopsis" (also a damaged one), "record", "table" (other Parquet), "job"; empty for anything else, such as CSV.
     """
     described = path.with_name(path.name.removesuffix(PROMISE_ENDING))
     if path.name.endswith(PROMISE_ENDING) and described.exists():
@@ -64,7 +53,7 @@ def _of_parquet(path: Path) -> str:
 
 
 def read_released(path: Path, domain: Domain | None) -> pa.Table:
-    """Read a released table. Categories are texts: read as numbers, 01234 would be another one than was declared."""
+    """Read a released table. Categories are texts: as a number, 01234 would be another category."""
     texts = {c.name: pa.string() for c in domain or () if isinstance(c, Categorical)}
     options = pa_csv.ConvertOptions(
         column_types=texts, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
@@ -77,7 +66,7 @@ def read_released(path: Path, domain: Domain | None) -> pa.Table:
             table = pa.concat_tables([pa_csv.read_csv(file, convert_options=options) for file in files])
         unread = [name for name in table.column_names if pa.types.is_binary(table[name].type)]
     except (pa.ArrowException, OSError, UnicodeDecodeError):
-        # Arrow's own words quote the row at which it stopped.
+        # Arrow's messages quote the row.
         said = "it is damaged, or its rows do not all have the same columns"
         raise FormatError(f"{path.name} cannot be read as a table: {said}") from None
     if unread or len(set(table.column_names)) < table.num_columns:

@@ -1,4 +1,4 @@
-"""Centres that a release holds; and centres beside those of k-means on the raw rows, where a page is not private."""
+"""Centres of a release, and their comparison with k-means on the raw rows."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,10 +11,7 @@ from discreet.synopses import CenterSynopsis
 
 
 def of_release(thing: Any) -> dict[str, Any] | None:
-    """Return the centres that a release in many dimensions ended with, as ``discreet cluster --json`` gives them.
-
-    None for every other release: those show clusters once somebody has looked for them.
-    """
+    """Return the centres of a release in many dimensions, as ``discreet cluster --json`` does; None for others."""
     if not isinstance(thing, CenterSynopsis):
         return None
     from discreet.clustering import cluster_synopsis  # here: other pages do without scikit-learn
@@ -34,14 +31,7 @@ def of_release(thing: Any) -> dict[str, Any] | None:
 
 
 def against_raw(clusters: Mapping[str, Any], domain: Domain | None, against: Any) -> dict[str, Any] | None:
-    """Return the figures of `compare_centers`; None where a column has no numbers, or rows are fewer than centres.
-
-    Examples
-    --------
-    >>> rows = np.array([[0.0], [0.2], [5.0], [5.2]])
-    >>> against_raw({"columns": ["x0"], "centers": [[0.1], [5.0]]}, Domain.box(0, 9), rows)["centroid_index"]
-    0
-    """
+    """Return the figures of `compare_centers`; None if a column has no numbers, or rows are fewer than centres."""
     from discreet.evaluation import compare_centers  # here: other pages do without scikit-learn
 
     names, centers = list(clusters["columns"]), clusters["centers"]

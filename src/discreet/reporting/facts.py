@@ -1,7 +1,7 @@
-"""All that can be said about an artifact, as plain data: what the page shows and what programs read.
+"""Facts about an artifact as plain data, for the page and for programs.
 
-Nothing here is a raw value: everything comes from the artifact, which may be published, and from its guarantee. The one
-exception is the comparison with the raw table, which the user must ask for and which is marked as not private.
+Everything comes from the artifact and its guarantee, which may be published. The exception is the comparison with the
+raw table, which the user must ask for and which is marked as not private.
 """
 
 import hashlib
@@ -44,9 +44,9 @@ from discreet.reporting.verdict import Findings, examine
 from discreet.synopses import CenterSynopsis, ModelSynopsis, Synopsis
 
 _BINS = 24
-#: Rows that a synopsis invents to be compared.
+#: Synthetic rows for the comparison.
 _FEWEST_ROWS, _MOST_ROWS = 100, 100_000
-#: Frequencies shown; the others are in the estimate itself.
+#: Most frequencies shown.
 _MOST_CANDIDATES = 30
 
 
@@ -65,21 +65,17 @@ def report_facts(
     Parameters
     ----------
     artifact : path
-        A synopsis (Parquet), counts of local reports, or a table with its promise beside it
-        (``<name>.guarantee.json``).
+        A synopsis (Parquet), counts of local reports, or a table with its promise (``<name>.guarantee.json``).
     against : table or path, optional
-        The raw table: adds a comparison of distributions, which is *not private*. Of a table or synopsis it goes on to
-        columns taken together and to classifiers, see `discreet.evaluation.compare_tables`.
+        The raw table: adds a comparison, which is *not private*. See `discreet.evaluation.compare_tables`.
     target : str, optional
-        With ``against``: the column that is to be predicted, once trained on the release and once on raw rows.
+        With ``against``: the column to predict from the release and from raw rows.
     attacks, audits : list of path
         Results of ``discreet attack --json`` and ``discreet audit --json`` to show.
     candidates : list, optional
-        Of counts: the values whose frequencies to show.
+        For counts: the values whose frequencies to show.
     clusters : mapping, optional
-        Of a synopsis: the centres that were found in it, as ``discreet cluster --json`` gives them (``columns``,
-        ``centers``, ``weights``, ``weight_std_errors``, ``may_be_noise``, and ``suggestion`` where the number of
-        clusters was not given). A release in many dimensions holds centres itself.
+        For a synopsis: centres as ``discreet cluster --json`` gives them. A release in many dimensions has its own.
 
     Examples
     --------
@@ -134,13 +130,13 @@ def report_facts(
     if against is not None:
         compared = facts["comparison"] = _comparison(
             thing, guarantee, against, target
-        )  # first: a misread file is known
+        )  # first, to refuse a misread file early
         compared |= {} if clusters is None else {"clusters": against_raw(clusters, guarantee.domain, against)}
     return facts
 
 
 def _warnings(release: dict[str, Any], thing: Any) -> list[str]:
-    """Say what should worry before the figures are read; from what was released alone."""
+    """Return warnings about the content, from the release alone."""
     if isinstance(thing, Synopsis):
         return list(thing.warnings)
     for name in ("rows", "reports"):
@@ -150,12 +146,12 @@ def _warnings(release: dict[str, Any], thing: Any) -> list[str]:
 
 
 def _open(path: Path, found: Findings, candidates: Sequence[Any] | None) -> tuple[str, Guarantee, dict[str, Any], Any]:
-    """Describe what was released, once it was examined."""
+    """Return kind, promise, description and content of a checked file."""
     kind = kind_of(path)
     if kind not in ("released table", "counts", "synopsis", "table", "record"):
         raise FormatError(
             f"{path.name} is neither a synopsis nor counts of reports, and there is no {promise_place(path).name} "
-            "beside it; a table is reported together with its promise"
+            "next to it; a report on a table needs its promise"
         )
     if found.guarantee is None or (found.thing is None and kind != "counts"):
         raise FormatError("; ".join(found.failures))
@@ -171,7 +167,7 @@ def _open(path: Path, found: Findings, candidates: Sequence[Any] | None) -> tupl
 
 
 def _steps(lines: Iterable[Line], unit: str, depth: int = 0) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a ledger, parts after what they are parts of; parts of a pure group are in ε."""
+    """Yield the lines of a ledger, parts after their group; parts of a pure group are in ε."""
     for line in lines:
         facts = {"step": line.label, "depth": depth, "composition": str(line.kind), "parts": len(line.parts)}
         yield {**facts, unit: float(line.amount)}
@@ -254,16 +250,16 @@ def _anonymous(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
 
 
 def _by_persons(risk: dict[str, Any], guarantee: Guarantee, person: str | None) -> dict[str, Any]:
-    """Return the figures of a risk that are about persons, where k counts them, and say where each comes from."""
+    """Return the risk figures about persons, where k counts them, and where each comes from."""
     reached = dict(guarantee.parameters.get("reached", {}))
     most = found_at_most(guarantee)
     if person is not None:
         said = f"Persons were counted again by the hashed column {person!r}."
     else:
         said = (
-            "k counts persons, and released rows do not show whose they are: k, the largest share of one person and "
-            "the risk of being found at most are those that were counted when the table was made. Counted again were "
-            f"rows: the smallest group has {risk['k']:,} of them, which says nothing about the number of people."
+            "k counts persons, but released rows do not show whose they are. So k, the largest share of one person and "
+            "the highest risk are those counted when the table was made. Only rows were counted again: the smallest "
+            f"group has {risk['k']:,} rows, which says nothing about the number of people."
         )
     by_persons = {"k": reached.get("k"), "largest_share": reached.get("largest_share"), "found_at_most": most}
     worst = risk["prosecutor"]["max"]
@@ -290,10 +286,10 @@ def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
             values = column.to_numpy().astype(np.float64)
             values = values[np.isfinite(values)]
             if not len(values):
-                left_out.append({"column": name, "reason": "has no value that is a number"})
+                left_out.append({"column": name, "reason": "has no numeric value"})
                 continue
             low, high = values.min(), values.max()
-            # Whole numbers that are few get a bar each: bars that hold one or two of them in turn look like teeth.
+            # Few whole numbers get one bar each.
             few = high - low < _BINS and np.array_equal(values, np.round(values))
             counts, edges = np.histogram(values, np.arange(low - 0.5, high + 1) if few else _BINS)
             labels = [words.number(a + 0.5 if few else a) for a in edges[:-1].tolist()]
@@ -316,7 +312,7 @@ def _perturbed(table: pa.Table, guarantee: Guarantee) -> dict[str, Any]:
 
 
 def _days(column: pa.ChunkedArray, declared: Date | Time) -> dict[str, Any] | None:
-    """Return how released days or times are distributed: as many bars as for numbers, at whole ends; None of none."""
+    """Return the distribution of released days or times; None without any."""
     read = day_number if isinstance(declared, Date) else second_number
     values = np.array([d for d in map(read, column.to_pylist()) if d is not None], dtype=np.float64)
     if not len(values):
@@ -343,8 +339,8 @@ def _frequencies(counts: local.Counts, candidates: Sequence[Any] | None) -> dict
     except (DiscreetError, TypeError) as error:
         if candidates is None and isinstance(error, InvalidArgument) and error.name == "candidates":
             out["note"] = (
-                "No frequencies are shown: a sketch does not know which values there are, it must be asked for them. "
-                "discreet sketch estimate does that, and discreet report shows those that --candidates names."
+                "No frequencies are shown: a sketch does not list its values. Name them with --candidates, or use "
+                "'discreet sketch estimate'."
             )
         else:
             out["note"] = f"No frequencies are shown: {error}"
@@ -362,14 +358,14 @@ def _frequencies(counts: local.Counts, candidates: Sequence[Any] | None) -> dict
 
 
 def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | None) -> dict[str, Any]:
-    """Set the release's distribution of every column beside the raw one: total variation, and bins of both."""
+    """Compare the distribution of each column with the raw one: total variation, and bins of both."""
     if (domain := guarantee.domain) is None:
-        raise FormatError("the artifact declares no columns, so there is nothing to compare by")
+        raise FormatError("the artifact declares no columns, so it cannot be compared")
     columns: list[dict[str, Any]] = []
     left_out: list[dict[str, str]] = []
     source = open_table(against)
-    if not set(domain.names) & set(source.names):  # most often a file that was read with the wrong delimiter
-        raise SchemaError("the raw table has no column of the release; say how its file is written: --schema s.toml")
+    if not set(domain.names) & set(source.names):  # usually a wrong delimiter
+        raise SchemaError("the raw table has no column of the release; describe its file with --schema s.toml")
     for column in domain:
         if reason := _not_compared(thing, column, source.names):
             left_out.append({"column": column.name, "reason": reason})
@@ -383,7 +379,7 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
         after = _released(thing, column, edges, domain)
         if after is None or not before.sum() or not np.abs(after).sum():
             empty = "the release" if after is not None and before.sum() else "the raw table"
-            reason = "published as intervals or sets" if after is None else f"{empty} has no value of it"
+            reason = "published as intervals or sets" if after is None else f"{empty} has no value for it"
             left_out.append({"column": column.name, "reason": reason})
             continue
         shares = before / before.sum(), np.maximum(after, 0) / max(np.maximum(after, 0).sum(), 1e-12)
@@ -403,7 +399,7 @@ def _comparison(thing: Any, guarantee: Guarantee, against: Any, target: str | No
 
 
 def _together(thing: Any, domain: Domain, names: list[str], against: Any, target: str | None) -> dict[str, Any] | None:
-    """Compare the columns taken together: rows of a table as they are, those of a synopsis as it invents them."""
+    """Compare columns taken together, with the rows of a table or synthetic rows of a synopsis."""
     if target is not None and target not in names:
         near = checks.nearest(target, names) or next(iter(names), "")
         fix = f"target={near!r}" if near else "leaving it out"
@@ -420,7 +416,7 @@ def _together(thing: Any, domain: Domain, names: list[str], against: Any, target
 
 
 def _not_compared(thing: Any, column: Column, names: Sequence[str]) -> str:
-    """Return why a column cannot be compared, before any row is read; empty if it can."""
+    """Return why a column cannot be compared; empty if it can."""
     if column.role in ("identifier", "person"):
         return f"has the role {column.role}"
     if column.name not in names:
@@ -433,7 +429,7 @@ def _not_compared(thing: Any, column: Column, names: Sequence[str]) -> str:
 
 
 def _released(thing: Any, column: Any, edges: Any, domain: Domain) -> Any:
-    """Return the release's mass in the bins of one column, or None where it has no such column."""
+    """Return the mass of the release in the bins of one column; None without such a column."""
     if isinstance(thing, Synopsis):
         found = thing.marginal(column.name, None if isinstance(column, Categorical) else edges)
         return np.asarray(found.counts, np.float64)
@@ -456,5 +452,5 @@ def _attached(file: str | Path, what: str) -> dict[str, Any]:
             f"{what}: {str(file)!r} is not a JSON file; write one with 'discreet {what} --json'"
         ) from None
     if not isinstance(facts, dict):
-        raise FormatError(f"{what}: {str(file)!r} holds no result of 'discreet {what} --json'")
+        raise FormatError(f"{what}: {str(file)!r} is not a result of 'discreet {what} --json'")
     return {"file": Path(file).name, "result": facts}

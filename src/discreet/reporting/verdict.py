@@ -1,7 +1,4 @@
-"""The verdict on a released file: what it is, whether it was changed, and whether its promise holds.
-
-One place decides it, for `discreet audit` and for the page that `discreet report` writes.
-"""
+"""The verdict on a released file, for `discreet audit` and `discreet report`: what it is, and if its promise holds."""
 
 import io
 from collections.abc import Mapping
@@ -27,8 +24,7 @@ from discreet.core import (
     zcdp_to_epsilon,
 )
 from discreet.errors import DataSourceError, DiscreetError, FormatError
-from discreet.evaluation import broken_facts
-from discreet.evaluation.audits import misshapen, recount, undeclared
+from discreet.evaluation.promises import broken_facts, misshapen, recount, undeclared
 from discreet.local import Counts, FlippedBitmap, Reports
 from discreet.local.wire import REPORTS, messages
 from discreet.reporting.artifacts import kind_of, read_released
@@ -41,7 +37,7 @@ _BOUNDED = ("clip", "resample", "grid")
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at. ``holds`` is None where it could not be, or is for the reader to judge."""
+    """One check. ``holds`` is None if it could not be made, or is for the reader to judge."""
 
     name: str
     holds: bool | None
@@ -50,7 +46,7 @@ class Check:
 
 @dataclass
 class Findings:
-    """What was found out about a file; ``thing`` is the synopsis or table that was read from it."""
+    """The checks of a file; ``thing`` is the synopsis or table that was read from it."""
 
     file: str
     kind: str = "unknown"
@@ -60,30 +56,30 @@ class Findings:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found that does not hold."""
+        """True if no check failed."""
         return bool(self.checks) and all(c.holds is not False for c in self.checks)
 
     @property
     def seeded(self) -> bool:
-        """Whether the noise can be repeated."""
+        """True if the noise can be reproduced."""
         return self.guarantee is not None and self.guarantee.seeded
 
     @property
     def failures(self) -> list[str]:
-        """What does not hold, in words."""
+        """The failed checks, in words."""
         return [check.detail for check in self.checks if check.holds is False]
 
     def held(self, name: str) -> bool | None:
-        """Return whether a check holds; False if any of this name does not, None without one."""
+        """Return the result of the checks of this name: False if any failed, None without a result."""
         said = [check.holds for check in self.checks if check.name == name]
         return False if False in said else True if True in said else None
 
     def add(self, name: str, holds: bool | None, detail: str) -> None:
-        """Note one check."""
+        """Add one check."""
         self.checks.append(Check(name, holds, detail))
 
     def summary(self) -> dict[str, Any]:
-        """Return the verdict as a page needs it: the seal by itself, what does not hold, and what is not checkable."""
+        """Return the verdict for a page: seal, failures, and what is not checkable."""
         sealed = self.guarantee is not None and self.guarantee.digest is not None
         return {
             "seal": "intact" if self.held("seal") is not False else "BROKEN" if sealed else "none",
@@ -110,7 +106,7 @@ class Findings:
 
 
 def examine(path: Path) -> Findings:
-    """Check a released file: what it is, whether it was changed, and whether its promise adds up."""
+    """Check a released file: what it is, if it was changed, and if its promise adds up."""
     target = path.expanduser()
     if not target.is_file() and not (target.is_dir() and promise_place(target).is_file()):
         raise DataSourceError(f"artifact: no file {str(path)!r}; name what was released")
@@ -119,7 +115,7 @@ def examine(path: Path) -> Findings:
         _examine(target, b"".join(payload_of(target)), found)
     except DiscreetError as error:
         found.add("file", False, str(error).splitlines()[0])
-    except (OSError, UnicodeDecodeError, pa.ArrowException):  # their words may quote what the file holds
+    except (OSError, UnicodeDecodeError, pa.ArrowException):  # their messages may quote data
         found.add("file", False, f"{target.name} cannot be read: it is damaged, or not what its name says")
     return found
 
@@ -140,20 +136,20 @@ def _examine(path: Path, data: bytes, found: Findings) -> None:
     elif kind == "promise":
         found.kind = "guarantee"
         _promise(data, found)
-        found.add("seal", None, "what it was sealed over is not beside it, so the seal was not checked")
+        found.add("seal", None, "the sealed file is not next to it, so the seal was not checked")
     else:
         raise FormatError(
-            f"{path.name} is not a synopsis, not reports or counts, not a guarantee, and there is no "
-            f"{promise_place(path).name} beside it"
+            f"{path.name} is not a synopsis, reports, counts or a guarantee, and there is no "
+            f"{promise_place(path).name} next to it"
         )
 
 
 def _synopsis(path: Path, found: Findings) -> None:
     found.kind = "synopsis"
-    made = Synopsis.load(path)  # refuses what was changed, what does not add up, and boxes outside of the domain
+    made = Synopsis.load(path)  # refuses changed files, wrong ledgers, and boxes outside the domain
     found.guarantee, found.thing = made.guarantee, made
-    found.add("checksum", True, "the file is, byte for byte, the one that was written")
-    found.add("seal", True, f"promise and content are those that were sealed: {made.digest}")
+    found.add("checksum", True, "the file is identical to the one that was written")
+    found.add("seal", True, f"promise and content match the seal: {made.digest}")
     _ledger(made.guarantee, found)
     inside = (made.lower >= made.domain.low) & (made.upper <= made.domain.high)
     # A leaf of missing values has no place on the axis, and NaN for both of its ends.
@@ -171,10 +167,10 @@ def _synopsis(path: Path, found: Findings) -> None:
 
 
 def _ledger(promise: Guarantee, found: Findings) -> None:
-    """Compose the ledger's lines afresh, and compare with what is promised."""
+    """Add up the ledger again, and compare it with the promise."""
     steps = sum(1 for top in promise.ledger for _ in top.walk())
     if promise.model == "syntactic":
-        found.add("ledger", None, "a syntactic promise spends nothing")
+        found.add("ledger", None, "this promise has no privacy budget")
     else:
         told = "1 step adds" if steps == 1 else f"{steps} steps add"
         sum_ = add_up(promise.ledger)
@@ -185,17 +181,17 @@ def _ledger(promise: Guarantee, found: Findings) -> None:
             found.add("ledger", False, said)
         else:
             found.add("ledger", True, f"{told} up to the stated {promise.spent.exact} ({promise.accounting})")
-    said = "SEEDED: the noise can be repeated; it must not be published" if promise.seeded else "not seeded"
+    said = "SEEDED: the noise can be reproduced; do not publish it" if promise.seeded else "not seeded"
     found.add("seed", None if promise.seeded else True, said)
     external = sum(line.external for top in promise.ledger for _, line in top.walk())
     if external:
         those = "1 step was" if external == 1 else f"{external} steps were"
-        detail = f"not checkable: {those} charged by hand (external); which noise was drawn for them rests on the maker"
+        detail = f"not checkable: {those} charged by hand (external); only the author knows which noise was drawn"
         found.add("draws", None, detail)
 
 
 def _promise(data: bytes, found: Findings) -> Guarantee:
-    """Read a promise strictly: also its layout must be the one that is written."""
+    """Read a promise strictly, including its layout."""
     promise = Guarantee.from_json(data)
     odd = misshapen(promise.parameters, syntactic=promise.model == "syntactic")
     if odd:
@@ -203,7 +199,7 @@ def _promise(data: bytes, found: Findings) -> Guarantee:
     found.guarantee = promise
     forms = {promise.to_json(indent=indent).encode() for indent in (None, 2)}
     if data.removesuffix(b"\n") not in forms:
-        said = "the promise was changed after it was written: it is not in the form that is written"
+        said = "the promise was changed after it was written: its layout is not the original one"
         found.add("promise", False, said)
     _ledger(promise, found)
     return promise
@@ -214,20 +210,20 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> Non
     promise = _promise(promise_data, found)
     found.kind = table_kind(promise)
     if promise.digest is None:
-        found.add("seal", False, "the promise is not sealed, so nothing ties it to this table")
+        found.add("seal", False, "the promise is not sealed, so nothing connects it to this table")
     else:
         whole = promise.verify(data)
-        said = f"the table is the one that was sealed: {promise.digest}"
-        found.add("seal", whole, said if whole else "table or promise was changed after they were written")
+        said = f"the table matches the seal: {promise.digest}"
+        found.add("seal", whole, said if whole else "table or promise was changed after it was written")
     table = found.thing = read_released(path, promise.domain)
     if not table.num_rows:
         found.add("content", None, "the table has no rows: nothing was released")
     if promise.domain is not None:
         _columns(table, promise, promise.domain, found)
     else:
-        found.add("domain", False, "the promise declares no columns, so nothing says what the table may hold")
+        found.add("domain", False, "the promise declares no columns, so the content of the table cannot be checked")
     if promise.model != "syntactic" and table.num_rows and not promise.ledger:
-        found.add("ledger", False, "the promise has spent nothing, and rows were released")
+        found.add("ledger", False, "rows were released, but the ledger is empty")
     if promise.model == "syntactic":
         try:
             counted = recount(table, promise)
@@ -245,7 +241,7 @@ def _table(path: Path, data: bytes, promise_data: bytes, found: Findings) -> Non
 
 
 def _counted(found: Mapping[str, Any]) -> str:
-    """Say what was counted: rows and classes, k, and l and t of every sensitive column."""
+    """Return what was counted in words: rows and classes, k, and l and t of each sensitive column."""
     parts = []
     for name, value in found.items():
         if isinstance(value, Mapping):
@@ -257,7 +253,7 @@ def _counted(found: Mapping[str, Any]) -> str:
 
 
 def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Findings) -> None:
-    """Check that nothing is handed out that was not declared, and that bounded numbers are within their bounds."""
+    """Check that all columns are declared, and that bounded numbers are within their bounds."""
     wrong, labels = undeclared(table, promise, domain), legend_of(found)
     for column in domain:
         if column.name not in table.column_names:
@@ -274,29 +270,29 @@ def _columns(table: pa.Table, promise: Guarantee, domain: Domain, found: Finding
         elif promise.model != "syntactic" and promise.parameters.get("remap") in _BOUNDED:
             numbers = [v for v in map(_number, values) if v is not None]
             if any(not column.low <= v <= column.high for v in numbers):
-                wrong.append(f"column {column.name!r} leaves its bounds")
+                wrong.append(f"column {column.name!r} has values outside its bounds")
     for text in wrong:
         found.add("domain", False, text)
     free = promise.model == "metric" and promise.parameters.get("remap") not in _BOUNDED
-    said = "; perturbed numbers may leave their bounds by design" if free else ""
+    said = "; perturbed numbers may be outside their bounds by design" if free else ""
     if promise.parameters.get("facts"):
         broken = broken_facts(table, domain)
         for text in broken:
-            found.add("facts", False, f"declared, but some row breaks it: {text}")
+            found.add("facts", False, f"a row contradicts a declared fact: {text}")
         if not broken:
             told = counted(len(domain.facts.sentences), "public fact")
-            found.add("facts", True, f"every row keeps the declared facts: {told}")
+            found.add("facts", True, f"every row agrees with the declared facts: {told}")
     if not wrong:
         found.add("domain", True, f"{table.num_rows:,} rows; all {table.num_columns} columns are declared{said}")
 
 
 def _number(value: Any) -> float | None:
-    """Return a number, or a date as one; None for what is neither, such as an interval."""
+    """Return a number, or a date as one; None for other values, such as intervals."""
     return float(value) if isinstance(value, (int, float)) else dates.day_number(value)
 
 
 def _local(data: bytes, found: Findings) -> None:
-    """Check reports and states; a file may hold several messages."""
+    """Check reports and counts; a file may hold several messages."""
     total, seeded, promises = 0, False, []
     for message in messages(io.BytesIO(data)):
         state = message[5:6] != bytes([REPORTS])
@@ -309,7 +305,7 @@ def _local(data: bytes, found: Findings) -> None:
     if any(p != promises[0] for p in promises):
         found.add("mechanism", False, "the messages were made with different parameters")
     found.guarantee = replace(promises[0].guarantee, seeded=seeded)
-    layout = "counters that that many reports can have left" if "counts" in found.kind else "reports of its layout"
+    layout = "counters that fit the number of reports" if "counts" in found.kind else "reports of its layout"
     found.add("mechanism", True, f"{type(promises[0]).__name__}: {layout}")
     _ledger(found.guarantee, found)
 
@@ -320,5 +316,5 @@ def _bitmap(data: bytes, found: Findings) -> None:
     found.guarantee = bitmap.guarantee
     found.add("checksum", True, "one message, whole")
     parts = counted(len(bitmap.epsilons), "bitmap")
-    found.add("mechanism", True, f"DistinctSketch: {parts} of {bitmap.parameters.levels} levels, as its settings ask")
+    found.add("mechanism", True, f"DistinctSketch: {parts} of {bitmap.parameters.levels} levels, as in its settings")
     _ledger(found.guarantee, found)

@@ -1,7 +1,7 @@
-"""What a synopsis knows, prepared for charts: distributions of columns and one plane, with what is not known marked.
+"""Distributions of columns and one plane of a synopsis, prepared for charts.
 
-A chart must not show more than the cuts know. Bins end where leaves end. The part of a bin that comes from leaves which
-reach beyond it is told apart ("assumed"), and a column that was never cut has no distribution at all.
+A chart must not show more than the splits of the synopsis. Bins end where leaves end. The part of a bin that comes
+from leaves beyond it is marked as assumed. A column that was never split has no distribution.
 """
 
 import math
@@ -27,19 +27,20 @@ from discreet.core.schema import known_kind
 from discreet.reporting.words import number
 from discreet.synopses import ModelSynopsis, Synopsis
 
-NOT_DIVIDED = "not known: this column was not divided"
-HARDLY_DIVIDED = "not known: this column was divided for hardly any rows"
+NOT_DIVIDED = "not known: this column was not split"
+HARDLY_DIVIDED = "not known: this column was split for very few rows"
 #: More bins than this are thinned out, to about as many as the second number; the third where leaves overlap.
 _MOST_BINS, _BINS, _FEW_BINS = 40, 24, 8
 
 
 def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
-    """Return the distribution of every column, sorted by what was learned: known for the most rows first.
+    """Return the distribution of each column, those known for the most rows first.
 
     Examples
     --------
     >>> import discreet as dc
     >>> domain = dc.Domain({"age": (0, 100), "cost": (0, 9)})
+    >>> from discreet.synopses import BoxSynopsis
     >>> s = BoxSynopsis(domain, lower=[[0, 0], [50, 0]], upper=[[50, 9], [100, 9]], weights=[60, 40], uncut=["cost"],
     ...              variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
     >>> [(m["column"], m["divided"], m["counts"], m["assumed"]) for m in marginals(s)]
@@ -49,7 +50,7 @@ def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
     for axis, column in enumerate(synopsis.domain):
         steps = None if isinstance(column, Categorical) else _edges(synopsis, axis)
         ever = column.name not in synopsis.uncut
-        divided = ever and (steps is None or len(steps) > 2)  # one bar over everything tells nothing
+        divided = ever and (steps is None or len(steps) > 2)  # a single bar shows nothing
         found = synopsis.marginal(column.name, steps)
         edges = None if found.edges is None else found.edges.tolist()
         counts = np.asarray(found.counts)
@@ -63,7 +64,7 @@ def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
             "marks": marks(column),
             "ordered": isinstance(column, Categorical) and column.ordered,
             "counts": counts.tolist(),
-            # What boxes assume is hatched; what a model may be off by has no place of its own, and widens the interval.
+            # What boxes assume is hatched. The error of a model widens the interval.
             "std_errors": (
                 found.std_errors if found.modelled or found.noise_errors is None else found.noise_errors
             ).tolist(),
@@ -76,16 +77,16 @@ def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
 
 
 def doubt(facts: dict[str, Any]) -> float:
-    """Return the share of a column's rows whose bar is assumed rather than known."""
+    """Return the share of a column's rows whose bar is assumed."""
     assumed, counts = (float(np.abs(facts[key]).sum()) for key in ("assumed", "counts"))
     return assumed / counts if counts else 0.0
 
 
 def measured(synopsis: ModelSynopsis) -> list[dict[str, Any]]:
-    """Return which columns a marginal synopsis measured together, with what noise, the most dependent ones first.
+    """Return the columns that a marginal synopsis measured together and their noise, the most dependent first.
 
-    How far from independent they are is half the L1 distance between their noisy counts and what their own sums would
-    make; noise alone makes some of it, which is taken off.
+    Dependence is half the L1 distance between the noisy counts and the product of their sums, less what noise alone
+    adds.
     """
     found: dict[str, dict[str, Any]] = {}
     rows = max(synopsis.total, 1.0)
@@ -106,11 +107,10 @@ def measured(synopsis: ModelSynopsis) -> list[dict[str, Any]]:
 
 
 def plane(synopsis: Synopsis, chosen: Sequence[str] = ()) -> dict[str, Any] | None:
-    """Return two columns that were cut, numbers before categories, as boxes with densities; None where there are none.
+    """Return two split columns as boxes with densities; None if there are none, or for a model.
 
-    Of several the two are taken that most rows were told apart by; a longitude and a latitude before all others, as a
-    map; or those that were ``chosen``. Leaves that cover the same part of the plane add up. Rows of a model are not
-    counted: there is no such plane.
+    By default the two columns that split most rows, numbers before categories, and a longitude with a latitude first.
+    Leaves that cover the same part of the plane add up.
     """
     if synopsis.modelled:
         return None
@@ -149,10 +149,10 @@ def plane(synopsis: Synopsis, chosen: Sequence[str] = ()) -> dict[str, Any] | No
 
 
 def _edges(synopsis: Synopsis, axis: int) -> FloatArray:
-    """Return ends of leaves, so that bins of a grid need no assumption: all of them, or those nearest to equal steps.
+    """Return bin edges at ends of leaves: all of them, or those nearest to equal steps.
 
-    In a tree an end of one leaf lies inside others. There the bins are few and about equally full, and of the edges
-    that would do each time the one inside the fewest rows is taken.
+    In a tree an end of one leaf is inside others. There bins are few and about equally full, with edges that cross the
+    fewest rows.
     """
     column = synopsis.domain.columns[axis]
     placed = ~np.isnan(synopsis.lower[:, axis])
@@ -194,12 +194,12 @@ def mark(column: Column, place: float) -> str:
 
 
 def marks(column: Column) -> list[tuple[float, str]] | None:
-    """Return round dates or times for the axis of a column; None where numbers or names tell."""
+    """Return round dates or times for the axis of a column; None for other columns."""
     return round_marks(column.kind, column.low, column.high) if isinstance(column, (Date, Time)) else None
 
 
 def _ends(column: Column) -> tuple[str, str]:
-    """Return what stands at the ends of an axis."""
+    """Return the texts at the ends of an axis."""
     if isinstance(column, Categorical):
         return str(column.categories[0]), str(column.categories[-1])
     return mark(column, column.low), mark(column, column.high)

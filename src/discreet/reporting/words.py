@@ -1,4 +1,4 @@
-"""The promise in words that a lawyer can read, and in symbols that an expert can check."""
+"""The promise in plain sentences and in symbols; numbers as people write them."""
 
 import math
 import re
@@ -12,7 +12,7 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Write a number for people: thousands set apart, no exponents of programs, no negative nothing.
+    """Write a number for people: with thousands separators and powers of ten.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def unbroken(value: Any) -> Any:
-    """Return an interval with a space at which no line ends; anything else as it is.
+    """Return an interval with a no-break space; anything else unchanged.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def unbroken(value: Any) -> Any:
 
 
 def prose(text: str) -> str:
-    """Write the numbers of a sentence for people.
+    """Rewrite numbers such as 3.81e-06 in a sentence.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def share(value: float) -> str:
 
 
 def plain(value: Any) -> str:
-    """Write a value of a program for people.
+    """Write any value for people.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def plain(value: Any) -> str:
 
 
 def flat(value: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield nested settings or results by name; long lists of numbers, which are curves, are left out.
+    """Yield nested settings or results by name, without long lists of numbers (curves).
 
     Examples
     --------
@@ -107,82 +107,70 @@ def flat(value: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def for_lawyers(guarantee: Guarantee) -> list[str]:
-    """Return the promise in plain sentences.
-
-    Examples
-    --------
-    >>> from discreet.core.budget.guarantee import Ledger
-    >>> ledger = Ledger(epsilon=1)
-    >>> _ = ledger.spend("cells", 1, "parallel")
-    >>> for_lawyers(Guarantee.from_ledger(ledger, model="central"))[0][:71]
-    'Whether or not one row is in the table, every possible release is almos'
-    """
+    """Return the promise in plain sentences."""
     epsilon = guarantee.epsilon
     if epsilon is None:
         return _of_tables(guarantee)
     if math.isinf(epsilon):
-        return ["This release carries no privacy guarantee. It must not leave the building."]
-    factor = _times(math.exp(epsilon)) if epsilon < 50 else "astronomically many"
+        return ["This release has no privacy guarantee. Do not publish it."]
+    factor = "an astronomically large number" if epsilon >= 50 else _times(math.exp(epsilon))
     said = _OPENINGS[guarantee.model](guarantee, factor)
     if guarantee.model == "metric":
-        # The level at a small distance is not what common practice speaks of.
         whole = whole_level(guarantee)
         return said if whole is None else [*said, *_strength(whole)]
     return [*said, *_strength(epsilon)]
 
 
 def _times(bound: float) -> str:
-    """Write a bound with three digits, rounded up: what is "at most" this much must not be more."""
+    """Write a bound with three digits, rounded up."""
     rounded = float(at_most(bound, 3))
     return f"{rounded:,.0f}" if 1000 <= rounded < 1e9 else at_most(bound, 3)
 
 
 def _central(guarantee: Guarantee, factor: str) -> list[str]:
-    slack = (
-        f" This holds but for events of a total probability of {at_most(guarantee.delta, 1)}."
-        if guarantee.delta
-        else ""
-    )
     apart = "," if "," in guarantee.unit else ""
     return [
-        f"Whether or not {guarantee.unit}{apart} is in the table, every possible release is almost equally likely: at "
-        f"most {factor} times as likely in the one case as in the other.{slack}",
-        f"So nobody who reads the release can be much surer than before that {_given(guarantee)} is in the table, or "
-        "of what is recorded there, whatever else they know and whatever they compute from it.",
+        f"With and without {guarantee.unit}{apart} in the table, the probabilities of any possible release differ by a "
+        f"factor of at most {factor}{_slack(guarantee)}.",
+        f"This limits what anyone can learn from the release about {_given(guarantee)}: its presence in the table, and "
+        "what is recorded there. The limit holds whatever else they know and whatever they compute.",
         *_rows_only(guarantee),
     ]
 
 
+def _slack(guarantee: Guarantee) -> str:
+    return f", plus a probability of at most {at_most(guarantee.delta, 1)}" if guarantee.delta else ""
+
+
 def _given(guarantee: Guarantee) -> str:
-    """Return the unit as the subject of a sentence: "one row" becomes "a given row"."""
+    """Return the unit for use in a sentence: "one row" becomes "any single row"."""
     noun = guarantee.unit.partition(",")[0]
-    return f"a given {noun.removeprefix('one ')}" if noun.startswith("one ") else guarantee.unit
+    return f"any single {noun.removeprefix('one ')}" if noun.startswith("one ") else guarantee.unit
 
 
 def _rows_only(guarantee: Guarantee) -> list[str]:
-    """Say what a promise about rows is to people, and what a promise to people is to the counts of rows."""
+    """Return what a promise about rows means for people, or a promise about people for counts of rows."""
     if unit_kind(guarantee.unit) == "person" and guarantee.model == "central":
         return [
-            "Of people with more rows than were used, those that count were drawn at random; counts are of the rows "
+            "If a person has more rows than are used, the rows to use are drawn at random. Counts include only rows "
             "that were used, so they are lower than in the table."
         ]
     if guarantee.unit != "one row":
         return []
-    return [
-        "This is a promise about rows: whoever has several in the table is protected less, m rows at m times the ε."
-    ]
+    return ["This is a promise about rows. For someone with m rows, ε is m times as large."]
 
 
 def _local(guarantee: Guarantee, factor: str) -> list[str]:
     if guarantee.unit == "one row":
         return [
-            "Every row was randomised by itself. The true row was not kept.",
-            f"Whatever was published of a row, no true row explains it more than {factor} times better than another.",
+            "Each row was randomised separately. The true rows were not kept.",
+            f"Any two true rows lead to the same published row with probabilities that differ by a factor of at most "
+            f"{factor}.",
             *_rows_only(guarantee),
         ]
     return [
-        "Every person's value was randomised before it left their hands. The collector never held a true value.",
-        f"Whatever a person reported, no value of theirs explains it more than {factor} times better than another.",
+        "Each value was randomised on the person's own device. The collector never received a true value.",
+        f"Any two values lead to the same report with probabilities that differ by a factor of at most {factor}.",
     ]
 
 
@@ -190,34 +178,34 @@ def _metric(guarantee: Guarantee, factor: str) -> list[str]:
     facts = guarantee.parameters
     radius = facts.get("radius")
     near = "the stated distance" if radius is None else f"a distance of {as_it_is(radius)}"
-    other = ", and any two categories of theirs," if facts.get("category_epsilon") else ""
+    other = " (and any two of their categories)" if facts.get("category_epsilon") else ""
     walks = guarantee.unit == "one user's trajectory"
     things, thing = ("trajectories", "trajectory") if walks else ("rows", "row")
-    within = f"that are at all times within {near}" if walks else f"within {near}"
+    within = f"that are always within {near} of each other" if walks else f"within {near} of each other"
     alike = (
-        f"Of two true {things} {within} of each other{other} the one explains what was published at most {factor} "
-        f"times better than the other. {things.capitalize()} farther apart can be told apart more easily, in "
-        "proportion."
+        f"Any two true {things} {within}{other} lead to the same published {thing} with probabilities that differ by a "
+        f"factor of at most {factor}. {things.capitalize()} that are farther apart are easier to distinguish, in "
+        "proportion to their distance."
     )
     if "min_people" in facts:
         alike = (
-            f"The places of at least {as_it_is(facts['min_people'])} people, by the public density, explain what was "
-            f"published of a row{other} at most {factor} times better or worse than its own place. Other places can be "
-            "told from it more easily, the farther they are in the stated elastic metric."
+            f"The published place of a row is almost equally likely from the places of at least "
+            f"{as_it_is(facts['min_people'])} people, by the public density{other}: the probabilities differ "
+            f"by a factor of at most {factor}. Places farther away in the stated elastic metric are easier to "
+            "distinguish."
         )
     lines = [
-        "Every trajectory was moved at random, from place to place; a place that was near the last may have been shown "
-        "as the last again. No true place was kept."
+        "Each place of a trajectory was moved at random. A place near the last one may be shown as the last one again. "
+        "No true place was kept."
         if walks
-        else "Every row was moved at random by itself. The true row was not kept.",
+        else "Each row was moved at random, separately. The true rows were not kept.",
         alike,
     ]
     farthest = whole_level(guarantee)
     if farthest is not None:
         lines.append(
-            f"Between the two most different {things} that the declared bounds and categories allow, the level is at "
-            f"most ε = {at_most(farthest, 3)}: whatever the promise is at a small distance, this is what it is about "
-            f"the whole {thing}."
+            f"For the two most different {things} within the declared bounds and categories, the level is at most "
+            f"ε = {at_most(farthest, 3)}. This is the protection of the whole {thing}."
         )
     return lines + _rows_only(guarantee)
 
@@ -238,7 +226,7 @@ def whole_level(guarantee: Guarantee) -> float | None:
 
 
 def category_level(guarantee: Guarantee) -> float:
-    """Return what the categories of a row add to the level at any distance; 0 without any."""
+    """Return the ε that the categories of a row add at any distance; 0 without any."""
     found = guarantee.parameters.get("category_epsilon")
     if not isinstance(found, Mapping):
         return 0.0
@@ -247,61 +235,58 @@ def category_level(guarantee: Guarantee) -> float:
 
 def _shuffled(guarantee: Guarantee, factor: str) -> list[str]:
     return [
-        "Reports were randomised by each person and then mixed, so that nobody knows whose is whose.",
-        f"Replacing one person's value makes any collection of reports at most {factor} times as likely"
-        + (f", but for events of a total probability of {at_most(guarantee.delta, 1)}." if guarantee.delta else "."),
+        "Each person randomised their report. The reports were then shuffled, so no one knows whose is whose.",
+        f"Replacing one person's value changes the probability of any set of reports by a factor of at most {factor}"
+        f"{_slack(guarantee)}.",
     ]
 
 
 def _of_tables(guarantee: Guarantee) -> list[str]:
-    reached: dict[str, Any] = dict(guarantee.parameters.get("reached", {}))
-    k = reached.get("k")
+    facts = guarantee.parameters
+    reached: dict[str, Any] = dict(facts.get("reached", {}))
+    k, kept, drawn = reached.get("k"), facts.get("kept"), facts.get("output") == "sample"
     lines = []
     if k is not None:
         each = "person" if guarantee.unit == "one person" else "row"
-        kept = guarantee.parameters.get("kept")
-        known = ", ".join(map(str, guarantee.parameters.get("quasi_identifiers", ())))
-        where = "all the columns by which somebody could be recognised"
+        known = ", ".join(map(str, facts.get("quasi_identifiers", ())))
+        where = "all columns that could identify someone (quasi-identifiers)"
         if kept:
-            where = "the columns that were generalised" + (f" ({known})" if known else "") + ", and only in those"
-        drawn = guarantee.parameters.get("output") == "sample"
+            where = "the generalised columns" + (f" ({known})" if known else "") + ", and only in those"
         table = "of the table from which these rows were drawn" if drawn else "of the table"
-        lines.append(f"Every {each} {table} looks exactly like at least {int(k) - 1:,} others in {where}.")
+        lines.append(f"Each {each} {table} is identical to at least {int(k) - 1:,} others in {where}.")
         if isinstance(share := reached.get("largest_share"), (int, float)) and not drawn:
             lines.append(
-                f"Somebody may have several rows: in one group {_share(share)} of the rows are of one and the same "
-                "person, so whoever looks for that person there and picks a row is right that often."
+                f"A person may have several rows. In one group {_share(share)} of the rows belong to one person. "
+                "Someone who looks for that person there and picks a row is right that often."
             )
         if kept:
             lines.append(kept_text(kept))
     if isinstance(apart := reached.get("k_by_columns"), dict):
         parts = "; ".join(", ".join(map(str, part)) for part in apart["columns"])
         lines.append(
-            f"Every row of the table looks exactly like at least {int(apart['least']) - 1:,} others in each of these "
-            f"groups of columns by itself: {parts}. Whoever knows columns of several groups may find a single row: in "
-            f"all of them together the smallest group has {reached.get('k_of_rows')}."
+            f"In each of these groups of columns, taken separately, each row is identical to at least "
+            f"{int(apart['least']) - 1:,} others: {parts}. Someone who knows columns of several groups may find a "
+            f"single row: the smallest group in all columns together has {reached.get('k_of_rows')}."
         )
-        return lines
-    if isinstance(chance := reached.get("probabilistic_k"), int):
+    elif isinstance(chance := reached.get("probabilistic_k"), int):
         lines.append(
-            "The values of the columns by which somebody could be recognised were swapped at random in groups of at "
-            f"least {chance:,} rows. Whoever knows these columns of everybody, and no others, links a row with its "
-            f"person with a chance of at most 1 in {chance:,}. Every value is somebody's own; rows need not be alike."
+            f"The values of the quasi-identifiers were swapped at random in groups of at least {chance:,} rows. "
+            "Someone who knows these columns for everyone, and no others, links a row with its person with a "
+            f"probability of at most 1 in {chance:,}. Each value is a true value of some person. Rows need not be "
+            "alike."
         )
-        return lines
-    if k is None:
+    elif k is None:
         lines.append(
-            "The values of the columns by which somebody could be recognised were changed, and that is all: no group "
-            "of rows that look alike is promised, and people may be found again as often as the disclosure measures "
-            "say, or more often."
+            "The values of the quasi-identifiers were changed. Nothing else is promised: rows need not be alike, and "
+            "people may be found again as often as the disclosure measures say, or more often."
         )
-        return lines
-    lines.append(
-        "This hides who is who. It does not hide that a person is in the table, nor what all the rows of a group have "
-        "in common, and it makes no promise against somebody who knows more than those columns."
-    )
-    if guarantee.parameters.get("output") == "sample":
-        lines.append("The rows were drawn inside the groups: they are invented, like people of their group.")
+    else:
+        lines.append(
+            "This hides who is who. It does not hide that a person is in the table, or what all rows of a group have "
+            "in common. It promises nothing against someone who knows more than those columns."
+        )
+        if drawn:
+            lines.append("The published rows are synthetic: they were drawn at random within the groups.")
     return lines
 
 
@@ -314,14 +299,14 @@ _OPENINGS = {"central": _central, "local": _local, "metric": _metric, "shuffled"
 
 
 def _strength(epsilon: float) -> list[str]:
-    """Say how strong a level is, in the words of common practice."""
+    """Return how strong a level is by common practice."""
     if epsilon <= 1:
-        return ["This is a strong level by common practice (ε of at most 1)."]
+        return ["By common practice this is a strong level (ε at most 1)."]
     if epsilon <= 5:
-        return ["This is a level often used in practice (ε between 1 and 5): useful, with a margin that is not small."]
+        return ["This level is often used in practice (ε between 1 and 5). It protects, but not fully."]
     return [
-        "This level is weak on its own (ε above 5): it rests on what an attacker can do in practice, so measure how "
-        "far attacks get before relying on it."
+        "This level is weak on its own (ε above 5). Before you rely on it, measure how far attacks get "
+        "(`discreet attack`)."
     ]
 
 
@@ -331,7 +316,7 @@ def for_experts(guarantee: Guarantee) -> list[str]:
     if epsilon is None:
         required = guarantee.parameters.get("required", {})
         asked = {name: value for name, value in dict(required).items() if value is not None}
-        lines = ["for all rows r: |{s : QI(s) = QI(r)}| >= k" if asked else "no relation between rows is promised"]
+        lines = ["for all rows r: |{s : QI(s) = QI(r)}| >= k" if asked else "nothing is promised about groups of rows"]
         if "probabilistic_k" in asked:
             lines = ["for all rows r and persons i: P[r is of i | QI of all persons, QI of all rows] <= 1/k"]
         if "k_by_columns" in asked:
@@ -356,17 +341,15 @@ def for_experts(guarantee: Guarantee) -> list[str]:
 
 
 def _setting(name: str, value: Any) -> str:
-    """Write a setting for people; a level is a bound and rounded up, the distance up to which it holds is exact."""
+    """Write a setting: a level is rounded up, the distance up to which it holds is exact."""
     if name == "epsilon_at_diameter" and isinstance(value, (int, float)):
         return number(float(at_most(value, 3)))
     return as_it_is(value) if name == "radius" and isinstance(value, (int, float)) else plain(value)
 
 
 def _loss(guarantee: Guarantee) -> str:
-    """Say what is promised at a distance: rounding to the lattice counts as distance."""
+    """Return the loss at a distance; rounding to the lattice counts as distance."""
     facts = guarantee.parameters
-    if "rounding" not in facts:  # a release of before rounding was part of the noise
-        return "rate · d(x, x′)"
     if "min_people" in facts:
         return "D(x, x′)" + (" + Σ category_epsilon" if "category_epsilon" in facts else "")
     if "rate" not in facts:  # a trajectory: several roundings, the largest of which holds below the radius
@@ -376,10 +359,10 @@ def _loss(guarantee: Guarantee) -> str:
 
 
 def spent_on(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return the lines of a ledger with what each of them is, in the unit that they were paid in."""
+    """Return the lines of a ledger: step, how it is composed, amount."""
     promise = facts["promise"]
     unit = "epsilon" if promise.get("rho") is None else "rho"
-    joint = {("sequential", True): "the sum of its parts", ("parallel", True): "the dearest of its parts",
+    joint = {("sequential", True): "the sum of its parts", ("parallel", True): "the largest of its parts",
              ("pure", True): "half the square of the sum of its parts, which are in ε",
              ("sequential", False): "one step", ("parallel", False): "one step over disjoint cells"}  # fmt: skip
     rows = []
@@ -387,17 +370,17 @@ def spent_on(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
         paid = unit if unit in line else "epsilon"
         how = joint[line["composition"], line["parts"] > 0] + ", in ε" * (paid != unit)
         rows.append(("\u2003" * line["depth"] + line["step"], how, number(line[paid], 6)))
-    return [*rows, ("spent in all", "the sum", number(promise[unit], 6))] if rows else []
+    return [*rows, ("total", "the sum", number(promise[unit], 6))] if rows else []
 
 
 def _unit(guarantee: Guarantee) -> str:
     if guarantee.accounting == "rho":
         return "zCDP, ρ"
-    return f"ε, beside δ = {as_it_is(guarantee.delta)}" if guarantee.delta else "pure ε"
+    return f"ε, with δ = {as_it_is(guarantee.delta)}" if guarantee.delta else "pure ε"
 
 
 def table_kind(guarantee: Guarantee) -> str:
-    """Say what a released table is, by its promise.
+    """Return the kind of a released table, from its promise.
 
     Examples
     --------
@@ -406,5 +389,5 @@ def table_kind(guarantee: Guarantee) -> str:
     """
     if guarantee.model == "central":
         drawn = guarantee.parameters.get("method") == "SampledGeneralization"
-        return "drawn rows" if drawn else "invented rows"
+        return "drawn rows" if drawn else "synthetic rows"
     return "anonymous table" if guarantee.model == "syntactic" else "perturbed table"

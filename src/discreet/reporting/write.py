@@ -29,10 +29,9 @@ def write_report(
     output : path
         The page to write.
     title, owner, purpose : str, optional
-        What the release is called, who answers for it, and what it is for. None of it is guessed: what is not given
-        is shown as "not stated", with room to write it by hand.
+        Name of the release, who is responsible, and what it is for. Missing ones are shown as "not stated".
     date : str or date, optional
-        Of the release, as it shall be shown.
+        Date of the release.
     **options
         Further arguments of `report_facts`.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from discreet.evaluation import advantage_bound
 from discreet_studies.frontier.attacks import SORTS
 from discreet_studies.frontier.people import TARGETS
 from discreet_studies.frontier.pictures import LINES, pictures
 from discreet_studies.harness.report import number, table_of
 from discreet_studies.harness.study import Estimate, Finding, Results
+from discreet_studies.measured.points import advantage_bound
 
 __all__ = ["findings", "notes", "pictures"]
 

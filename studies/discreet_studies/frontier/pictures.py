@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from discreet.evaluation import advantage_bound
 from discreet_studies.harness import chart
 from discreet_studies.harness.chart import GREY, Chart, Mark, Panel, measured, plain
 from discreet_studies.harness.study import Estimate, Results
+from discreet_studies.measured.points import advantage_bound
 
 
 class Line(NamedTuple):

@@ -22,8 +22,9 @@ from discreet.anonymity import DensityTree
 from discreet.anonymity.release import read_table
 from discreet.core import Domain, FloatArray, IntArray, as_domain, checks
 from discreet.errors import InvalidArgument
-from discreet.evaluation import Spread, one_thread, read_matrix
+from discreet.evaluation import one_thread, read_matrix
 from discreet.evaluation.attacks import draws
+from discreet_studies.measured.agreement import Spread
 
 METHODS = ("equal-width", "equal-frequency", "mdlp", "chimerge")
 

@@ -16,7 +16,8 @@ from scipy.stats import t as student
 from discreet import noise
 from discreet.core import FloatArray, checks
 from discreet.evaluation import ScoredAttack
-from discreet.evaluation.attacks import draws, records, score_blindly, shadow_scorer
+from discreet.evaluation.attacks import draws, records, score_blindly
+from discreet_studies.measured.membership import shadow_scorer
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,18 +19,14 @@ from sklearn.metrics import (
 
 from discreet import noise
 from discreet.core import Domain, FloatArray, IntArray
-from discreet.evaluation import (
-    advantage_bound,
-    best_advantage,
-    membership_attack,
-    nicv_ratio,
-    perturbation_distance,
-    reconstruction_attack,
-)
+from discreet.evaluation import membership_attack, nicv_ratio, reconstruction_attack
 from discreet.metric import NDLaplace, equal_privacy
 from discreet_studies.as_published.laplace import published_noise, to_nearest_record, whole_budget_on_every_column
 from discreet_studies.harness.study import Numbers, Setting
+from discreet_studies.measured.agreement import perturbation_distance
 from discreet_studies.measured.forest_attack import forest_attack
+from discreet_studies.measured.membership import boundary_attack, plain_sum
+from discreet_studies.measured.points import advantage_bound, best_advantage
 from discreet_studies.nd_laplace import data
 from discreet_studies.nd_laplace.clusters import cluster_after_noise
 from discreet_studies.nd_laplace.resampling import resampled_rate
@@ -194,9 +190,7 @@ def boundary(setting: Setting) -> Numbers:
     members, others = people[order[:250]], people[order[250:500]]
     shown = members if budget == "none" else laplace(members, float(budget), seed)
     model = RandomForestClassifier(random_state=seed).fit(shown, label(members))
-    found = membership_attack(
-        model, members, others, method="boundary", label=label, directions=10, steps=8, random_state=seed
-    )
+    found = boundary_attack(model, members, others, label=label, directions=10, steps=8, random_state=seed)
     return {"advantage": found.advantage}
 
 
@@ -242,7 +236,7 @@ def remap(setting: Setting) -> Numbers:
     else:
         made = cluster_after_noise(Z, "k-means", n_clusters=k, standardize=False, random_state=seed)
     nearest = np.linalg.norm(X[:, None, :] - made.centers[None, :, :], axis=2).argmin(axis=1)
-    member = membership_attack(Z, X, public, rate=noise_rate, score="release", random_state=seed)
+    member = membership_attack(Z, X, public, score=plain_sum(noise_rate), random_state=seed)
     return {
         "error": perturbation_distance(X, Z),
         "ami": float(adjusted_mutual_info_score(truth.labels, made.labels)),

@@ -17,7 +17,7 @@ from discreet.anonymity.masking import grouping
 from discreet.anonymity.masking._path_kernels import best_path
 from discreet.anonymity.masking.grouping import Points, make_blocks, mdav_groups, path_groups
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
-from discreet.evaluation.audits.recount import recount
+from discreet.evaluation import recount
 from discreet.reporting.words import for_experts, for_lawyers
 
 UNIT = dc.Domain({"x": (0, 1), "y": (0, 1)})
@@ -228,7 +228,7 @@ def test_groups_of_columns_keep_k_each_and_promise_no_more(settings: dict[str, A
     said = str(release.guarantee)
     assert "k = 4 in each of these groups of columns by itself, and not in whole rows" in said
     assert "a whole row can be unique" in said
-    assert "in each of these groups of columns by itself" in " ".join(for_lawyers(release.guarantee))
+    assert "In each of these groups of columns, taken separately" in " ".join(for_lawyers(release.guarantee))
     assert "each group of columns G" in for_experts(release.guarantee)[0]
     assert recount(release.table, release.guarantee).failures == ()
     broken = release.table.set_column(0, "x", pa.array(np.arange(200) / 200))

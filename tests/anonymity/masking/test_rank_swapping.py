@@ -17,7 +17,7 @@ from discreet.anonymity import RankSwapping
 from discreet.anonymity.masking._swap_kernels import swap_ranks
 from discreet.anonymity.masking.swapping import candidates, permuted
 from discreet.errors import SchemaError
-from discreet.evaluation.audits.recount import recount
+from discreet.evaluation import recount
 from discreet.reporting.words import for_experts, for_lawyers
 from small_tables import one_of, random_table, whole
 

@@ -147,7 +147,7 @@ def test_pages_and_audits_call_the_rows_what_they_are(tmp_path: Path) -> None:
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert f"{len(release):,} drawn rows" in text
     assert "0 to 119, top 90" in text
-    assert "beside δ" in text
+    assert "with δ" in text
     assert "invented" not in text
     audited = dc.Job("audit", str(tmp_path / "a.csv")).run()
     assert [(check["check"], check["detail"]) for check in audited.figures["checks"] if check["holds"] is False] == []

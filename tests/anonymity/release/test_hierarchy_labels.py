@@ -16,7 +16,7 @@ from discreet.anonymity.growth.grid import make_grid
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.printed import legend_of, read_sets
 from discreet.errors import InvalidArgument
-from discreet.evaluation.audits.recount import recount
+from discreet.evaluation import recount
 from past_releases import Past
 
 JOBS = {

@@ -15,7 +15,7 @@ import pytest
 import discreet as dc
 from command_line import run
 from discreet.core.budget.guarantee import Guarantee
-from discreet.evaluation.audits.recount import recount
+from discreet.evaluation import recount
 from discreet.reporting.words import for_lawyers
 from small_tables import one_of, random_table, whole
 
@@ -120,7 +120,7 @@ def test_groups_of_one_person_are_counted_as_one(table):
     for cell, shift, who in zip(release.cells.of, table["shift"].to_pylist(), whose.to_pylist(), strict=True):
         groups.setdefault((int(cell), shift), set()).add(who)
     assert kept["k"] == min(map(len, groups.values()))
-    assert for_lawyers(release.guarantee)[0].startswith("Every person")
+    assert for_lawyers(release.guarantee)[0].startswith("Each person")
 
 
 def test_a_false_figure_is_found_by_the_recount(table):
@@ -144,8 +144,8 @@ def test_terminal_and_page_say_it_first(table, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     above = page.split("<h2>What is promised</h2>")[0]
     assert "Columns weight, shift were passed on as they are" in above
-    assert "with the kept columns known" in above
-    assert "all the columns by which somebody could be recognised" not in page
+    assert "for someone who knows the kept columns" in above
+    assert "all columns that could identify someone" not in page
     sealed = Guarantee.from_json((tmp_path / "out.csv.guarantee.json").read_text(encoding="utf-8"))
     assert sealed.parameters["kept"]["columns"] == ["weight", "shift"]
 

@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.anonymity import risk
 from discreet.anonymity.risk.report import with_promise
 from discreet.errors import InvalidArgument
-from discreet.evaluation.audits.recount import recount
+from discreet.evaluation import recount
 from discreet.reporting.facts import report_facts
 
 KEY = b"0123456789abcdef"

@@ -121,7 +121,7 @@ def test_columns_passed_on_are_warned_of_before_and_after(passing_on, language):
     assert nothing not in evidence
     assert 'class="answer warn"' in evidence
     assert weigh in evidence
-    assert "groups that give their income away" in evidence  # as the report says it
+    assert "groups that reveal their income" in evidence  # as the report says it
     assert raw in plan
     assert raw in release
 
@@ -137,7 +137,7 @@ def test_the_sentence_to_sign_counts_what_was_left_to_judge(passing_on):
     assert f"{held} checks passed, {left} were left for me to judge" in page
     assert "all that was checked holds" not in page
     assert f"{left} for you to judge" in evidence
-    assert "a syntactic promise spends nothing" in page  # what was left is on the page that is signed
+    assert "this promise has no privacy budget" in page  # what was left is on the page that is signed
     assert "at least 10 rows" in page
     assert "100 % of the rows are unique" in page
     assert page.index("The promise holds if:") < page.index("an attacker knows nothing of a person from column x")

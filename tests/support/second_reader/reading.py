@@ -82,7 +82,7 @@ def _frame(case: Case) -> Objections:
     drawn = promise["parameters"].get("method") == "SampledGeneralization"  # the schema of a table, like syntactic ones
     if model != "syntactic" and persons and not drawn:
         yield f"columns {persons} are part of the release"
-    if unit == "one row" and any("given person" in s or "one person is" in s for s in made.said):
+    if unit == "one row" and any("single person" in s or "one person" in s for s in made.said):
         yield "a promise about rows speaks of a person"
     if unit == "one person" and "k_counts" not in case.facts:
         yield "the unit is a person, but nothing says how persons are counted"

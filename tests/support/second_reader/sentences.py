@@ -28,7 +28,7 @@ def _only(model: str, **facts: object) -> Check:
 
 def _factor(case: Case, m: re.Match[str]) -> Objections:
     """'At most so many times' must not be less than e^ε, nor far above."""
-    if m["factor"] == "astronomically many":
+    if m["factor"] == "an astronomically large number":
         if case.epsilon < 50:
             yield f"e^{case.epsilon} is a number that can be said"
     elif not math.exp(case.epsilon) <= _float(m["factor"]) <= math.exp(case.epsilon) * 1.011:
@@ -294,7 +294,7 @@ def _lifetime(case: Case, m: re.Match[str]) -> Objections:
         yield "it is not what the ledger was made with"
 
 
-_TIMES = rf"(?P<factor>{_NUM}|astronomically many)"
+_TIMES = rf"(?P<factor>{_NUM}|an astronomically large number)"
 SENTENCES: list[tuple[str, Check | str]] = [
     # ---- assumptions, central
     (r"the declared bounds and categories are public", "what is public is the user's word"),
@@ -359,57 +359,55 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"the release history holds all earlier releases about these people, and .+",
      "releases that are not in the history are not in the bytes"),
     # ---- the words of reports
-    (r"This release carries no privacy guarantee\. It must not leave the building\.", _strength(1e300, math.inf)),
-    (rf"Whether or not one row is in the table, every possible release is almost equally likely: at most {_TIMES} times as "
-     r"likely in the one case as in the other\.", _factor),
-    (rf"Whether or not (?P<unit>one person, .+\)), is in the table, every possible release is almost equally likely: at most "
-     rf"{_TIMES} times as likely in the one case as in the other\.", _people),
-    (rf"Whether or not (?P<unit>one row|one person, .+\)),? is in the table, every possible release is almost equally likely: at "
-     rf"most {_TIMES} times as likely in the one case as in the other\. This holds but for events of a total probability of "
-     rf"(?P<delta>{_NUM})\.", _but_for),
-    (r"So nobody who reads the release can be much surer than before that a given row is in the table, .+", _rows_only),
-    (r"So nobody who reads the release can be much surer than before that a given person is in the table, .+", _people_only),
-    (r"Of people with more rows than were used, those that count were drawn at random; counts are of the rows that were used, "
+    (r"This release has no privacy guarantee\. Do not publish it\.", _strength(1e300, math.inf)),
+    (rf"With and without one row in the table, the probabilities of any possible release differ by a factor of at most "
+     rf"{_TIMES}\.", _factor),
+    (rf"With and without (?P<unit>one person, .+\)), in the table, the probabilities of any possible release differ by a factor "
+     rf"of at most {_TIMES}\.", _people),
+    (rf"With and without (?P<unit>one row|one person, .+\)),? in the table, the probabilities of any possible release differ by "
+     rf"a factor of at most {_TIMES}, plus a probability of at most (?P<delta>{_NUM})\.", _but_for),
+    (r"This limits what anyone can learn from the release about any single row: .+", _rows_only),
+    (r"This limits what anyone can learn from the release about any single person: .+", _people_only),
+    (r"If a person has more rows than are used, the rows to use are drawn at random\. Counts include only rows that were used, "
      r"so they are lower than in the table\.", _people_only),
-    (r"This is a promise about rows: whoever has several in the table is protected less, m rows at m times the ε\.",
-     _rows_only),
-    (r"Every row was randomised by itself\. The true row was not kept\.", _only("local")),
-    (r"Every row was moved at random by itself\. The true row was not kept\.", _rows_only),
-    (r"Every trajectory was moved at random, from place to place; a place that was near the last may have been shown as the "
-     r"last again\. No true place was kept\.", _unit_is("one user's trajectory")),
-    (rf"Whatever was published of a row, no true row explains it more than {_TIMES} times better than another\.", _factor),
-    (r"Every person's value was randomised before it left their hands\. The collector never held a true value\.",
-     _only("local")),
-    (rf"Whatever a person reported, no value of theirs explains it more than {_TIMES} times better than another\.", _factor),
-    (rf"Of two true (?P<things>rows|trajectories) (that are at all times )?within a distance of (?P<near>{_NUM}) of each other"
-     rf"(?P<other>, and any two categories of theirs,)? the one explains what was published at most {_TIMES} times better than "
-     r"the other\. (Rows|Trajectories) farther apart can be told apart more easily, in proportion\.", _pair),
-    (rf"Between the two most different (?P<things>rows|trajectories) that the declared bounds and categories allow, the level is "
-     rf"at most ε = (?P<level>{_NUM}): whatever the promise is at a small distance, this is what it is about the whole "
-     r"(row|trajectory)\.", _farthest),
-    (r"This is a strong level by common practice \(ε of at most 1\)\.", _strength(0, 1)),
-    (r"This is a level often used in practice \(ε between 1 and 5\): .+", _strength(1, 5)),
-    (r"This level is weak on its own \(ε above 5\): .+", _strength(5, math.inf)),
-    (rf"Every (?P<each>row|person) of the table (?P<drawn>from which these rows were drawn )?looks exactly like at least "
+    (r"This is a promise about rows\. For someone with m rows, ε is m times as large\.", _rows_only),
+    (r"Each row was randomised separately\. The true rows were not kept\.", _only("local")),
+    (r"Each row was moved at random, separately\. The true rows were not kept\.", _rows_only),
+    (r"Each place of a trajectory was moved at random\. A place near the last one may be shown as the last one again\. "
+     r"No true place was kept\.", _unit_is("one user's trajectory")),
+    (rf"Any two true rows lead to the same published row with probabilities that differ by a factor of at most {_TIMES}\.",
+     _factor),
+    (r"Each value was randomised on the person's own device\. The collector never received a true value\.", _only("local")),
+    (rf"Any two values lead to the same report with probabilities that differ by a factor of at most {_TIMES}\.", _factor),
+    (rf"Any two true (?P<things>rows|trajectories) (that are always )?within a distance of (?P<near>{_NUM}) of each other"
+     rf"(?P<other> \(and any two of their categories\))? lead to the same published (row|trajectory) with probabilities that "
+     rf"differ by a factor of at most {_TIMES}\. (Rows|Trajectories) that are farther apart are easier to distinguish, in "
+     r"proportion to their distance\.", _pair),
+    (rf"For the two most different (?P<things>rows|trajectories) within the declared bounds and categories, the level is at "
+     rf"most ε = (?P<level>{_NUM})\. This is the protection of the whole (row|trajectory)\.", _farthest),
+    (r"By common practice this is a strong level \(ε at most 1\)\.", _strength(0, 1)),
+    (r"This level is often used in practice \(ε between 1 and 5\)\. .+", _strength(1, 5)),
+    (r"This level is weak on its own \(ε above 5\)\. .+", _strength(5, math.inf)),
+    (rf"Each (?P<each>row|person) of the table (?P<drawn>from which these rows were drawn )?is identical to at least "
      rf"(?P<others>{_NUM}) others in (?P<where>.+)\.", _alike),
-    (r"Somebody may have several rows: in one group (?P<share>[\d.]+) % of the rows are of one and the same person, so whoever "
+    (r"A person may have several rows\. In one group (?P<share>[\d.]+) % of the rows belong to one person\. Someone who "
      r"looks for that person there and picks a row is right that often\.", _several),
     (r"Columns? .+ passed on as (it is|they are).*\.", _kept),
     (r"This hides who is who\. .+", _hides),
-    (r"The values of the columns by which somebody could be recognised were changed, and that is all: .+", _changed),
-    (r"The rows were drawn inside the groups: they are invented, like people of their group\.",
+    (r"The values of the quasi-identifiers were changed\. Nothing else is promised: .+", _changed),
+    (r"The published rows are synthetic: they were drawn at random within the groups\.",
      _only("syntactic", output="sample")),
     (r"for all neighbours x, x′ and all sets S:  P\[M\(x\) ∈ S\] <= exp\((?P<loss>.+)\) · P\[M\(x′\) ∈ S\]", _loss),
     (r"neighbours: (?P<what>.+)", _neighbours),
     (r"for all neighbours x, x′ and all sets S:  P\[M\(x\) ∈ S\] <= exp\((?P<loss>.+)\) · P\[M\(x′\) ∈ S\] \+ (?P<delta>\S+)",
      _loss_but_for),
-    (r"spent, exactly: (?P<spent>\S+) \((?P<how>pure ε|zCDP, ρ|ε, beside δ = (?P<delta>\S+))\)", _spent),
+    (r"spent, exactly: (?P<spent>\S+) \((?P<how>pure ε|zCDP, ρ|ε, with δ = (?P<delta>\S+))\)", _spent),
     (rf"ε at δ = (?P<delta>{_NUM}): (?P<level>{_NUM})", _at_delta),
     (r"(?P<name>rate|noise_rate|rounding|diameter|step): (?P<value>.+)", _same),
     (rf"radius: (?P<value>{_NUM}|none)", _reaches),
     (rf"epsilon_at_diameter: (?P<value>{_NUM}|∞)", _no_less),
     (r"for all rows r: \|\{s : QI\(s\) = QI\(r\)\}\| >= k", _symbols_k),
-    (r"no relation between rows is promised", _changed),
+    (r"nothing is promised about groups of rows", _changed),
     (r"required: (?P<name>\w+) = (?P<value>.+)", _required),
     (r"QI without (?P<names>.+); with them: k = (?P<k>\d+)", _with_kept),
     (r"the number of rows cannot be told from zero \(about .+ rows?, standard error .+\)\. .+",

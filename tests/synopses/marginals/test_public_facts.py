@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.evaluation.kept_facts import broken_facts
+from discreet.evaluation import broken_facts
 from discreet.synopses.marginals import bins, release
 from discreet.synopses.marginals.facts import make_possible
 

@@ -1,4 +1,4 @@
-"""What somebody with the release could find out."""
+"""Attacks on points, synopses and centres: membership, reconstruction, attributes."""
 
 from discreet.core import door
 

@@ -1,4 +1,4 @@
-"""Inner loops of the attacks on points: sums of exp(-rate distance) over all pairs, without a table of all pairs."""
+"""Inner loops of the attacks on points: sums of exp(-rate distance) over all pairs."""
 
 import math
 from typing import Any
@@ -22,7 +22,7 @@ def _far(a: Any, i: int, b: Any, j: int) -> float:  # pragma: no cover
 
 @jit
 def log_sums(x: Any, z: Any, offsets: Any, rate: float) -> Any:  # pragma: no cover
-    """Return log Σ_i exp(offset_i - rate |x - z_i|) for every row of x; the largest term so far is kept outside."""
+    """Return log Σ_i exp(offset_i - rate |x - z_i|) for each row of x."""
     found = np.empty(x.shape[0])
     for t in range(x.shape[0]):
         top, total = -np.inf, 0.0
@@ -39,7 +39,7 @@ def log_sums(x: Any, z: Any, offsets: Any, rate: float) -> Any:  # pragma: no co
 
 @jit
 def posterior(z: Any, prior: Any, rate: float, median: bool, rounds: int) -> tuple[Any, Any]:  # pragma: no cover
-    """Return for every row of z the posterior mean, or geometric median, and the most likely of the prior's rows."""
+    """Return for each row of z the posterior mean, or geometric median, and the most likely row of the prior."""
     m, d = prior.shape
     guess, mode = np.zeros((z.shape[0], d)), np.empty(z.shape[0], np.int64)
     weight = np.empty(m)
@@ -66,10 +66,7 @@ def posterior(z: Any, prior: Any, rate: float, median: bool, rounds: int) -> tup
 
 @jit
 def _weiszfeld(points: Any, weight: Any, guess: Any, t: int, rounds: int) -> None:  # pragma: no cover
-    """Move row t of the guess to the weighted geometric median of the points.
-
-    Where the guess sits on a point, that point pulls with at most its weight (Vardi and Zhang 2000).
-    """
+    """Move row t of the guess to the weighted geometric median of the points (Vardi and Zhang 2000)."""
     d = points.shape[1]
     pull = np.empty(d)
     for _ in range(rounds):
@@ -100,25 +97,13 @@ def _weiszfeld(points: Any, weight: Any, guess: Any, t: int, rounds: int) -> Non
 
 
 @jit
-def geometric_medians(reports: Any, rounds: int) -> Any:  # pragma: no cover
-    """Return for every person the point with the least total distance to the reports, shape (people, reports, d)."""
-    guess = np.empty((reports.shape[0], reports.shape[2]))
-    weight = np.ones(reports.shape[1])
-    for t in range(reports.shape[0]):
-        for axis in range(reports.shape[2]):
-            guess[t, axis] = reports[t, :, axis].mean()
-        _weiszfeld(reports[t], weight, guess, t, rounds)
-    return guess
-
-
-@jit
 def unlinked(
     known: Any, values: Any, step: float, z_known: Any, z_secret: Any, offsets: Any, rate: float
 ) -> Any:  # pragma: no cover
-    """Return log Σ_i exp(offset_i - rate |(known, v) - z_i|) for every person and candidate value v of the secret.
+    """Return log Σ_i exp(offset_i - rate |(known, v) - z_i|) for each person and candidate value v of the secret.
 
-    A value stands for the stretch of width ``step`` around it, and a point counts by its distance from the stretch:
-    with noise finer than the values, the true one would be missed between two of them.
+    A value stands for the interval of width ``step`` around it, and a point counts by its distance from the interval:
+    with finer noise the true value would be missed between two candidates.
     """
     found = np.empty((known.shape[0], values.size))
     squared = np.empty(z_known.shape[0])

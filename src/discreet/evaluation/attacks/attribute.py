@@ -1,4 +1,4 @@
-"""One column of a person of whom the others are known: what a release adds to a guess from public records."""
+"""Attribute attacks: one column of a person whose other columns are known."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ def attribute_attack(
     confidence: float = 0.95,
     random_state: Any = None,
 ) -> GuessResult:
-    """Guess a column of people of whom all other columns are known.
+    """Guess one column of people whose other columns are known.
 
     Parameters
     ----------
     artifact : array of shape (n, d), or Synopsis
         The released points, or a synopsis.
     originals, control : array of shape (n, d), (k, d)
-        Records in the release and records that are not; for a synopsis in the coordinates of its domain, where category
+        Records in the release and records that are not. For a synopsis in the coordinates of its domain, where category
         number i is i. The attack sees all columns but one.
     column : int or str
-        The secret one: its number, or its name in the synopsis' domain.
+        The secret column: its number, or its name in the domain of the synopsis.
     reference : array of shape (m, d)
         Public records of the same kind of people.
     metric, rate
         See `membership_attack`; for points only.
     linked : bool, default True
-        Whether the attacker knows which point is a person's (points are in the order of the originals); people of the
-        control get somebody's point. If not, any of the points may be, of the control's people as well.
+        True if the attacker knows which point belongs to whom (points are in the order of the originals). People of the
+        control get somebody else's point. Otherwise any point may be theirs.
     within : float, optional
-        A guess this near is a success, in the scaled space for points. By default half the mean error of the guess
-        from public records alone, as rehearsed on those. A category must be right.
+        A guess this near is a success, in the scaled space for points. By default half the mean error of the guess from
+        public records alone. A category must be right.
     confidence : float, default 0.95
-        Of the intervals.
+        Confidence of the intervals.
     random_state : None, int or Generator
-        For the control's points.
+        Seed.
 
     Returns
     -------
@@ -70,10 +70,9 @@ def attribute_attack(
 
     Notes
     -----
-    Points: the prior of the secret given the rest is a kernel estimate from the public records, on a fine grid of
-    values. It is multiplied by the density of the noise at the person's point; or, unlinked, by the likelihood ratio
-    of all points (see `membership_attack`). The guess is the median of the posterior. A synopsis gives the guess by
-    its leaves over what is known, in proportion to their density there.
+    Points: the prior of the secret is a kernel estimate from the public records on a fine grid. It is multiplied by the
+    density of the noise at the person's point or, unlinked, by the likelihood ratio of all points. The guess is the
+    median of the posterior. For a synopsis, leaves over the known columns count in proportion to their density there.
 
     Examples
     --------
@@ -124,7 +123,7 @@ def attribute_attack(
     else:
         limit = float(checks.positive("within", limit))
 
-    # From here on the evaluator speaks, who knows the secret.
+    # The evaluator judges, who knows the secret.
     errors = [_errors(g, rows[:, secret], labels) for g, rows in zip(guess, (people, others), strict=True)]
     blind = [_errors(g, rows[:, secret], labels) for g, rows in zip(alone, (people, others), strict=True)]
     facts = {"column": column if isinstance(column, str) else secret}
@@ -143,7 +142,7 @@ def _errors(guess: FloatArray, truth: FloatArray, labels: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class SecretPrior:
-    """What public records say of the secret given the rest: a kernel estimate on a grid of values."""
+    """A kernel estimate of the secret given the other columns, from public records, on a grid of values."""
 
     known: FloatArray
     widths: FloatArray
@@ -193,7 +192,7 @@ class SecretPrior:
 
 
 def _from_point(points: FloatArray, rest: FloatArray, public: FloatArray, secret: int, rate: float) -> FloatArray:
-    """Guess with each person's own point: the attacker's part, who has no column of the secret but the public one."""
+    """Guess with each person's own point."""
     prior = SecretPrior.of(public, secret, 0)
     squared = ((np.delete(points, secret, 1) - rest) ** 2).sum(axis=1)
     gaps = points[:, secret, None] - prior.values
@@ -201,7 +200,7 @@ def _from_point(points: FloatArray, rest: FloatArray, public: FloatArray, secret
 
 
 def _from_points(points: FloatArray, rest: FloatArray, public: FloatArray, secret: int, rate: float) -> FloatArray:
-    """Guess with all points, not knowing whose is whose."""
+    """Guess with all points, without knowing whose is whose."""
     prior = SecretPrior.of(public, secret, 0)
     others, own = np.ascontiguousarray(np.delete(points, secret, 1)), np.ascontiguousarray(points[:, secret])
     stranger = -stranger_density(points, public, rate)
@@ -218,7 +217,7 @@ def _labels(synopsis: Synopsis, secret: int) -> int:
 def _from_synopsis(
     synopsis: Synopsis, secret: int, people: FloatArray, others: FloatArray, labels: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Guess from the leaves over what is known; where none is listed, from all of them."""
+    """Guess from the leaves over the known columns; from all leaves where none is listed."""
     domain, axes = synopsis.domain, [a for a in range(len(synopsis.domain)) if a != secret]
     low, high = domain.low[secret], domain.high[secret]
     edges = np.arange(labels + 1.0) if labels else np.linspace(low, high, _VALUES + 1)

@@ -1,6 +1,6 @@
-"""Random numbers for attacks, from the package's own stream: an attack needs plausible draws, not exact ones.
+"""Random numbers for attacks, from the package's own stream. Attacks need plausible draws, not exact ones.
 
-None of this ever enters a release; noise that protects people is drawn in `discreet.noise`.
+None of this enters a release. Noise that protects people is drawn in `discreet.noise`.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ def uniforms(shape: int | tuple[int, ...], stream: noise.Generator) -> FloatArra
 
 
 def directions(rows: int, dimension: int, stream: noise.Generator) -> FloatArray:
-    """Draw unit vectors, all directions equally likely."""
+    """Draw uniform unit vectors."""
     normal = ndtri(uniforms((rows, dimension), stream))
     unit: FloatArray = normal / np.linalg.norm(normal, axis=1, keepdims=True)
     return unit
@@ -33,20 +33,20 @@ def isotropic(rows: int, dimension: int, rate: float, stream: noise.Generator) -
 
 
 def order(n: int, stream: noise.Generator) -> IntArray:
-    """Draw an order of n things."""
+    """Draw a random order of n items."""
     found: IntArray = np.argsort(noise.below(2**62, size=n, rng=stream), kind="stable")
     return found
 
 
 def half(n: int, stream: noise.Generator) -> BoolArray:
-    """Mark a random half of n things; of an odd number the smaller part."""
+    """Mark a random half of n items; the smaller part if n is odd."""
     marked = np.zeros(n, bool)
     marked[order(n, stream)[: n // 2]] = True
     return marked
 
 
 def others(n: int, stream: noise.Generator) -> IntArray:
-    """Give each of n people somebody else, each one once: neighbours on a random ring."""
+    """Assign each of n people another one, each exactly once: neighbours on a random ring."""
     ring = order(n, stream)
     found = np.empty(n, np.int64)
     found[ring] = np.roll(ring, 1)

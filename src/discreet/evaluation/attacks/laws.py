@@ -1,4 +1,4 @@
-"""What an attacker knows of the noise: its law, and the space in which distances are measured. Both are public."""
+"""The public knowledge of an attacker: the distribution of the noise, and the space in which it measures distances."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import numpy as np
 
 from discreet.core import FloatArray, checks
 from discreet.errors import InvalidArgument, InvalidType
+from discreet.evaluation.centers import read_matrix
 from discreet.metric import IsotropicLaw
 
 
 @runtime_checkable
 class NoiseLaw(Protocol):
-    """The law of noise added to points: what everybody may know of it.
+    """The distribution of noise added to points.
 
-    Anything that has the three will do, such as the ``law`` of a metric mechanism. Offsets are in the scaled space.
+    Any object with these three members will do, such as the ``law`` of a metric mechanism. Offsets are in the scaled
+    space.
     """
 
     @property
@@ -27,27 +29,27 @@ class NoiseLaw(Protocol):
 
     @property
     def rate(self) -> float:
-        """Privacy loss for each unit of distance."""
+        """Privacy loss per unit of distance."""
 
     def log_density(self, offsets: Any) -> Any:
-        """Return the log density of offsets, one row each."""
+        """Return the log density of offsets, one per row."""
 
 
 @dataclass(frozen=True)
 class LawSpace:
-    """The law, and how raw rows come to the space it lives in."""
+    """A distribution of noise, and how raw rows are brought to its space."""
 
     law: NoiseLaw
     scale: Callable[[Any], FloatArray]
 
     @property
     def expected_noise(self) -> float:
-        """Mean length of the noise: n/rate."""
+        """Mean length of the noise, n/rate."""
         return self.law.dimension / self.law.rate
 
     @classmethod
     def of(cls, metric: Any, rate: Any, dimension: int) -> LawSpace:
-        """Read the two ways of saying it: a mechanism or a law, or a rate for rows that are scaled already."""
+        """Read a mechanism or a law, or a rate for rows that are already scaled."""
         if metric is None:
             if rate is None:
                 raise InvalidArgument("rate", None, "given when no metric is", "rate=epsilon / radius")
@@ -72,7 +74,7 @@ def _as_is(rows: Any) -> FloatArray:
 
 
 def _falls_with_distance(law: NoiseLaw) -> bool:
-    """Check a law on a few offsets: the attacks' kernels know the isotropic Laplace law only."""
+    """Check a law on a few offsets: the attacks support the isotropic Laplace law only."""
     offsets = np.zeros((4, law.dimension))
     offsets[1, 0], offsets[2, -1], offsets[3] = 1 / law.rate, -2 / law.rate, 1 / law.rate
     wanted = -law.rate * np.linalg.norm(offsets, axis=1)
@@ -81,16 +83,8 @@ def _falls_with_distance(law: NoiseLaw) -> bool:
 
 
 def records(name: str, value: Any, width: int | None = None, least: int = 1) -> FloatArray:
-    """Read people as a table of finite numbers. This is evaluation: rows may be refused."""
-    if hasattr(value, "to_numpy") and hasattr(value, "columns") and not isinstance(value, np.ndarray):
-        value = value.to_numpy()
-    try:
-        matrix = np.array(value, dtype=np.float64)  # a copy: the caller's rows stay his
-    except (TypeError, ValueError):
-        raise InvalidType(name, type(value).__name__, "a table of numbers", f"{name}=np.zeros((n, d))") from None
-    if matrix.ndim != 2 or (width is not None and matrix.shape[1] != width):
-        wanted = "two-dimensional" if width is None else f"a table with {width} columns"
-        raise InvalidArgument(name, matrix.shape, wanted, f"{name}=np.zeros((n, {width or 'd'}))")
+    """Return a copy of people's records as finite numbers; refuse gaps, which an evaluator may."""
+    matrix = read_matrix(name, value, width).copy()
     if not np.isfinite(matrix).all():
         raise InvalidArgument(name, "gaps or infinite numbers", "a table of finite numbers", "leaving those rows out")
     if len(matrix) < least:

@@ -1,4 +1,4 @@
-"""The kernels over all pairs, several portions of people at a time."""
+"""Kernels over all pairs of people and points, run on several portions of people at a time."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,24 +9,18 @@ from discreet.core import FloatArray, in_order
 from discreet.evaluation.attacks import _point_kernels as kernels
 
 _PORTION = 256
-#: Steps towards a geometric median; each brings it closer by a factor.
+#: Steps towards a geometric median.
 _ROUNDS = 200
 
 
 def portions(work: Callable[[FloatArray], Any], rows: FloatArray) -> list[Any]:
-    """Return the results for portions of rows, in order; kernels hold no interpreter lock."""
+    """Return the results for portions of rows, in order."""
     pieces = [np.ascontiguousarray(rows[start : start + _PORTION]) for start in range(0, len(rows), _PORTION)]
     return list(in_order(work, pieces))
 
 
 def log_sums(x: FloatArray, z: FloatArray, rate: float, offsets: FloatArray | None = None) -> FloatArray:
-    """Return log Σ_i exp(offset_i - rate |x - z_i|) for every row of x.
-
-    Examples
-    --------
-    >>> log_sums(np.array([[0.0], [1e6]]), np.array([[0.0], [0.0]]), 1.0).round(3).tolist()
-    [0.693, -999999.307]
-    """
+    """Return log Σ_i exp(offset_i - rate |x - z_i|) for each row of x."""
     inner = np.ascontiguousarray(z)
     shift = np.zeros(len(z)) if offsets is None else offsets
     return np.concatenate(portions(lambda part: kernels.log_sums(part, inner, shift, rate), x))
@@ -41,18 +35,12 @@ def posterior(z: FloatArray, prior: FloatArray, rate: float, estimate: str) -> F
     return np.concatenate([guess for guess, _ in found])
 
 
-def geometric_medians(reports: FloatArray) -> FloatArray:
-    """Return the points of least total distance to each person's reports, shape (people, reports, columns)."""
-    return np.concatenate(portions(lambda part: kernels.geometric_medians(part, _ROUNDS), reports))
-
-
 def stranger_density(places: FloatArray, sample: FloatArray, rate: float, *, peak: bool = True) -> FloatArray:
-    """Return the log density of a noisy point of somebody like those in a sample, less that of the noise at its peak.
+    """Return the log density of the noisy point of a stranger, relative to the peak of the noise.
 
-    The kernel is the noise itself, where that is wide enough: the mean of its density over the sample. Where it is
-    finer than what a sample can resolve, the usual width of a kernel estimate, m^(-1/(d + 4)) standard deviations,
-    takes its place, or gaps in the sample would pass for gaps in the population. With ``peak=False`` it is up to a
-    constant, and the rate may be infinite.
+    The kernel is the noise itself where that is wide enough. Otherwise it has the usual width of a kernel estimate,
+    m^(-1/(d + 4)) standard deviations, or gaps in the sample would look like gaps in the population. With
+    ``peak=False`` the result is up to a constant, and the rate may be infinite.
     """
     d = sample.shape[1]
     spread = float(np.sqrt(sample.var(axis=0).mean()))

@@ -1,4 +1,4 @@
-"""Success rates of attacks with Wilson intervals, and the risk they amount to beyond a control group."""
+"""Success rates of attacks with intervals, and the risk beyond a control group."""
 
 import math
 from dataclasses import dataclass
@@ -9,14 +9,7 @@ from discreet.core import wilson
 
 @dataclass(frozen=True)
 class Rate:
-    """A share of successes with its Wilson score interval (Wilson 1927).
-
-    Parameters
-    ----------
-    successes, trials : int
-        What was counted.
-    confidence : float, default 0.95
-        Of the interval, two-sided.
+    """A share of successes with its Wilson interval.
 
     Examples
     --------
@@ -42,12 +35,7 @@ class Rate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
-        return {
-            "successes": self.successes,
-            "trials": self.trials,
-            "rate": self.value,
-            "interval": list(self.interval),
-        }
+        return {"successes": self.successes, "trials": self.trials, "rate": self.value, "interval": list(self.interval)}
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -56,20 +44,20 @@ class Rate:
 
 @dataclass(frozen=True)
 class AttackResult:
-    """What an attack on a released table reached.
+    """Result of an attack on a released table.
 
     Attributes
     ----------
     name : str
         The attack.
     attack : Rate
-        On people whose records were released.
+        Success on people whose records were released.
     control : Rate
-        The same attack on people whose records were not: what follows from the release being true of people like them.
+        Success of the same attack on people whose records were not released.
     baseline : Rate
-        Guessing at random. An attack that is no better says nothing about the release.
+        Success of random guesses.
     confidence : float
-        Of all intervals.
+        Confidence of all intervals.
 
     Examples
     --------
@@ -86,19 +74,16 @@ class AttackResult:
 
     @property
     def risk(self) -> float:
-        """(attack - control)/(1 - control): what being in the table adds, of all it could. May come out below 0.
-
-        0 if the control always succeeds: nothing is left that the release could add.
-        """
+        """(attack - control)/(1 - control): what the release adds. May be below 0; 0 if the control always succeeds."""
         a, c = self.attack.value, self.control.value
         return (a - c) / (1 - c) if c < 1 else 0.0
 
     @property
     def risk_interval(self) -> tuple[float, float]:
-        """Ends of the risk, from the Wilson ends of both rates combined as independent errors.
+        """Interval of the risk, from the Wilson ends of both rates as independent errors.
 
         The distances to the Wilson ends, times the slopes 1/(1 - c) and (1 - a)/(1 - c)² of the risk, are squared and
-        added, for the lower and the upper end apart (Zou and Donner 2008 do so for a difference).
+        added, separately for the lower and the upper end (as Zou and Donner 2008 do for a difference).
         """
         a, c = self.attack.value, self.control.value
         if c >= 1:
@@ -111,7 +96,7 @@ class AttackResult:
 
     @property
     def better_than_guessing(self) -> bool:
-        """Whether the attack on the released people beats the baseline beyond their intervals."""
+        """True if the attack on released people beats the baseline beyond both intervals."""
         return self.attack.interval[0] > self.baseline.interval[1]
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where was the record behind a noisy point? The best guess under the known law of the noise and a public prior."""
+"""Reconstruction attacks: the best guess of a record from its noisy point, the public noise and public records."""
 
 import math
 from dataclasses import dataclass, field
@@ -15,16 +15,16 @@ from discreet.evaluation.attacks.pairs import posterior
 from discreet.evaluation.attacks.roc import ScoredAttack
 
 _BLENDS = np.linspace(0.0, 1.0, 11)
-#: Public records on which the attacker rehearses; more would only take longer.
+#: Public records that the attacker tries the attack on.
 _REHEARSED = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class GuessResult(ScoredAttack):
-    """What guessing reached. Scores are minus the distance of the guess from the truth; rates count those near enough.
+    """Result of guessing. Scores are minus the distance of the guess from the truth; rates count near guesses.
 
-    The advantage is over the control: people of whom the release says nothing. The gain is over the baseline: the same
-    people, guessed without the release.
+    The advantage is over the control: people about whom the release says nothing. The gain is over the baseline: the
+    same people, guessed without the release.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class GuessResult(ScoredAttack):
         facts: dict[str, Any],
         **more: Any,
     ) -> Any:
-        """Make one from the errors of attack, control and baseline. Nearness is fixed, so everybody is judged."""
+        """Make a result from the errors of attack, control and baseline. Everyone is judged."""
         named = {"errors": errors[0], "control_errors": errors[1], "prior_errors": errors[2], **more}
         facts = {**facts, "within": within}
         return cls(name, -errors[0], -errors[1], -within, None, None, blind, confidence, facts, **named)
@@ -67,13 +67,13 @@ class GuessResult(ScoredAttack):
 
     @property
     def relative_to_prior(self) -> float:
-        """Mean error over that of guessing without the release: 1 is no better than not having it."""
+        """Mean error divided by that without the release: at 1 the release does not help."""
         alone = float(self.prior_errors.mean())
         return self.mean_error / alone if alone else math.nan
 
     @property
     def gain(self) -> float:
-        """Share guessed near enough, less the share without the release."""
+        """Share of near guesses minus that without the release."""
         return self.attack.value - (0.0 if self.blind is None else self.blind.attack.value)
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class GuessResult(ScoredAttack):
         return found if self.blind is None else {**found, "without_release": self.blind.attack.to_dict()}
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """Return the figures for a table: measure, value, meaning."""
+        """Return the figures as a table: measure, value, meaning."""
         found = [
             ("mean error", f"{self.mean_error:.4g}", "distance of the guess from the truth"),
             ("of the prior's error", f"{self.relative_to_prior:.3f}", "1: no better than without the release"),
@@ -110,15 +110,10 @@ class GuessResult(ScoredAttack):
 
 @dataclass(frozen=True, eq=False)
 class ReconstructionResult(GuessResult):
-    """What a reconstruction reached. Scores are minus the distance of the guess from the truth, in the scaled space.
+    """Result of a reconstruction. Distances are in the scaled space.
 
-    The rates count guesses within ``within``. The control is the same guesses held against somebody else; the
-    baseline guesses without the point.
-
-    Attributes
-    ----------
-    expected_noise : float
-        n/rate, the mean distance of a point from its record.
+    The control compares the guesses with somebody else's record. ``expected_noise`` is n/rate, the mean distance of a
+    point from its record.
 
     Examples
     --------
@@ -133,7 +128,7 @@ class ReconstructionResult(GuessResult):
 
     @property
     def relative_to_noise(self) -> float:
-        """Mean error over n/rate: 1 is no better than taking the point itself."""
+        """Mean error divided by n/rate: 1 is no better than the point itself."""
         return self.mean_error / self.expected_noise
 
     def to_dict(self) -> dict[str, Any]:
@@ -141,7 +136,7 @@ class ReconstructionResult(GuessResult):
         return {**super().to_dict(), "relative_to_noise": self.relative_to_noise}
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """Return the figures for a table: measure, value, meaning."""
+        """Return the figures as a table: measure, value, meaning."""
         noise_row = ("of the noise", f"{self.relative_to_noise:.3f}", "1: no better than the point itself")
         return [noise_row, *super().rows()]
 
@@ -170,18 +165,18 @@ def reconstruction_attack(
     released, originals : array of shape (n, d)
         Points, and the records behind them, row by row. The attack sees the points only.
     reference : array of shape (m, d)
-        Public records of the same kind of people, as the prior; none of them one of the originals.
+        Public records of the same kind of people, as the prior; none of the originals.
     metric, rate
         See `membership_attack`.
     estimate : {"mean", "median", "mode"}
-        Of the posterior: least squared error, least distance, or the most likely of the public records.
+        Of the posterior: least squared error, least distance, or the most likely public record.
     within : float, optional
-        A guess this near in the scaled space is a success. By default a quarter of the mean distance between public
-        records and the guess made from them alone.
+        A guess this near, in the scaled space, is a success. By default a quarter of the mean distance of public
+        records from the guess made from them alone.
     confidence : float, default 0.95
-        Of the intervals.
+        Confidence of the intervals.
     random_state : None, int or Generator
-        For the control and the rehearsal.
+        Seed.
 
     Returns
     -------
@@ -189,10 +184,9 @@ def reconstruction_attack(
 
     Notes
     -----
-    A finite sample is a poor prior where the noise is finer than the gaps between its records: the truth lies in a
-    gap. So the attacker perturbs one half of the public records himself, attacks them with the other half as the
-    prior, and takes the mixture of posterior guess and plain point that did best there (in squared error for the mean,
-    in distance otherwise). The mode is left as it is.
+    If the noise is finer than the gaps between public records, they are a poor prior. So the attacker perturbs one half
+    of the public records, attacks them with the other half as prior, and uses the mixture of posterior guess and plain
+    point that did best there. The mode is used as it is.
 
     Examples
     --------
@@ -214,7 +208,7 @@ def reconstruction_attack(
     public = space.scale(records("reference", reference, truth.shape[1], least=4))
     guesses, blend = reconstruct(space.scale(given), public, space.law.rate, estimate, stream)
 
-    # From here on the evaluator speaks, who knows the truth.
+    # The evaluator judges, who knows the truth.
     places = space.scale(truth)
     alone = _alone(public, estimate)
     near = 0.25 * float(_lengths(public - alone).mean()) if within is None else float(checks.positive("within", within))
@@ -239,7 +233,7 @@ def reconstruction_attack(
 def reconstruct(
     points: FloatArray, public: FloatArray, rate: float, estimate: str, stream: noise.Generator
 ) -> tuple[FloatArray, float]:
-    """Guess records from points: the attacker's part. Returns the guesses and how much of the posterior they hold."""
+    """Return the guesses of the attacker, and the share of the posterior in them."""
     guess = posterior(points, public, rate, estimate)
     if estimate == "mode":
         return guess, 1.0
@@ -254,7 +248,7 @@ def reconstruct(
 
 
 def _alone(public: FloatArray, estimate: str) -> FloatArray:
-    """Return the guess without any point: what the posterior becomes when the noise has no end."""
+    """Return the guess without any point: the limit of the posterior under infinite noise."""
     if estimate == "mean":
         return np.asarray(public.mean(axis=0))
     middle = posterior(public.mean(axis=0, keepdims=True), public, 1e-12, "median")[0]

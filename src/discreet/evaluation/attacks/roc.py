@@ -1,4 +1,4 @@
-"""How well scores tell people in a release from people who are not: curve, rates at a fixed threshold, intervals."""
+"""Results of attacks that score people: curve, rates at a fixed threshold, intervals."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ class Roc(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ScoredAttack:
-    """What an attack that scores people reached. High scores mean "in the release", or "guessed well".
+    """Result of an attack that scores people. High scores mean "in the release", or "guessed well".
 
     Attributes
     ----------
     name : str
         The attack.
     scores, control_scores : ndarray
-        Of people in the release, and of people who are not.
+        Scores of people in the release, and of others.
     threshold : float
-        A person whose score is at least this is called a success. Fixed without the people on whom it is judged.
+        People with at least this score are called a success. Fixed without the people it is judged on.
     judged, judged_control : ndarray of bool
-        On whom it is judged; the others were used to fix the threshold.
+        People it is judged on; the others fixed the threshold.
     blind : ScoredAttack or None
-        The baseline: the same people attacked without the release. If it does well, the two groups differ anyway.
+        Baseline: the same people attacked without the release.
     confidence : float
-        Of all intervals.
+        Confidence of all intervals.
     facts : dict
-        What else is worth knowing, as plain data.
+        Further results as plain data.
 
     Examples
     --------
@@ -69,22 +69,22 @@ class ScoredAttack:
 
     @property
     def attack(self) -> Rate:
-        """Share of the judged people in the release that are called so: the true positive rate."""
+        """True positive rate: share of the judged people in the release that are called so."""
         return _called(self.scores, self.judged, self.threshold, self.confidence)
 
     @property
     def control(self) -> Rate:
-        """Share of the judged others that are called so: the false positive rate."""
+        """False positive rate: share of the judged others that are called so."""
         return _called(self.control_scores, self.judged_control, self.threshold, self.confidence)
 
     @property
     def advantage(self) -> float:
-        """True minus false positive rate at the threshold, on the judged people. May come out below 0."""
+        """True minus false positive rate at the threshold, on the judged people. May be below 0."""
         return self.attack.value - self.control.value
 
     @property
     def advantage_interval(self) -> tuple[float, float]:
-        """Ends of the advantage from the Wilson ends of both rates (Newcombe 1998, method 10)."""
+        """Interval of the advantage from the Wilson ends of both rates (Newcombe 1998, method 10)."""
         (a_low, a_high), (c_low, c_high) = self.attack.interval, self.control.interval
         a, c = self.attack.value, self.control.value
         low = self.advantage - math.hypot(a - a_low, c_high - c)
@@ -93,7 +93,7 @@ class ScoredAttack:
 
     @property
     def baseline(self) -> float:
-        """Advantage without the release; 0, that of a coin, where there is nothing to go by."""
+        """Advantage without the release; 0 if there is no baseline."""
         return 0.0 if self.blind is None else self.blind.advantage
 
     @property
@@ -103,12 +103,12 @@ class ScoredAttack:
 
     @property
     def auc(self) -> float:
-        """Area under the curve: the chance that a person in the release scores higher, ties counting half."""
+        """Area under the curve: the chance that a person in the release scores higher; ties count half."""
         return float(_placements(self.scores, self.control_scores).mean())
 
     @property
     def auc_interval(self) -> tuple[float, float]:
-        """Interval of the area, on log odds (DeLong and others 1988); by the rule of three where it is 0 or 1."""
+        """Interval of the area, on log odds (DeLong et al. 1988); by the rule of three where it is 0 or 1."""
         m, n, area = len(self.scores), len(self.control_scores), self.auc
         if area in (0.0, 1.0) or min(m, n) < 2:
             gap = min(-math.log(1 - self.confidence) / min(m, n), 1.0)
@@ -121,16 +121,16 @@ class ScoredAttack:
         return float(expit(middle - half)), float(expit(middle + half))
 
     def tpr_at(self, fpr: float) -> float:
-        """Return the share of people found at the threshold that calls at most this share of the others."""
+        """Return the share of people found at the threshold with at most this false positive rate."""
         share = float(checks.probability("fpr", fpr, closed=True))
         curve = self.roc
         return float(curve.tpr[np.searchsorted(curve.fpr, share + 1e-12, side="right") - 1])
 
     def tpr_interval(self, fpr: float) -> tuple[float, float]:
-        """Return an interval of `tpr_at` that covers both errors: of the people found, and of the threshold.
+        """Return an interval of `tpr_at` that covers the error of the rate and that of the threshold.
 
-        Order statistics of the control's scores hold the true threshold between them; the shares found at those two
-        get their Wilson ends. Each of the two steps takes half of what the confidence leaves.
+        Order statistics of the control's scores bound the true threshold. The shares found at those two get their
+        Wilson ends. Each step uses half of the error probability.
         """
         share = float(checks.probability("fpr", fpr))
         n, miss = len(self.control_scores), 1 - self.confidence
@@ -143,7 +143,7 @@ class ScoredAttack:
         return low, high
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all figures as plain data; not the curve, which has as many points as people."""
+        """Return all figures as plain data, without the curve."""
         found: dict[str, Any] = {
             "attack": self.name,
             "confidence": self.confidence,
@@ -162,7 +162,7 @@ class ScoredAttack:
         return {**found, **self.facts}
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """Return the figures for a table: measure, value, meaning."""
+        """Return the figures as a table: measure, value, meaning."""
         found = [
             ("advantage", _ends(self.advantage, self.advantage_interval), "true minus false positive rate"),
             ("on released people", str(self.attack), "share called so at the threshold"),
@@ -179,7 +179,7 @@ class ScoredAttack:
         return found
 
     def plot(self) -> Any:
-        """Draw the curve, with the baseline's beside it; needs the extra 'plot'."""
+        """Draw the curve and that of the baseline; needs the extra 'plot'."""
         from discreet.evaluation.plots import draw_roc
 
         return draw_roc(self)
@@ -206,7 +206,7 @@ def _called(scores: FloatArray, judged: BoolArray | None, threshold: float, conf
 
 
 def _placements(scores: FloatArray, others: FloatArray) -> FloatArray:
-    """Return of every score the share of the others below it, ties counting half."""
+    """Return for each score the share of the others below it; ties count half."""
     ranked = np.sort(others)
     below, upto = np.searchsorted(ranked, scores, "left"), np.searchsorted(ranked, scores, "right")
     found: FloatArray = (below + upto) / (2 * max(len(ranked), 1))
@@ -214,14 +214,7 @@ def _placements(scores: FloatArray, others: FloatArray) -> FloatArray:
 
 
 def roc_curve(scores: FloatArray, control_scores: FloatArray) -> Roc:
-    """Return the shares called members at every distinct score.
-
-    Examples
-    --------
-    >>> curve = roc_curve(np.array([2.0, 1.0]), np.array([1.0, 0.0]))
-    >>> curve.fpr.tolist(), curve.tpr.tolist()
-    ([0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0])
-    """
+    """Return the shares called members at every distinct score."""
     # By rank, since scores may be infinite.
     values, ranks = np.unique(np.concatenate([scores, control_scores]), return_inverse=True)
     truth = np.repeat([1, 0], [len(scores), len(control_scores)])
@@ -230,9 +223,9 @@ def roc_curve(scores: FloatArray, control_scores: FloatArray) -> Roc:
 
 
 def best_threshold(scores: FloatArray, control_scores: FloatArray) -> float:
-    """Return where true minus false positive rate is largest; infinite if calling nobody is best.
+    """Return the threshold with the largest true minus false positive rate; infinite if calling no one is best.
 
-    Between the two scores that it separates, the middle is taken: the next sample's lie on both sides of either.
+    It is the middle between the two scores that it separates.
     """
     curve = roc_curve(scores, control_scores)
     place = int(np.argmax(curve.tpr - curve.fpr))
@@ -254,7 +247,7 @@ def split(
     blind: ScoredAttack | None = None,
     facts: dict[str, Any] | None = None,
 ) -> ScoredAttack:
-    """Fix the threshold on a random half of both groups and judge on the other: the same half would flatter it."""
+    """Fix the threshold on a random half of both groups and judge on the other half."""
     fixed = halves or (draws.half(len(scores), stream), draws.half(len(control_scores), stream))
     threshold = best_threshold(scores[fixed[0]], control_scores[fixed[1]])
     judged = ~fixed[0], ~fixed[1]
@@ -264,7 +257,7 @@ def split(
 def score_blindly(
     scorer: Callable[[FloatArray], Any], members: FloatArray, others: FloatArray, stream: noise.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Have people scored in a random order, so that nothing but the records themselves tells the scorer who is who."""
+    """Let people be scored in random order, so that their order does not reveal who is a member."""
     people = np.concatenate([members, others])
     order = draws.order(len(people), stream)
     found = np.empty(len(people))

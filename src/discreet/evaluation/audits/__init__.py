@@ -1,4 +1,4 @@
-"""Whether a mechanism keeps its claim: lower bounds from runs, exact laws, tables counted again."""
+"""Audits of mechanisms: lower bounds on ε from runs, and exact laws."""
 
 from discreet.core import door
 

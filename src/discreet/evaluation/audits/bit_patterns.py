@@ -1,8 +1,7 @@
-"""Leaks in the last bits: which doubles can come out may depend on the input, whatever the formula says.
+"""Leaks in the last bits of doubles: which ones can be released may depend on the input.
 
-Mironov, "On significance of the least significant bits for differential privacy" (2012): noise made from a uniform
-double reaches only some of the doubles, and adding it to a count of 0 or of 1 reaches different ones. The values look
-alike; their bits do not.
+Noise made from a uniform double reaches only some doubles, and adding it to a count of 0 or 1 reaches different ones
+(Mironov, "On significance of the least significant bits for differential privacy", 2012).
 """
 
 from collections.abc import Callable, Sequence
@@ -23,16 +22,15 @@ _NOTHING = -1100.0
 class BitPatterns:
     """Features of the bits of a release's doubles.
 
-    Of each number: its value; how many zeros its mantissa ends in; the position of its last bit that is set, which is
-    the finest power of two it is a multiple of; its exponent; its eight last bits; and, for each step of a public
-    lattice, how far it is off that lattice.
+    For each number: value, trailing zeros of the mantissa, position of the last bit set, exponent, last eight bits
+    and, for each step of a public lattice, the distance from that lattice.
 
     Parameters
     ----------
     numbers : int, default 1
-        How many numbers of a release to look at.
+        How many numbers of a release to examine.
     steps : sequence of float
-        Steps of lattices that the releases should, or should not, lie on.
+        Steps of lattices.
 
     Examples
     --------
@@ -57,7 +55,7 @@ class BitPatterns:
         return found
 
     def batch(self, releases: Any) -> FloatArray:
-        """Return one row a release."""
+        """Return one row per release."""
         if isinstance(releases, np.ndarray) and releases.dtype.kind in "buif":
             flat = releases.reshape(len(releases), -1)[:, : self.numbers].astype(np.float64)
             if flat.shape[1] == self.numbers:
@@ -91,46 +89,33 @@ class BitPatterns:
 
 
 def _trailing_zeros(whole: WordArray) -> FloatArray:
-    """Count the zeros that whole numbers end in; 0 for 0."""
+    """Count trailing zeros of whole numbers; 0 for 0."""
     with np.errstate(over="ignore"):
         lowest = whole & (~whole + np.uint64(1))
     return np.where(whole == 0, 0.0, np.frexp(np.maximum(lowest, np.uint64(1)).astype(np.float64))[1] - 1.0)
 
 
 def _off(x: FloatArray, step: float) -> FloatArray:
-    """Return the distance to the nearest double that is a rounded multiple of the step; 0 on the lattice."""
+    """Return the distance to the nearest rounded multiple of the step."""
     with np.errstate(all="ignore"):
         return np.abs(x - np.round(x / step) * step)
 
 
 def bit_pattern_audit(
-    mechanism: Callable[..., Any],
-    data: Any,
-    neighbour: Any,
-    trials: int = 100_000,
-    confidence: float = 0.99,
-    *,
-    epsilon: float | None = None,
-    delta: float = 0.0,
-    numbers: int = 1,
-    steps: Sequence[float] = (),
-    batch: bool = False,
-    workers: int | None = None,
-    time_budget: float | None = None,
-    progress: bool | None = None,
-    random_state: object = None,
-) -> AuditResult:
-    """Audit the bits of the doubles that a mechanism releases.
-
-    `audit` with the features of `BitPatterns`: for mechanisms that release floating-point numbers. Values that come up
-    exactly, again and again, on one input only are found as well.
+    mechanism: Callable[..., Any], data: Any, neighbour: Any, trials: int = 100_000, confidence: float = 0.99,
+    *, numbers: int = 1, steps: Sequence[float] = (), **options: Any,
+) -> AuditResult:  # fmt: skip
+    """Audit the bits of the doubles that a mechanism releases: `audit` with the features of `BitPatterns`.
 
     Parameters
     ----------
-    mechanism, data, neighbour, trials, confidence, epsilon, delta, batch, workers, time_budget, progress, random_state
+    mechanism, data, neighbour, trials, confidence
         As in `audit`.
     numbers, steps
         As in `BitPatterns`.
+    **options
+        Passed to `audit`: ``epsilon``, ``delta``, ``batch``, ``workers``, ``time_budget``, ``progress``,
+        ``random_state``.
 
     Examples
     --------
@@ -141,18 +126,4 @@ def bit_pattern_audit(
     >>> found.passed, found.epsilon_lower > 3
     (False, True)
     """
-    return audit(
-        mechanism,
-        data,
-        neighbour,
-        trials,
-        confidence,
-        epsilon=epsilon,
-        delta=delta,
-        features=BitPatterns(numbers, steps),
-        batch=batch,
-        workers=workers,
-        time_budget=time_budget,
-        progress=progress,
-        random_state=random_state,
-    )
+    return audit(mechanism, data, neighbour, trials, confidence, features=BitPatterns(numbers, steps), **options)

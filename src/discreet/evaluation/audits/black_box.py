@@ -1,8 +1,8 @@
-"""Does a mechanism keep its promise? Run it many times on two neighbouring inputs and bound ε from below.
+"""Audits by running a mechanism many times on two neighbouring inputs, which bounds ε from below.
 
-The method (Ding and others 2018; Bichsel and others 2021; Jagielski, Ullman and Oprea 2020): look for an event that is
-much likelier on one input than on the other, and turn the two rates into a bound. Half of the runs choose one event;
-the other half, run afterwards, count it. So the choice may be as clever as it likes without making the bound wrong.
+The method (Ding et al. 2018; Bichsel et al. 2021; Jagielski, Ullman and Oprea 2020) looks for an event that is much
+more likely on one input, and turns the two rates into a bound. Half of the runs choose one event; the other half, run
+later, count it. So the choice cannot make the bound wrong.
 """
 
 import math
@@ -14,8 +14,7 @@ import numpy as np
 
 from discreet.core import FloatArray, IntArray, Meter, checks
 from discreet.errors import InvalidType
-from discreet.evaluation.audits.bounds import lower_bound
-from discreet.evaluation.audits.claims import read_claim, read_delta
+from discreet.evaluation.audits.bounds import lower_bound, read_claim, read_delta
 from discreet.evaluation.audits.events import Event, choose
 from discreet.evaluation.audits.features import FeatureMap, OwnFeatures, features_for
 from discreet.evaluation.audits.result import AuditResult
@@ -51,35 +50,30 @@ def audit(
     Parameters
     ----------
     mechanism : callable
-        ``mechanism(data, rng)`` makes one release with the given `numpy.random.Generator` (functions of this package
-        take it as ``rng`` or ``random_state``). Every call must be a fresh release: what it remembers between calls
-        would make the runs dependent.
+        ``mechanism(data, rng)`` makes one release with the given `numpy.random.Generator`. Each call must be a fresh
+        release.
     data, neighbour : object
-        Two inputs that the promise calls neighbours. Never looked at but by the mechanism and, for the differing
-        records, by the default features.
+        Two neighbouring inputs. Only the mechanism reads them, and the default features for the differing records.
     trials : int, default 100000
         Runs on each input. Half of them choose the event, half count it.
     confidence : float, default 0.99
-        The bound is too large with a chance of at most 1 - confidence.
+        Confidence of the bound.
     epsilon : float, optional
         The claim.
     delta : float, default 0
-        Of the promise.
+        The δ of the claim.
     features : callable, optional
-        Turns a release into a vector of numbers, always of one length (NaN for what is missing). An attribute
-        ``names`` may name them. By default chosen by the kind of the first release: numbers and arrays, synopses,
-        reports and counts of local mechanisms, points and centres, tables.
+        Turns a release into numbers; by default chosen by the type of the release.
     batch : bool, default False
-        Whether the mechanism is ``mechanism(data, rng, size)`` and returns an array or list of that many independent
-        releases; own features are then given the whole batch and return an array of shape (size, k).
+        If True, the mechanism is called as ``mechanism(data, rng, size)`` and returns that many independent releases as
+        an array or list. Your own features then get the whole batch and return an array of shape (size, k).
     workers : int, optional
-        Processes; 1 stays in this one. By default as many as there are cores if the work is long and mechanism and
-        inputs can be sent to another process. The result does not depend on it.
+        Processes. By default as many as there are cores if the work is long and can be sent to other processes. The
+        result does not depend on it.
     time_budget : float, optional
-        Seconds. Fewer runs are made if they do not fit. How many are counted is fixed before the first of them, by
-        the speed of those before: a bound whose number of runs depends on what they show would not hold.
+        Seconds. If the runs do not fit, fewer are made; their number is fixed before the first counted run.
     progress : bool, optional
-        True shows a bar, False none, None shows it on a terminal if the work is long.
+        True shows a progress bar, False none, None shows one on a terminal if the work is long.
     random_state : None, int or Generator
         Seed of all runs.
 
@@ -90,12 +84,11 @@ def audit(
 
     Notes
     -----
-    Events are half lines of a feature, unions of cells (exact values where they repeat, quantile bins elsewhere) in the
-    order of their likelihood ratio, sets of exact outcomes, and sets where a sum of likelihood ratios, a logistic
-    regression or boosted trees exceed a cut. One event and one direction are chosen on the first half of the runs. On
-    the second it comes up k and m times in n runs each; with the Clopper-Pearson bounds p⁻(k) and q⁺(m), each at
-    (1 - confidence)/2, the result is max(0, ln((p⁻ - δ)/q⁺)). No n runs can show more than about
-    ln(n) - ln ln(2/(1 - confidence)).
+    Events are half lines of a feature, unions of cells in the order of their likelihood ratio, sets of exact outcomes,
+    and sets where a sum of likelihood ratios, a logistic regression or boosted trees exceed a cut. One event and one
+    direction are chosen on the first half of the runs. On the second half it occurs k and m times in n runs each. With
+    the Clopper-Pearson bounds p⁻(k) and q⁺(m), each at (1 - confidence)/2, the result is max(0, ln((p⁻ - δ)/q⁺)). With
+    n runs it cannot exceed about ln(n) - ln ln(2/(1 - confidence)).
 
     Examples
     --------
@@ -149,7 +142,7 @@ def _estimate(p: float, q: float, delta: float) -> float:
 
 
 def _features(game: Game, own: Callable[[Any], Any] | None) -> FeatureMap:
-    """Choose the map by a first release; it takes no part in the audit."""
+    """Choose the feature map by a first release, which takes no part in the audit."""
     look = game.releases(0, 2 if game.batch else 1, _LOOK, 0)
     if own is not None:
         if hasattr(own, "names") and hasattr(own, "batch"):
@@ -159,7 +152,7 @@ def _features(game: Game, own: Callable[[Any], Any] | None) -> FeatureMap:
 
 
 def _screen(runner: Runner, begun: float, seconds: float | None) -> IntArray | None:
-    """Thin out many features: keep the first ones and those whose means differ most, on runs of their own."""
+    """Reduce many features to the first ones and those whose means differ most, on separate runs."""
     if len(runner.features.names) <= _MOST_FEATURES:
         return None
     kept: tuple[list[FloatArray], list[FloatArray]] = ([], [])
@@ -179,13 +172,7 @@ def _screen(runner: Runner, begun: float, seconds: float | None) -> IntArray | N
 
 
 def _choose(
-    runner: Runner,
-    pairs: int,
-    names: tuple[str, ...],
-    miss: float,
-    delta: float,
-    begun: float,
-    seconds: float | None,
+    runner: Runner, pairs: int, names: tuple[str, ...], miss: float, delta: float, begun: float, seconds: float | None
 ) -> tuple[int, Event]:
     kept: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     deadline = None if seconds is None else begun + 0.4 * seconds
@@ -196,7 +183,7 @@ def _choose(
 
 
 def _affordable(pairs: int, speed: float, begun: float, seconds: float | None) -> int:
-    """Return how many runs to count, from what is known before the first of them."""
+    """Return how many runs to count; fixed before the first of them."""
     if seconds is None:
         return pairs
     left = begun + seconds - time.monotonic()

@@ -1,8 +1,7 @@
-"""From counts to a lower bound on ε: exact intervals of two rates, and how large a leak they would have shown.
+"""Lower bounds on ε from counts, and the size of leak that they would have shown.
 
-An event E has the rate p on one input and q on its neighbour. (ε, δ)-differential privacy promises p <= e^ε q + δ, so
-ε >= ln((p - δ)/q). With a lower bound on p and an upper bound on q, each missed with chance at most half of what the
-confidence leaves, the same formula gives a bound on ε that is too large with at most that chance.
+An event has the rate p on one input and q on its neighbour. (ε, δ)-differential privacy promises p <= e^ε q + δ, so
+ε >= ln((p - δ)/q). A lower bound on p and an upper bound on q, each at half the error probability, give a bound on ε.
 """
 
 import math
@@ -12,32 +11,25 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from discreet.core import FloatArray, clopper_pearson, wilson
+from discreet.core import FloatArray, checks, clopper_pearson, wilson
+from discreet.errors import InvalidArgument
 
-#: A leak counts as one that would have been seen if it is seen this often.
+#: Chance from which a leak counts as detectable.
 _SURE = 0.9
 _PLACES = 64
 
 
 def lower_bound(hits: int, other_hits: int, trials: int, miss: float, delta: float) -> float:
-    """Return the lower bound on ε from an event's counts on the two inputs; 0 if they show nothing.
-
-    Examples
-    --------
-    >>> round(lower_bound(7311, 2689, 10_000, miss=0.01, delta=0.0), 3)
-    0.942
-    """
-    low, high = (
-        float(clopper_pearson(hits, trials, miss / 2)[0]),
-        float(clopper_pearson(other_hits, trials, miss / 2)[1]),
-    )
+    """Return the lower bound on ε from an event's counts on the two inputs; 0 if they show nothing."""
+    low = float(clopper_pearson(hits, trials, miss / 2)[0])
+    high = float(clopper_pearson(other_hits, trials, miss / 2)[1])
     return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
 
 
 def quick_bounds(
     hits: FloatArray, other_hits: FloatArray, trials: tuple[int, int], miss: float, delta: float
 ) -> FloatArray:
-    """Return `lower_bound` for many events, with Wilson's ends: close and quick, for choosing and not for proof."""
+    """Return `lower_bound` for many events with Wilson's ends: fast, for choosing an event and not for proof."""
     low, high = wilson(hits, trials[0], 1 - miss)[0], wilson(other_hits, trials[1], 1 - miss)[1]
     found: FloatArray = np.log(np.maximum(low - delta, 1e-300) / high)
     return found
@@ -45,19 +37,16 @@ def quick_bounds(
 
 @dataclass(frozen=True, eq=False)
 class Power:
-    """What an audit of this size would have seen, had the true ε been larger.
-
-    It supposes that the leak shows in an event as frequent as the one that was counted; one that shows in rarer events
-    only needs more trials.
+    """Chance that an audit of this size detects a larger true ε, in an event as frequent as the one counted.
 
     Attributes
     ----------
     epsilons : ndarray
         True values of ε.
     chances : ndarray
-        The chance that the lower bound would have exceeded the claim (0, if nothing was claimed).
+        Chance that the lower bound exceeds the claim (0 without a claim).
     detectable : float
-        The smallest true ε that would have been caught nine times out of ten; infinite if none would.
+        The smallest true ε that is detected with chance 0.9; infinite if there is none.
 
     Examples
     --------
@@ -72,17 +61,14 @@ class Power:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the curve as plain data."""
-        return {
-            "epsilons": [float(x) for x in self.epsilons],
-            "chances": [float(x) for x in self.chances],
-            "detectable": self.detectable,
-        }
+        lists = {"epsilons": self.epsilons.tolist(), "chances": self.chances.tolist()}
+        return {**lists, "detectable": self.detectable}
 
 
 def power_curve(trials: int, hits: int, other_hits: int, *, claimed: float, miss: float, delta: float) -> Power:
     """Return the chances of exceeding a claim for a grid of true ε, if the event keeps its mean rate.
 
-    With s the mean of the two rates, an event that attains (ε, δ) has q = (2s - δ)/(1 + e^ε), p = 2s - q.
+    With mean rate s, an event that attains (ε, δ) has q = (2s - δ)/(1 + e^ε), p = 2s - q.
     """
     mean = min(max((hits + other_hits) / (2 * trials), 1 / trials, delta), 1.0)
     top = max(2.0 * claimed, claimed + 6.0)
@@ -110,3 +96,20 @@ def _chance(n: int, mean: float, epsilon: float, claimed: float, miss: float, de
     allowed = binom.ppf(miss / 2, n, most)
     allowed = np.where(binom.cdf(allowed, n, most) <= miss / 2, allowed, allowed - 1)
     return float(np.where(most > 0, binom.cdf(allowed, n, q), 0.0).mean())
+
+
+def read_claim(epsilon: object) -> float | None:
+    """Check a claimed ε, which may be 0 or infinite; None without a claim."""
+    if epsilon is None:
+        return None
+    if isinstance(epsilon, (int, float)) and not isinstance(epsilon, bool) and epsilon == 0:
+        return 0.0
+    return float(checks.budget("epsilon", epsilon))
+
+
+def read_delta(delta: object) -> float:
+    """Check a δ from 0 to below 1."""
+    number = float(checks.probability("delta", delta, closed=True))
+    if number == 1:
+        raise InvalidArgument("delta", delta, "less than 1", "delta=1e-6")
+    return number

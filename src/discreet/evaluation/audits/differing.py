@@ -1,4 +1,4 @@
-"""The records in which two neighbouring inputs differ: an auditor knows them and looks where they matter."""
+"""The records in which two neighbouring inputs differ; the auditor knows them."""
 
 import math
 from collections import Counter
@@ -14,15 +14,12 @@ _MOST = 2
 def differing(data: Any, neighbour: Any) -> tuple[list[Any], list[Any]]:
     """Return the records that only the first input has, and those that only the second has; at most two of each.
 
-    Records are numbers, tuples of the columns' values, or mappings by column name for tables. Two lists are empty if
-    the inputs are of a kind that cannot be read as rows.
+    Records are numbers, tuples, or mappings by column name. Both lists are empty if the inputs cannot be read as rows.
 
     Examples
     --------
     >>> differing([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0]])
     ([(3.0, 4.0)], [])
-    >>> differing(3, 4)
-    ([3], [4])
     """
     first, second = _rows(data), _rows(neighbour)
     if first is None or second is None:
@@ -51,13 +48,7 @@ def _rows(data: Any) -> list[Any] | None:
 
 
 def as_vector(record: Any, size: int) -> np.ndarray[Any, np.dtype[np.float64]] | None:
-    """Return a record as that many numbers, or None if it is none.
-
-    Examples
-    --------
-    >>> as_vector((1, 2), 2).tolist(), as_vector("x", 1)
-    ([1.0, 2.0], None)
-    """
+    """Return a record as ``size`` numbers; None if it is something else."""
     values = list(record.values()) if isinstance(record, dict) else record
     values = values.tolist() if isinstance(values, np.ndarray) else values
     cells = list(values) if isinstance(values, (tuple, list)) else [values]

@@ -1,7 +1,6 @@
-"""Scores that tell two inputs apart by the features of a release. An event is a score at or beyond a cut.
+"""Scores that distinguish two inputs by the features of a release. An event is a score at or beyond a cut.
 
-Each score is fitted on releases of both inputs. Whatever it looks like, the events it gives are sound: they are counted
-on releases that no fit has seen.
+Each score is fitted on releases of both inputs. Its events are counted on other releases, so any fit is sound.
 """
 
 from typing import Any, Protocol
@@ -20,7 +19,7 @@ _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 
 
 class Score(Protocol):
-    """A number for each release; higher means likelier under the first input, if it was fitted."""
+    """A number per release; higher means more likely under the first input, if it was fitted."""
 
     def of(self, X: FloatArray) -> FloatArray:
         """Return the scores of releases, one row of features each."""
@@ -46,7 +45,7 @@ class Coordinate:
 
 
 class CellRatio:
-    """Likelihood ratio of one feature's cells: exact values where they repeat, quantile bins in between."""
+    """Likelihood ratio of one feature's cells: exact values where they repeat, quantile bins otherwise."""
 
     def __init__(self, column: int, name: str, first: FloatArray, second: FloatArray) -> None:
         self.column, self.name = column, name
@@ -69,7 +68,7 @@ class CellRatio:
         return np.where(np.isnan(values), _GONE, values)
 
     def cells(self, values: FloatArray) -> IntArray:
-        """Return the cell of every value."""
+        """Return the cell of each value."""
         binned = len(self.values) + np.searchsorted(self.edges, values, side="right")
         if not len(self.values):
             return np.asarray(binned, np.int64)
@@ -77,7 +76,7 @@ class CellRatio:
         return np.where(self.values[place] == values, place, binned)
 
     def of(self, X: FloatArray) -> FloatArray:
-        """Return the logarithms of the ratios, drawn towards 0 where they rest on few releases."""
+        """Return log ratios, shrunk towards 0 where they rest on few releases."""
         found: FloatArray = self.sure[self.cells(self._read(X))]
         return found
 
@@ -117,7 +116,7 @@ class JointRatio:
         return np.where(self.keys[place] == keys, place, len(self.keys))
 
     def of(self, X: FloatArray) -> FloatArray:
-        """Return the logarithms of the ratios; 0 for a release not seen before."""
+        """Return log ratios; 0 for a release not seen before."""
         found: FloatArray = self.sure[self._place(row_keys(X))]
         return found
 
@@ -128,7 +127,7 @@ class JointRatio:
 
 
 class SumOfRatios:
-    """Sum of the logarithms of all features' ratios: the best score there is where features are independent."""
+    """Sum of the log ratios of all features: the best score if features are independent."""
 
     def __init__(self, ratios: list[CellRatio]) -> None:
         self.ratios = ratios
@@ -190,11 +189,7 @@ class Classifier:
 
 
 def row_keys(X: FloatArray) -> WordArray:
-    """Return a 64-bit number for each row, the same for rows of the same doubles.
-
-    Two different rows share one by accident only; they then count as one outcome, which is a coarser event, not a
-    wrong one.
-    """
+    """Return a 64-bit hash of each row. A collision makes an event coarser, not wrong."""
     bits = np.ascontiguousarray(X + 0.0).view(np.uint64)  # + 0.0 makes -0.0 equal to 0.0
     keys = np.full(len(X), _MIX[1], np.uint64)
     with np.errstate(over="ignore"):
@@ -205,7 +200,7 @@ def row_keys(X: FloatArray) -> WordArray:
 
 
 def shrunk(logs: FloatArray, here: IntArray, there: IntArray) -> FloatArray:
-    """Draw logarithms of ratios of counts towards 0 by one standard error, √(1/(a+1) + 1/(b+1))."""
+    """Move log ratios of counts towards 0 by one standard error, √(1/(a+1) + 1/(b+1))."""
     error = np.sqrt(1 / (here + 1.0) + 1 / (there + 1.0))
     found: FloatArray = np.sign(logs) * np.maximum(np.abs(logs) - error, 0.0)
     return found

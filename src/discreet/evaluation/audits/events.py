@@ -1,7 +1,7 @@
-"""Choosing the event: the one that promises the largest lower bound on ε, on releases that are not counted later.
+"""Choice of the event that promises the largest lower bound on ε, on releases that are not counted later.
 
-The releases given here are parted once more. Scores are fitted on the first part; every score, cut and direction is
-tried on the second, by the bound it would have given there. One event comes out.
+Scores are fitted on the first part of the releases. Every score, cut and direction is tried on the second part, by
+the bound it would give there.
 """
 
 from dataclasses import dataclass
@@ -25,21 +25,7 @@ _FEW = 100
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """A set of releases, and the input under which it is the likelier one.
-
-    Attributes
-    ----------
-    score : Score
-        What is cut.
-    cut : float
-        Where.
-    above : bool
-        Whether the event is a score of at least the cut, or of at most that.
-    first : bool
-        Whether it is likelier under the first input.
-    expected : float
-        The bound on the second part of the releases it was chosen on.
-    """
+    """A set of releases: scores at or above (below) a cut, and the input under which it is more likely (`first`)."""
 
     score: Score
     cut: float
@@ -54,28 +40,14 @@ class Event:
 
     @property
     def words(self) -> str:
-        """The event for people."""
+        """The event in words."""
         return self.score.words(self.cut, self.above)
 
 
 def choose(
     first: FloatArray, second: FloatArray, names: tuple[str, ...], *, miss: float, delta: float, seed: int
 ) -> Event:
-    """Return the best event by releases of both inputs, one row of features each.
-
-    Parameters
-    ----------
-    first, second : array of shape (n, features)
-        Releases.
-    names : tuple of str
-        Of the features.
-    miss : float
-        What the confidence leaves.
-    delta : float
-        Of the promise.
-    seed : int
-        For the classifiers.
-    """
+    """Return the best event, given releases of both inputs as one row of features each."""
     # With next to nothing to go by, both parts are all there is: the event is poor, its count still fair.
     half = (len(first) // 2, len(second) // 2) if len(first) >= 4 else (0, 0)
     fit = (first[: half[0]], second[: half[1]]) if half[0] else (first, second)
@@ -89,7 +61,7 @@ def choose(
 
 
 def _scores(first: FloatArray, second: FloatArray, names: tuple[str, ...], seed: int) -> list[Score]:
-    """Fit all scores, plain ones first: of two that are equally good the plain one is told."""
+    """Fit all scores, simple ones first: of two equally good ones the simple one is reported."""
     both = np.concatenate([first, second])
     varied = [c for c in range(both.shape[1]) if _varies(both[:, c])] or [0]
     found: list[Score] = [Coordinate(c, names[c]) for c in varied]
@@ -111,7 +83,7 @@ def _varies(values: FloatArray) -> bool:
 
 
 def _best_cut(score: Score, first: FloatArray, second: FloatArray, miss: float, delta: float) -> Event:
-    """Try cuts in both directions, for both inputs as the likelier one."""
+    """Try cuts in both directions, with either input as the more likely one."""
     a, b = np.sort(first), np.sort(second)
     cuts = _cuts(np.concatenate([a, b]))
     sizes = len(a), len(b)
@@ -125,7 +97,7 @@ def _best_cut(score: Score, first: FloatArray, second: FloatArray, miss: float, 
             hits, others = (here, there) if is_first else (there, here)
             mine, other = sizes if is_first else sizes[::-1]
             bounds = quick_bounds(hits, others, (mine, other), miss, delta)
-            # Where nothing shows, nearly sure events come out best, and tell least of what could have been seen.
+            # Without any difference, nearly certain events would win. They have the least power.
             bounds = np.where((bounds <= 0) & (others > _FREQUENT * other), -99.0, bounds)
             place = int(np.argmax(bounds))
             if bounds[place] > best.expected:
@@ -134,7 +106,7 @@ def _best_cut(score: Score, first: FloatArray, second: FloatArray, miss: float, 
 
 
 def _cuts(scores: FloatArray) -> FloatArray:
-    """Return cuts at evenly spread ranks and, ever finer, towards both ends."""
+    """Return cuts at evenly spread ranks, finer towards both ends."""
     ranked = np.sort(scores)
     n = len(ranked)
     tails = np.unique(np.geomspace(1, max(n // 2, 1), _CUTS // 4).astype(np.int64)) - 1

@@ -1,4 +1,4 @@
-"""The exact privacy of a mechanism whose law can be written down: no runs, no confidence."""
+"""Exact audits of mechanisms whose distribution is known: no runs, no confidence."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -10,14 +10,14 @@ import numpy as np
 
 from discreet.core import FloatArray, checks
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.evaluation.audits.claims import read_claim
+from discreet.evaluation.audits.bounds import read_claim
 
 _CLOSE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class ExactAudit:
-    """The exact privacy loss between two laws.
+    """The exact privacy loss between two distributions.
 
     Attributes
     ----------
@@ -25,15 +25,15 @@ class ExactAudit:
         The smallest ε (at δ) for which both directions hold; infinite if an outcome with more than δ of the mass is
         possible on one input only.
     delta : float
-        At which `epsilon` is stated.
+        The δ at which `epsilon` is stated.
     claimed : float or None
-        What was claimed.
+        The claim.
     ratio : Fraction, float or None
         e^epsilon: exact if the law was given in fractions and δ is 0; None if infinite.
     outcome : object
-        An outcome at which the ratio is largest (at δ = 0).
+        An outcome with the largest ratio (at δ = 0).
     first, second : ndarray
-        Chances of the outcomes under the two inputs.
+        Probabilities of the outcomes under the two inputs.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class ExactAudit:
 
     @property
     def passed(self) -> bool | None:
-        """Whether the claim holds for these two inputs; None if nothing was claimed."""
+        """True if the claim holds for these two inputs; None without a claim."""
         return None if self.claimed is None else self.epsilon <= self.claimed * (1 + 1e-12)
 
     def delta_at(self, epsilon: float) -> float:
@@ -66,8 +66,8 @@ class ExactAudit:
     def epsilon_at(self, delta: float) -> float:
         """Return the smallest ε at a δ.
 
-        With outcomes sorted by falling p/q and P, Q the sums over the first k of them, it is the largest of
-        ln((P - δ)/Q) over k and both directions: every other set has a smaller P at the same Q.
+        With outcomes sorted by falling p/q and P, Q the sums over the first k of them, it is the largest ln((P - δ)/Q)
+        over k and both directions.
         """
         slack = float(checks.probability("delta", delta, closed=True))
         return max(_epsilon(self.first, self.second, slack), _epsilon(self.second, self.first, slack))
@@ -107,24 +107,19 @@ class ExactAudit:
 def exact_audit(
     law: Callable[[Any], Any], data: Any, neighbour: Any, *, epsilon: float | None = None, delta: float = 0.0
 ) -> ExactAudit:
-    """Return the exact ε between two inputs of a mechanism with a known discrete law.
+    """Return the exact ε between two inputs of a mechanism with a known discrete distribution.
 
     Parameters
     ----------
     law : callable
-        ``law(data)`` returns the chances of all outcomes: a mapping from outcome to chance, or an array whose places
-        are the outcomes. Fractions stay exact.
+        ``law(data)`` returns the probabilities of all outcomes: a mapping from outcome to probability, or an array
+        whose positions are the outcomes. Fractions stay exact.
     data, neighbour : object
         The two inputs.
     epsilon : float, optional
         The claim.
     delta : float, default 0
-        At which ε is stated.
-
-    Returns
-    -------
-    ExactAudit
-        ε, the worst outcome, ``delta_at``, ``epsilon_at`` and ``curve``.
+        The δ at which ε is stated.
 
     Examples
     --------
@@ -166,7 +161,7 @@ def _chances(law: Any) -> dict[Any, Any]:
 
 
 def _worst(pairs: list[tuple[Any, Any]]) -> tuple[int, Any]:
-    """Return where the larger ratio of the two chances is largest, and that ratio; None stands for infinite."""
+    """Return where the ratio of the larger to the smaller probability is largest, and that ratio; None if infinite."""
     place, worst = 0, Fraction(1)
     for i, (p, q) in enumerate(pairs):
         low, high = min(p, q), max(p, q)

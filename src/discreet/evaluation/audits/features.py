@@ -1,7 +1,6 @@
-"""Releases as vectors of numbers. Which map is used depends on what a mechanism releases; own ones are plain functions.
+"""Feature maps: releases as vectors of numbers, chosen by the type of the release.
 
-A map may lose information: the audit then sees less, but never claims too much. Texts become numbers by a hash, so
-that equal texts stay equal.
+A map may lose information. The audit then sees less, but never claims too much. Texts become numbers by a hash.
 """
 
 import hashlib
@@ -22,7 +21,7 @@ WIDEST = 4096
 
 
 class FeatureMap(Protocol):
-    """Turns releases into rows of numbers."""
+    """A map from releases to rows of numbers."""
 
     names: tuple[str, ...]
 
@@ -33,8 +32,8 @@ class FeatureMap(Protocol):
         """Return the features of many releases, one row each."""
 
 
-class _OneByOne:
-    """Maps a batch release by release."""
+class OneByOne:
+    """A map that treats the releases of a batch one by one."""
 
     names: tuple[str, ...]
 
@@ -42,12 +41,12 @@ class _OneByOne:
         raise NotImplementedError
 
     def batch(self, releases: Any) -> FloatArray:
-        """Return one row a release."""
+        """Return one row per release."""
         return np.array([self(r) for r in releases], np.float64).reshape(len(releases), len(self.names))
 
 
-class NumberFeatures(_OneByOne):
-    """Counts, sketches and everything else that is a number or an array of them: length, sum and the entries."""
+class NumberFeatures(OneByOne):
+    """Length, sum and entries of a number or an array of numbers."""
 
     def __init__(self, first: Any) -> None:
         flat = flatten(first)
@@ -66,7 +65,7 @@ class NumberFeatures(_OneByOne):
         return found
 
     def batch(self, releases: Any) -> FloatArray:
-        """Return one row a release; arrays at once."""
+        """Return one row per release."""
         if not isinstance(releases, np.ndarray) or releases.dtype.kind not in "buif":
             return super().batch(releases)
         table = releases.reshape(len(releases), -1).astype(np.float64)
@@ -77,8 +76,8 @@ class NumberFeatures(_OneByOne):
         return np.concatenate([head, table[:, : self.size], rest], axis=1)
 
 
-class PointFeatures(_OneByOne):
-    """Points and centres: their coordinates, and how near the differing records the nearest one is."""
+class PointFeatures(OneByOne):
+    """Coordinates of points, and the distance of the nearest one to the differing records."""
 
     def __init__(self, first: Any, records: Sequence[FloatArray]) -> None:
         points = np.atleast_2d(np.asarray(first, np.float64))
@@ -100,7 +99,7 @@ class PointFeatures(_OneByOne):
         return found
 
     def batch(self, releases: Any) -> FloatArray:
-        """Return one row a release; arrays at once."""
+        """Return one row per release."""
         if not isinstance(releases, np.ndarray) or releases.dtype.kind not in "buif" or releases.ndim < 2:
             return super().batch(releases)
         points = releases.reshape(len(releases), -1, self.columns).astype(np.float64)
@@ -112,7 +111,7 @@ class PointFeatures(_OneByOne):
 
 
 class OwnFeatures:
-    """A user's function; in batches it is given the whole batch."""
+    """A user's function; with batches it gets the whole batch."""
 
     def __init__(self, function: Callable[[Any], Any], first: Any, batch: bool) -> None:
         self.function = function
@@ -138,7 +137,7 @@ class OwnFeatures:
         return found
 
     def batch(self, releases: Any) -> FloatArray:
-        """Return one row a release."""
+        """Return one row per release."""
         found = self._read(self.function(releases))
         if found.size != len(releases) * len(self.names) or len(found) != len(releases):
             expected = f"{len(releases)} rows of {len(self.names)} numbers for a batch of {len(releases)} releases"
@@ -186,13 +185,7 @@ def _vectors(records: Sequence[Any], size: int) -> list[FloatArray]:
 
 
 def flatten(release: Any) -> FloatArray:
-    """Return all numbers of a release in a row: missing ones NaN, texts by their hash, mappings by sorted key.
-
-    Examples
-    --------
-    >>> flatten([1, (2.5, None), True]).tolist()
-    [1.0, 2.5, nan, 1.0]
-    """
+    """Return all numbers of a release in a row: missing ones as NaN, texts by their hash, mappings by sorted key."""
     if isinstance(release, np.ndarray) and release.dtype.kind in "buif":
         return release.ravel().astype(np.float64)
     if isinstance(release, (pa.Array, pa.ChunkedArray)):
@@ -229,7 +222,7 @@ def number_of(value: Any) -> float:
 
 
 def word_code(text: str) -> float:
-    """Return a number for a text: 52 bits of a hash."""
+    """Return 52 bits of a hash of a text, as a number."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return float(int.from_bytes(digest, "big") >> 12)
 

@@ -1,4 +1,4 @@
-"""Neighbouring inputs on which mechanisms tend to break, and a search through them."""
+"""Neighbouring inputs on which mechanisms tend to fail, and a search through them."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ class NeighbourPair:
     Examples
     --------
     >>> neighbour_pairs({"age": (0, 120)})[0]
-    NeighbourPair('nobody against one row in the middle')
+    NeighbourPair('no one against one row in the middle')
     """
 
     name: str
@@ -47,23 +47,23 @@ def neighbour_pairs(
 ) -> list[NeighbourPair]:
     """Return pairs of neighbouring inputs that tend to show mistakes.
 
-    Nobody against one row; a first, last or middle record among few, many, equal and spread-out rows; a record at the
-    ends of the domain, on a line of the halving grid and just below it; a repeated record; one with missing values, one
-    out of bounds, and the only one of its category.
+    An empty table against one row; a first, last or middle record among few, many, equal and spread-out rows; a record
+    at the ends of the domain, on a line of the halving grid and just below it; a repeated record; records with missing
+    values, out of bounds, and the only one of its category.
 
     Parameters
     ----------
     domain : Domain or mapping
         The declared columns.
     rows : int, default 50
-        Rows of the fuller inputs.
+        Rows of the larger inputs.
     relation : {"add", "replace"}
-        Whether neighbours differ by one row more, or by the value of one row.
+        Neighbours differ by one more row, or by the value of one row.
     form : {"matrix", "column", "table"}
-        Inputs as arrays of shape (n, columns) in the domain's coordinates, for a single column as arrays of shape (n,),
+        Inputs as arrays of shape (n, columns) in the domain's coordinates, as arrays of shape (n,) for a single column,
         or as Arrow tables.
     random_state : int, default 0
-        For the spread-out rows.
+        Seed of the spread-out rows.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def neighbour_pairs(
 
 
 def _cases(domain: Domain, n: int, random_state: object) -> Iterator[tuple[str, FloatArray, FloatArray]]:
-    """Yield name, the rows both have, and the record that only one has."""
+    """Yield the name, the rows of both inputs, and the record that only one has."""
     low, high = domain.low, domain.high
     middle = (low + high) / 2
     quarter = low + (high - low) / 4
@@ -101,9 +101,9 @@ def _cases(domain: Domain, n: int, random_state: object) -> Iterator[tuple[str, 
     ties = np.repeat(quarter[None], n, axis=0)
     ends = np.concatenate([np.repeat(low[None], n // 2, axis=0), np.repeat(high[None], n - n // 2, axis=0)])
     corner = np.repeat(low[None], n, axis=0)
-    yield "nobody against one row in the middle", nobody, middle
-    yield "nobody against one row at the lower end", nobody, low
-    yield "nobody against one row at the upper end", nobody, high
+    yield "no one against one row in the middle", nobody, middle
+    yield "no one against one row at the lower end", nobody, low
+    yield "no one against one row at the upper end", nobody, high
     yield "one row against two equal ones", middle[None], middle
     yield "equal rows, one more of them", ties, quarter
     yield "equal rows, one just below", ties, below
@@ -118,7 +118,7 @@ def _cases(domain: Domain, n: int, random_state: object) -> Iterator[tuple[str, 
     yield "spread-out rows, a repeated one", spread, spread[0].copy()
     yield "spread-out rows, one far out of bounds", spread, high + 1000 * (high - low)
     yield "spread-out rows, one with missing values", spread, np.full(len(domain), np.nan)
-    yield "nobody against one row of missing values", nobody, np.full(len(domain), np.nan)
+    yield "no one against one row of missing values", nobody, np.full(len(domain), np.nan)
     for c, column in enumerate(domain):
         if isinstance(column, Categorical) and len(column.categories) > 1:
             others = spread.copy()
@@ -129,7 +129,7 @@ def _cases(domain: Domain, n: int, random_state: object) -> Iterator[tuple[str, 
 
 
 def _snapped(rows: FloatArray, domain: Domain) -> FloatArray:
-    """Put the coordinates of categories where categories are; what is missing or out of bounds stays."""
+    """Move coordinates of categories to the places of categories; missing and out-of-bounds values stay."""
     found = rows.copy()
     for c, column in enumerate(domain):
         if isinstance(column, Categorical):
@@ -168,19 +168,18 @@ def _as(rows: FloatArray, domain: Domain, form: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class NeighbourSearch:
-    """What a search through neighbours found.
+    """Result of a search through neighbours.
 
     Attributes
     ----------
     worst : NeighbourPair
-        The pair with the largest bound in the quick look.
+        The pair with the largest bound in the quick search.
     result : AuditResult
-        The full audit of that pair, on runs of its own.
+        The full audit of that pair, on separate runs.
     quick : dict
-        The bound of the quick look for every pair, by name. Many pairs were tried: these have no joint confidence.
+        Bounds of the quick search by pair. They have no joint confidence.
     failed : dict
-        Pairs on which the mechanism raised an error, with the error. A mechanism that fails on one of two neighbours
-        tells them apart.
+        Pairs on which the mechanism raised an error, which distinguishes neighbours.
 
     Examples
     --------
@@ -208,7 +207,7 @@ class NeighbourSearch:
     def __str__(self) -> str:
         text = f"{self.worst.name} (worst of {len(self.quick)} pairs): {self.result}"
         if self.failed:
-            text += f" The mechanism failed on {len(self.failed)} pairs, which tells neighbours apart."
+            text += f" The mechanism failed on {len(self.failed)} pairs, which distinguishes neighbours."
         return text
 
 
@@ -228,7 +227,7 @@ def audit_neighbours(
     random_state: object = None,
     **options: Any,
 ) -> NeighbourSearch:
-    """Look at many neighbours quickly, then audit the worst pair at full length.
+    """Search many pairs of neighbours quickly, then audit the worst pair in full.
 
     Parameters
     ----------
@@ -237,15 +236,15 @@ def audit_neighbours(
     domain, rows, relation, form
         As in `neighbour_pairs`.
     pairs : list of NeighbourPair, optional
-        Own pairs, instead of those of a domain.
+        Your own pairs, instead of those of a domain.
     trials, confidence, epsilon, delta
-        Of the full audit; it runs afresh, so that its confidence is not spent on the search.
+        For the full audit. It makes new runs, so the search does not weaken its confidence.
     quick_trials : int, default 2000
-        Runs of the quick look, on each input of each pair.
+        Runs of the quick search, on each input of each pair.
     random_state : None, int or Generator
         Seed.
     **options
-        Passed on to `audit`: ``features``, ``batch``, ``workers``, ``time_budget``, ``progress``.
+        Passed to `audit`: ``features``, ``batch``, ``workers``, ``time_budget``, ``progress``.
 
     Examples
     --------

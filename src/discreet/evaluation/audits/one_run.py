@@ -1,7 +1,7 @@
-"""An audit from a single run: many made-up records, each put in by a coin of its own, and guesses which were in.
+"""Audits from a single run, with many made-up records that are each included by a coin toss.
 
-Steinke, Nasr and Jagielski, "Privacy auditing with one (1) training run" (2023). One run of a costly mechanism gives
-as many trials as there are canaries, at the price of a looser bound: an attack must guess many of them.
+Steinke, Nasr and Jagielski, "Privacy auditing with one (1) training run" (2023). One run gives as many trials as
+there are canaries, with a looser bound.
 """
 
 import json
@@ -16,7 +16,7 @@ from scipy.stats import binom
 from discreet import noise
 from discreet.core import BoolArray, checks
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.evaluation.audits.claims import read_claim, read_delta
+from discreet.evaluation.audits.bounds import read_claim, read_delta
 from discreet.noise.stream import numpy_stream, root_of
 
 _SHARES = (1.0, 0.5, 0.25, 0.1)
@@ -25,18 +25,18 @@ _LARGEST = 60.0
 
 @dataclass(frozen=True)
 class OneRunResult:
-    """What one run with canaries showed.
+    """Result of one run with canaries.
 
     Attributes
     ----------
     epsilon_lower : float
         The true ε is at least this.
     claimed : float or None
-        What was claimed.
+        The claim.
     confidence, delta : float
-        Of the bound, and of the promise.
+        Confidence of the bound, and δ of the claim.
     canaries, guesses, correct : int
-        How many there were, how many were guessed in or out, how many of those rightly.
+        Canaries, those guessed in or out, and correct guesses.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class OneRunResult:
 
     @property
     def passed(self) -> bool | None:
-        """Whether the bound is within the claim; a pass is no proof."""
+        """True if the bound is within the claim. A pass is not a proof."""
         return None if self.claimed is None else self.epsilon_lower <= self.claimed
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,34 +72,33 @@ class OneRunResult:
         )
         if self.claimed is not None:
             text += f"; claimed {self.claimed:.6g}: " + ("not refuted" if self.passed else "REFUTED")
-        return text if self.passed is False else text + ". This is no proof of privacy."
+        return text if self.passed is False else text + ". This is not a proof of privacy."
 
 
 def one_run_epsilon(
     canaries: int, guesses: int, correct: int, *, confidence: float = 0.99, delta: float = 0.0
 ) -> float:
-    """Return the lower bound on ε from the number of right guesses.
+    """Return the lower bound on ε from the number of correct guesses.
 
     Parameters
     ----------
     canaries, guesses, correct : int
-        m canaries, r of them guessed, v of those rightly.
+        m canaries, r of them guessed, v of those correctly.
     confidence : float, default 0.99
-        Of the bound.
+        Confidence of the bound.
     delta : float, default 0
-        Of the promise.
+        The δ of the claim.
 
     Notes
     -----
-    Let every canary be in with chance 1/2, on its own. Under ε-differential privacy the odds of each coin, given the
-    release and all other coins, lie between e^-ε and e^ε; so whatever the guesser does, the number of right guesses is
-    dominated by a binomial W of r trials with chance e^ε/(1 + e^ε). Under (ε, δ) the release may, in addition, give
-    away F canaries with E[F] <= 2 m δ, and
+    Each canary is included with probability 1/2, independently. Under ε-differential privacy the odds of each coin,
+    given the release and all other coins, are between e^-ε and e^ε. So the number of correct guesses is dominated by a
+    binomial W of r trials with probability e^ε/(1 + e^ε). Under (ε, δ) the release may also reveal F canaries with E[F]
+    <= 2 m δ, and
 
-        Pr[v or more right] <= Pr[W + F >= v] <= Pr[W >= v] + 2 m δ · max over i >= 1 of Pr[v - i <= W < v] / i,
+        Pr[v or more correct] <= Pr[W >= v] + 2 m δ · max over i >= 1 of Pr[v - i <= W < v] / i
 
-    since Pr[F = i] can be traded only at the price i (theorem 5.2 of the work named above). The bound is the largest ε
-    at which this is no more than 1 - confidence.
+    (theorem 5.2 of the paper). The bound is the largest ε at which this is at most 1 - confidence.
 
     Examples
     --------
@@ -125,7 +124,7 @@ def _bound(m: int, r: int, v: int, miss: float, delta: float) -> float:
 
 
 def tail(m: int, r: int, v: int, epsilon: float, delta: float) -> float:
-    """Return the bound on the chance of v or more right guesses under (ε, δ); see `one_run_epsilon`."""
+    """Return the bound on the probability of v or more correct guesses under (ε, δ); see `one_run_epsilon`."""
     chance = 1 / (1 + math.exp(-epsilon))
     found = float(binom.sf(v - 1, r, chance))
     if delta:
@@ -146,34 +145,29 @@ def one_run_audit(
     delta: float = 0.0,
     random_state: object = None,
 ) -> OneRunResult:
-    """Bound ε from one run on the data with a random half of the canaries put in.
+    """Bound ε from one run on the data with a random half of the canaries included.
 
     Parameters
     ----------
     mechanism : callable
         ``mechanism(data, rng)``; run once. Neighbours differ by one row added or removed.
     data : array or list, or None
-        The other rows; None if the canaries are all there is.
+        The other rows; None if there are only canaries.
     canaries : array or list
-        Made-up rows, one canary each: fixed before the run, as different from the data and each other as possible.
+        Made-up rows, fixed before the run, as different from the data and each other as possible.
     score : callable
-        ``score(release, canaries)`` returns a number for each canary; higher means "was in".
+        ``score(release, canaries)`` returns a number per canary; higher means "included".
     guesses : int, optional
-        How many canaries to guess: half of them those with the highest scores (in), half those with the lowest (out);
-        the attack says nothing of the others. By default all, a half, a quarter and a tenth are tried, and each bound
-        gets a quarter of what the confidence leaves.
+        How many canaries to guess: half of them with the highest scores (in), half with the lowest (out). By default
+        all, a half, a quarter and a tenth are tried, each bound with a quarter of the error probability.
     confidence, epsilon, delta
         As in `audit`.
     random_state : None, int or Generator
         Seed of the coins and the run.
 
-    Returns
-    -------
-    OneRunResult
-
     Examples
     --------
-    >>> def release(rows, rng):              # every row through a bit that is right with chance 0.9: ε = ln 9
+    >>> def release(rows, rng):              # each row through a bit that is right with probability 0.9: ε = ln 9
     ...     there = np.isin(np.arange(400), rows)
     ...     return there ^ (rng.random(400) < 0.1)
     >>> found = one_run_audit(release, None, np.arange(400), lambda bits, rows: bits[rows], random_state=1)
@@ -209,7 +203,7 @@ def one_run_audit(
 
 
 def _with(data: Any, canaries: Any, coins: BoolArray) -> Any:
-    """Return the data with the canaries that were drawn."""
+    """Return the data with the included canaries."""
     if isinstance(canaries, np.ndarray):
         chosen = canaries[coins]
         return chosen if data is None else np.concatenate([np.asarray(data), chosen])

@@ -1,4 +1,4 @@
-"""Features of this package's own releases and of tables: synopses, reports, counts, centres, data frames."""
+"""Feature maps of this package's releases and of tables: synopses, reports, counts, centres, data frames."""
 
 import re
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from discreet.evaluation.audits.features import (
     WIDEST,
     FeatureMap,
     NumberFeatures,
+    OneByOne,
     PointFeatures,
-    _OneByOne,
     number_of,
     word_code,
 )
@@ -21,11 +21,10 @@ from discreet.local import Counts, Reports
 from discreet.synopses import Synopsis
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_LEVELS, _LEAVES = 24, 128
 
 
 def map_for(release: Any, records: Sequence[Any]) -> FeatureMap | None:
-    """Return the map for a release of a kind that is known here."""
+    """Return the map for a release of a known type."""
     if isinstance(_synopsis(release), Synopsis):
         return LeafFeatures(_synopsis(release), records)
     if isinstance(release, Reports):
@@ -36,13 +35,14 @@ def map_for(release: Any, records: Sequence[Any]) -> FeatureMap | None:
     return None if table is None else TableFeatures(table, records)
 
 
-class LeafFeatures(_OneByOne):
-    """A synopsis: total, leaves, their edges, and what is said of the place of each differing record.
+class LeafFeatures(OneByOne):
+    """Total, leaves and edges of a synopsis, and what it says at the place of each differing record.
 
-    Of each record: the leaf it lies in (weight, box), and the noisy counts on its path through the tree.
+    For each record: its leaf (weight, box), and the noisy counts on its path through the tree.
     """
 
-    def __init__(self, first: Synopsis, records: Sequence[Any]) -> None:
+    def __init__(self, first: Synopsis, records: Sequence[Any], levels: int = 24, leaves: int = 128) -> None:
+        self.levels, self.leaves = levels, leaves
         self.places = [p for p in (_place(first.domain, r) for r in records) if p is not None]
         columns = first.domain.names
         names = ["total", "leaves", "least weight", "largest weight", "weights above 0"]
@@ -50,9 +50,9 @@ class LeafFeatures(_OneByOne):
         for i in range(len(self.places)):
             names += [f"weight at differing record {i}", f"volume at differing record {i}"]
             names += [f"{end} edge of {c} at differing record {i}" for c in columns for end in ("lower", "upper")]
-            names += [f"count at differing record {i}, level {level}" for level in range(_LEVELS)]
+            names += [f"count at differing record {i}, level {level}" for level in range(levels)]
             names += [f"depth of differing record {i}"]
-        names += [f"weight of leaf {i}" for i in range(_LEAVES)]
+        names += [f"weight of leaf {i}" for i in range(leaves)]
         self.names = tuple(names)
 
     def __call__(self, release: Any) -> FloatArray:
@@ -65,7 +65,7 @@ class LeafFeatures(_OneByOne):
         found += [float(len(np.unique(ends))) for ends in np.concatenate([release.lower, release.upper]).T]
         for place in self.places:
             found += self._at(release, weights, place)
-        return np.array([*found, *weights[:_LEAVES], *([np.nan] * max(_LEAVES - len(weights), 0))])
+        return np.array([*found, *weights[: self.leaves], *([np.nan] * max(self.leaves - len(weights), 0))])
 
     def _at(self, release: Synopsis, weights: FloatArray, place: FloatArray) -> list[float]:
         d = len(place)
@@ -76,11 +76,11 @@ class LeafFeatures(_OneByOne):
             found = [float(weights[leaf]), float(np.prod(high - low)), *np.column_stack([low, high]).ravel().tolist()]
         else:
             found = [np.nan] * (2 + 2 * d)
-        path, depth = np.full(_LEVELS, np.nan), np.nan
+        path, depth = np.full(self.levels, np.nan), np.nan
         tree = release.tree
         if tree is not None:
             nodes = np.flatnonzero(_holds(tree.lower, tree.upper, place, release.domain.high))
-            path[np.minimum(tree.depth[nodes], _LEVELS - 1)] = tree.estimate[nodes]
+            path[np.minimum(tree.depth[nodes], self.levels - 1)] = tree.estimate[nodes]
             depth = float(tree.depth[nodes].max()) if len(nodes) else np.nan
         return [*found, *path.tolist(), depth]
 
@@ -96,7 +96,7 @@ def _holds(lower: FloatArray, upper: FloatArray, place: FloatArray, top: FloatAr
 
 
 def _place(domain: Domain, record: Any) -> FloatArray | None:
-    """Return the coordinates of a record in a domain, or None if it has none."""
+    """Return the coordinates of a record in a domain; None if it has none."""
     if isinstance(record, dict):
         cells = [record.get(c.name) for c in domain]
     else:
@@ -115,7 +115,7 @@ def _place(domain: Domain, record: Any) -> FloatArray | None:
     return None if np.isnan(place).any() else place
 
 
-class ReportFeatures(_OneByOne):
+class ReportFeatures(OneByOne):
     """Reports of a local mechanism: their bits, and for short ones the whole report as one number."""
 
     def __init__(self, first: Reports) -> None:
@@ -138,7 +138,7 @@ class ReportFeatures(_OneByOne):
         return found
 
 
-class CounterFeatures(_OneByOne):
+class CounterFeatures(OneByOne):
     """The counters of a collector."""
 
     def __init__(self, first: Counts) -> None:
@@ -152,7 +152,7 @@ class CounterFeatures(_OneByOne):
         return self._numbers(self._flat(release))
 
 
-class CentreFeatures(_OneByOne):
+class CentreFeatures(OneByOne):
     """A fitted clustering: its centres."""
 
     def __init__(self, first: Any, records: Sequence[FloatArray]) -> None:
@@ -163,8 +163,8 @@ class CentreFeatures(_OneByOne):
         return self._points(release.cluster_centers_)
 
 
-class TableFeatures(_OneByOne):
-    """A table: its rows, and of each column the values, the ends of intervals and whether they equal a true value."""
+class TableFeatures(OneByOne):
+    """Rows of a table, and for each column its values, interval ends, and whether they equal a true value."""
 
     def __init__(self, first: pa.Table, records: Sequence[Any]) -> None:
         self.columns = tuple(first.column_names)
@@ -203,7 +203,7 @@ def as_table(release: Any) -> pa.Table | None:
 
 
 def _numbers(cells: list[Any]) -> list[float]:
-    """Return all numbers in cells: themselves, or those in the text of an interval."""
+    """Return all numbers in cells, including those in the text of an interval."""
     found: list[float] = []
     for cell in cells:
         if isinstance(cell, str):

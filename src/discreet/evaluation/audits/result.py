@@ -1,4 +1,4 @@
-"""What an audit found: a lower bound on ε, the event that shows it, and what it would have seen."""
+"""The result of an audit: a lower bound on ε, the event that shows it, and the power of the run."""
 
 import json
 import math
@@ -8,41 +8,37 @@ from typing import Any
 
 from discreet.evaluation.audits.bounds import Power, power_curve
 
-_NO_PROOF = "This is no proof of privacy: only these two inputs, these features and this many runs were looked at."
+_NO_PROOF = "This is not a proof of privacy: only these two inputs, features and runs were examined."
 
 
 @dataclass(frozen=True, eq=False)
 class AuditResult:
-    """What an audit found.
+    """Result of an audit.
 
     Attributes
     ----------
     epsilon_lower : float
-        The true ε is at least this (with the stated δ), unless the confidence failed.
+        The true ε is at least this, at the stated δ and confidence.
     claimed : float or None
-        The ε that was claimed.
+        The claimed ε.
     confidence : float
-        Of the bound, over everything: choosing the event, both rates, both directions.
+        Confidence of the bound, over the choice of the event, both rates and both directions.
     delta : float
-        Of the promise.
-    trials : int
-        Runs on each of the two inputs, as many as took place.
-    counted : int
-        Runs on each input on which the event was counted; the others chose it.
+        The δ of the claim.
+    trials, counted : int
+        Runs on each input, and those on which the event was counted.
     event : str
         The event, in words.
     likelier : {"data", "neighbour"}
-        The input under which the event is the more frequent one.
+        The input on which the event is more frequent.
     counts : dict
-        How often it came up: ``data``, ``neighbour``.
+        Number of occurrences: ``data``, ``neighbour``.
     estimate : float
-        ln((p - δ)/q) from the shares themselves: no bound, for orientation. Infinite if it never came up on one side.
-    power : Power
-        What a run of this size would have caught; computed when it is asked for.
+        ln((p - δ)/q) from the shares; not a bound. Infinite if the event never occurred on one input.
     features : tuple of str
-        What was looked at.
+        The features that were examined.
     seconds : float
-        How long it took.
+        Running time.
 
     Examples
     --------
@@ -69,12 +65,12 @@ class AuditResult:
 
     @property
     def passed(self) -> bool | None:
-        """Whether the bound is within the claim; None if nothing was claimed. A pass is no proof."""
+        """True if the bound is within the claim; None without a claim. A pass is not a proof."""
         return None if self.claimed is None else self.epsilon_lower <= self.claimed
 
     @cached_property
     def power(self) -> Power:
-        """What a run of this size would have caught."""
+        """The leaks that a run of this size would have detected."""
         claimed = self.claimed if self.claimed is not None and math.isfinite(self.claimed) else 0.0
         return power_curve(
             self.counted,
@@ -95,7 +91,7 @@ class AuditResult:
         return json.dumps(_finite(self.to_dict()), indent=indent, ensure_ascii=False)
 
     def plot(self) -> Any:
-        """Draw the chance of catching a leak against its size; needs the extra 'plot'."""
+        """Draw the chance of detecting a leak against its size; needs the extra 'plot'."""
         from discreet.evaluation.plots import draw_power
 
         return draw_power(self)
@@ -106,7 +102,7 @@ class AuditResult:
         if self.claimed is not None:
             text += f"; claimed {self.claimed:.6g}: " + ("not refuted" if self.passed else "REFUTED")
         rates = f"{self.counts['data']:,} and {self.counts['neighbour']:,} of {self.counted:,} runs on the two inputs"
-        text += f". Event: {self.event}, in {rates} ({self.trials:,} runs on each in all)."
+        text += f". Event: {self.event}, in {rates} ({self.trials:,} runs on each in total)."
         if self.passed is False:
             return text
         reach = self.power.detectable

@@ -1,6 +1,6 @@
-"""Running a mechanism many times on two inputs: portions with streams of their own, over processes where that pays.
+"""Runs of a mechanism on two inputs, in portions with their own random streams, over processes where that pays.
 
-A portion's stream depends on the seed and its place alone, so the result is the same for any number of workers.
+The stream of a portion depends on the seed and its position only, so the number of workers does not matter.
 """
 
 import os
@@ -30,7 +30,7 @@ _SEEN = 0.5
 
 @dataclass(frozen=True)
 class Game:
-    """What is run: a mechanism on two inputs, its releases turned into features."""
+    """A mechanism on two inputs."""
 
     mechanism: Callable[..., Any]
     inputs: tuple[Any, Any]
@@ -38,7 +38,7 @@ class Game:
     batch: bool
 
     def releases(self, side: int, size: int, *place: int) -> Any:
-        """Return that many releases of one input, as a list or an array."""
+        """Return ``size`` releases of one input, as a list or an array."""
         rng = numpy_stream(self.root, side, *place)
         if not self.batch:
             return [self.mechanism(self.inputs[side], rng) for _ in range(size)]
@@ -53,7 +53,7 @@ class Game:
         return found
 
     def portion(self, features: FeatureMap, columns: Any, side: int, size: int, *place: int) -> FloatArray:
-        """Return the features of that many releases."""
+        """Return the features of ``size`` releases."""
         releases = self.releases(side, size, *place)
         found = features.batch(releases) if self.batch else np.array([features(r) for r in releases], np.float64)
         found = found.reshape(size, len(features.names))
@@ -61,21 +61,7 @@ class Game:
 
 
 class Runner:
-    """Runs portions of a game, alternating between the inputs.
-
-    Parameters
-    ----------
-    game : Game
-        What is run.
-    features : FeatureMap
-        What is kept of a release.
-    columns : array of int or None
-        Which of the features.
-    workers : int or None
-        Processes; None starts some if the work is long.
-    meter : Meter
-        Shows how far it is.
-    """
+    """Runs portions of a game, alternating between the inputs; ``workers=None`` starts processes for long work."""
 
     def __init__(self, game: Game, features: FeatureMap, columns: Any, workers: int | None, meter: Meter) -> None:
         self.game, self.features, self.columns, self.meter = game, features, columns, meter
@@ -84,10 +70,10 @@ class Runner:
         self._started = False
 
     def run(self, phase: int, pairs: int, take: Take, *, deadline: float | None = None, ahead: int = 0) -> int:
-        """Run that many releases of each input, or fewer if the deadline passes; return how many.
+        """Run ``pairs`` releases of each input, or fewer if the deadline passes; return how many.
 
-        Without a deadline the number is fixed beforehand, as it must be for releases that are counted. ``ahead`` are
-        those of later phases: they count when it is decided whether processes pay.
+        Releases that are counted have no deadline: their number is fixed beforehand. ``ahead`` releases of later
+        phases count in the decision to start processes.
         """
         sizes = list(_sizes(pairs, *(_BATCH if self.game.batch else _SINGLE)))
         self._start()
@@ -113,7 +99,7 @@ class Runner:
         return done
 
     def _start(self) -> None:
-        """Start the processes, so that the time it takes is not mistaken for that of the runs."""
+        """Start the processes, so that their start is not part of the measured speed."""
         if self.workers is not None and self.workers > 1 and not self._started:
             from sklearn.utils.parallel import Parallel, delayed
 
@@ -121,7 +107,7 @@ class Runner:
             self._started = True
 
     def _waves(self, sizes: list[int]) -> Iterator[range]:
-        """Yield places of portions: one by one here, several at a time over processes."""
+        """Yield positions of portions: one at a time here, several at a time over processes."""
         start = 0
         while start < len(sizes):
             step = 1 if (self.workers or 1) == 1 else 4 * int(self.workers or 1)
@@ -151,7 +137,7 @@ class Runner:
 
 
 def _sizes(pairs: int, first: int, largest: int) -> Iterator[int]:
-    """Yield sizes of portions that grow: a slow mechanism must not run for long before its speed is known."""
+    """Yield growing sizes of portions, so that the speed of a slow mechanism is known early."""
     left, size = pairs, first
     while left > 0:
         yield min(size, left)

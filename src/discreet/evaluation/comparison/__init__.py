@@ -1,4 +1,4 @@
-"""Two tables beside each other: what of the real one is in the synthetic one."""
+"""Comparison of a synthetic table with the real one."""
 
 from discreet.core import door
 

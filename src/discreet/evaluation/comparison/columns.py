@@ -1,4 +1,4 @@
-"""Two tables in one form: a row of numbers per record, categories as numbers, NaN for what is missing."""
+"""Two tables in the same form: a row of numbers per record, categories as numbers, NaN for missing values."""
 
 from __future__ import annotations
 
@@ -35,19 +35,7 @@ _MANY_TEXTS = 100
 
 @dataclass(frozen=True)
 class Columns:
-    """What is compared, and how any table is read in that form.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The columns.
-    kinds : tuple of Numeric or Categorical
-        As declared, or as found: whole numbers, numbers, or the categories of both tables.
-    left_out : dict
-        Columns of either table that are not compared, and why.
-    domain : Domain or None
-        What was declared.
-    """
+    """The columns that are compared, as declared or as found, and why others are left out."""
 
     names: tuple[str, ...]
     kinds: tuple[Numeric | Categorical, ...]
@@ -56,12 +44,12 @@ class Columns:
 
     @property
     def numeric(self) -> BoolArray:
-        """Which columns hold numbers or dates."""
+        """Mask of columns with numbers or dates."""
         return np.array([not isinstance(kind, Categorical) for kind in self.kinds])
 
     @property
     def widths(self) -> FloatArray:
-        """How far apart two numbers of a column can be; 1 for categories, and where all of them are equal."""
+        """Range of each column of numbers; 1 for categories and constants."""
         one = [isinstance(k, Categorical) or k.high <= _next(k.low) for k in self.kinds]
         return np.array([1.0 if alone else k.high - k.low for alone, k in zip(one, self.kinds, strict=True)])
 
@@ -80,9 +68,9 @@ class Columns:
         return np.column_stack([_coded(table[kind.name], kind) for kind in self.kinds])
 
     def cells(self, values: FloatArray, edges: Sequence[FloatArray | None]) -> tuple[IntArray, IntArray]:
-        """Return the number of every value's cell, shape (columns, rows), and how many cells each column has.
+        """Return the cell number of every value, shape (columns, rows), and the number of cells per column.
 
-        Numbers below the first edge, above the last, and missing values have cells of their own.
+        Numbers below the first edge, above the last, and missing values have their own cells.
         """
         out = np.empty((len(self.kinds), len(values)), np.int64)
         sizes = np.empty(len(self.kinds), np.int64)
@@ -99,7 +87,7 @@ class Columns:
         return out, sizes
 
     def edges(self, real: FloatArray, bins: int, rule: str) -> list[FloatArray | None]:
-        """Return the edges of the cells of every column of numbers: of equal width, or of about equally many rows."""
+        """Return the cell edges of every column of numbers: of equal width, or of about equally many rows."""
         found: list[FloatArray | None] = []
         for j, kind in enumerate(self.kinds):
             there = real[~np.isnan(real[:, j]), j]
@@ -117,7 +105,7 @@ class Columns:
 def read_tables(
     tables: Mapping[str, Source], domain: Domain | None, names: Sequence[str] | None
 ) -> tuple[Columns, list[FloatArray]]:
-    """Read the columns that all tables have, or the named ones; each table once. The first is the real one."""
+    """Read the columns that all tables have, or the named ones. The first table is the real one."""
     known = list(dict.fromkeys(name for label in ("real", "synthetic") for name in tables[label].names))
     left_out = {name: reason for name in known if (reason := _absent(name, tables, domain))}
     for name in names or ():
@@ -144,7 +132,7 @@ def read_tables(
 
 
 def _absent(name: str, tables: Mapping[str, Source], domain: Domain | None) -> str:
-    """Return why a column cannot be compared, before a row is read; empty if it can."""
+    """Return why a column cannot be compared; empty if it can."""
     where = next((label for label, table in tables.items() if name not in table.names), None)
     if where is not None:
         return f"is not in the {where} table"
@@ -156,7 +144,7 @@ def _absent(name: str, tables: Mapping[str, Source], domain: Domain | None) -> s
 
 
 def _present(table: pa.Table) -> pa.Table:
-    """Take empty text for missing: a file of records has no other way to say that nothing is there."""
+    """Treat empty text as missing, as CSV files do."""
     return pa.table({
         name: pc.if_else(pc.equal(table[name], ""), None, table[name])
         if pa.types.is_large_string(table[name].type) else table[name] for name in table.column_names
@@ -169,7 +157,7 @@ def _refuse_empty(label: str, rows: int) -> None:
 
 
 def _kind(name: str, columns: list[Any], unasked: bool) -> Numeric | Categorical | str:
-    """Return what a column holds; or why it is left out."""
+    """Return the type of a column, or why it is left out."""
     numbers = [as_numbers(column) for column in columns]
     if not any(values is None for values in numbers):
         values = np.asarray(numbers[0])
@@ -190,12 +178,12 @@ def _kind(name: str, columns: list[Any], unasked: bool) -> Numeric | Categorical
 
 
 def _constant(name: str, value: float) -> Numeric:
-    """Return a column that holds one number only: it has one cell, and what differs lies outside."""
+    """Return a column with a single number: one cell, and everything else is outside."""
     return Numeric(name, value, _next(value))
 
 
 def _next(value: float) -> float:
-    """Return the nearest larger number that can be the other bound of a column."""
+    """Return the nearest larger number that can be the upper bound of a column."""
     return max(float(np.nextafter(value, np.inf)), value + 1e-100)
 
 
@@ -204,11 +192,11 @@ def _coded(column: Any, kind: Numeric | Categorical) -> FloatArray:
         place = pc.index_in(as_texts(column), value_set=pa.array(kind.categories, pa.large_string()))
         return np.asarray(place.to_numpy(zero_copy_only=False), np.float64)
     numbers = as_numbers(column)
-    if numbers is None:  # a table made later, such as a rehearsed release: what is no number is missing
+    if numbers is None:  # a table made later, such as a rehearsed release: other values are missing
         return np.full(len(column), np.nan)
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
 def drawn(values: FloatArray, most: int, order: Callable[[int], IntArray]) -> FloatArray:
-    """Return at most that many rows, drawn without replacement."""
+    """Return at most ``most`` rows, drawn without replacement."""
     return values if len(values) <= most else values[order(len(values))[:most]]

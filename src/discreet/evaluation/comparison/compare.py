@@ -1,4 +1,4 @@
-"""Is a synthetic table worth using, and does it copy anybody? One call for whoever may see both tables."""
+"""Comparison of a synthetic table with the real one: accuracy, copies, membership."""
 
 from __future__ import annotations
 
@@ -24,42 +24,40 @@ from discreet.evaluation.comparison.marginals import (
     marginal_errors,
     query_error,
 )
-from discreet.evaluation.comparison.marginals import (
-    triples as some_triples,
-)
+from discreet.evaluation.comparison.marginals import triples as some_triples
 from discreet.evaluation.table_attacks.columns import column_names
 
-NOT_PRIVATE = "This comparison looks at the raw rows. It is not private and must not be published with the release."
+NOT_PRIVATE = "This comparison uses the raw rows. It is not private and must not be published with the release."
 #: Real rows that are kept away from training; of large tables no more than the second number.
 _TEST_SHARE, _MOST_TRAINED = 3, 50_000
 
 
 @dataclass(frozen=True, eq=False)
 class TableComparison:
-    """A synthetic table beside the real one. **Not private**: every figure was computed from the raw rows.
+    """Comparison of a synthetic table with the real one. **Not private**: figures come from the raw rows.
 
     Attributes
     ----------
     rows : tuple of int
         Rows of the real and of the synthetic table.
     columns : tuple of str
-        What was compared.
+        The compared columns.
     left_out : dict
-        Columns that were not, and why.
+        Other columns, and why.
     marginals : dict of int to MarginalError
         Total variation of sets of one, two and three columns.
     queries : QueryError
-        Errors of random questions about values and ranges.
+        Errors of random range queries.
     correlations : CorrelationError
-        Of columns of numbers.
+        Errors of correlations between columns of numbers.
     propensity : Propensity or None
-        Whether a classifier tells the tables apart; None without rows for it.
+        How well a classifier distinguishes the tables; None with too few rows.
     utility : Utility or None
-        Training on synthetic rows; None without a target.
+        Quality of training on synthetic rows; None without a target.
     closeness : Closeness
         Distance to the closest real row, with a baseline. It proves nothing about privacy.
     membership : Membership or None
-        The attack by rehearsed releases; None where no way to make releases was given.
+        The membership attack; None without ``release``.
 
     Examples
     --------
@@ -84,7 +82,7 @@ class TableComparison:
 
     @property
     def pair_errors(self) -> FloatArray:
-        """Errors of all pairs as a matrix, with those of single columns on the diagonal."""
+        """Errors of all pairs as a matrix; the diagonal has those of single columns."""
         d, place = len(self.columns), {name: i for i, name in enumerate(self.columns)}
         found = np.diag(self.marginals[1].errors)
         for (a, b), error in zip(self.marginals[2].sets, self.marginals[2].errors, strict=True):
@@ -93,13 +91,13 @@ class TableComparison:
 
     @property
     def notes(self) -> list[str]:
-        """What must be said with the figures: that they are not private, and signs of copying."""
+        """Warnings: the figures are not private, and signs of copying."""
         found = [NOT_PRIVATE]
         near = self.closeness
         if near.copied:
             found.append(
-                f"{100 * near.copies.value:.1f} % of the synthetic rows are copies of real rows; of {near.baseline}, "
-                f"{100 * near.baseline_copies.value:.1f} % are."
+                f"{100 * near.copies.value:.1f} % of the synthetic rows are copies of real rows, compared with "
+                f"{100 * near.baseline_copies.value:.1f} % of {near.baseline}."
             )
         if self.membership is not None and self.membership.refuted:
             found.append("The membership attack gets further than the claimed epsilon allows: the claim does not hold.")
@@ -129,7 +127,7 @@ class TableComparison:
         }
 
     def to_rows(self) -> list[tuple[str, str, str]]:
-        """Return the figures for a table: measure, value, meaning."""
+        """Return the figures as a table: measure, value, meaning."""
         return comparison_rows(self.to_dict())
 
     def plot(self) -> Any:
@@ -146,7 +144,7 @@ class TableComparison:
         told = [f"{name} {found.mean:.4f}" for name, found in zip(("columns", "pairs", "triples"),
                 self.marginals.values(), strict=True) if len(found.errors)]  # fmt: skip
         if self.propensity is not None:
-            told.append(f"told apart with AUC {self.propensity.auc:.3f}")
+            told.append(f"distinguished with AUC {self.propensity.auc:.3f}")
         if self.utility is not None:
             u = self.utility
             told.append(f"{u.measure} {u.on_synthetic:.3f} after training on it, {u.on_real:.3f} on real rows")
@@ -159,20 +157,19 @@ _WAYS = {"1": "single columns", "2": "pairs of columns", "3": "triples of column
 
 
 def comparison_rows(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return the figures of `TableComparison.to_dict` for a table: measure, value, meaning."""
+    """Return the figures of `TableComparison.to_dict` as a table: measure, value, meaning."""
     rows = []
     for ways, found in facts["marginals"].items():
         if found["sets"]:
-            told = f"mean of {found['sets']:,}: share of rows that would have to move; sampling alone costs "
+            told = f"mean of {found['sets']:,}: share of rows that would have to move; sampling alone gives "
             told += f"{found['sampling']:.4f}"
             rows.append((f"error of {_WAYS[ways]}", f"{found['mean']:.4f}", told))
     asked = facts["queries"]
-    told = f"of {asked['queries']:,} random ranges and values, in shares of the rows; sampling alone costs "
+    told = f"mean of {asked['queries']:,} random range queries, as a share of rows; sampling alone gives "
     told += f"{asked['sampling']:.4f}"
-    rows.append(("error of questions", f"{asked['mean_absolute']:.4f}", told))
-    rows.append(
-        ("the same, relative", f"{100 * asked['mean_relative']:.1f} %", "to the true share, at least a thousandth")
-    )
+    rows.append(("error of range queries", f"{asked['mean_absolute']:.4f}", told))
+    told = "to the true share, or to 0.001 if that is larger"
+    rows.append(("the same, relative", f"{100 * asked['mean_relative']:.1f} %", told))
     found = facts["correlations"]
     if found["worst"]:
         (a, b), before, after = (found["worst"][name] for name in ("columns", "real", "synthetic"))
@@ -181,14 +178,14 @@ def comparison_rows(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
         rows.append(("change of correlations", f"{found['mean']:.4f}", told))
     if (found := facts["propensity"]) is not None:
         low, high = found["auc_interval"]
-        rows.append(("told apart by a classifier", f"{found['auc']:.3f} ({low:.3f} to {high:.3f})",
-                     "AUC on rows it has not seen: 0.5 is not at all, 1 always"))  # fmt: skip
-        rows.append(("pMSE ratio", f"{found['pmse_ratio']:.2f}", "1 if nothing tells the tables apart"))
+        rows.append(("distinguished by a classifier", f"{found['auc']:.3f} ({low:.3f} to {high:.3f})",
+                     "AUC on unseen rows: 0.5 means not at all, 1 always"))  # fmt: skip
+        rows.append(("pMSE ratio", f"{found['pmse_ratio']:.2f}", "1 if the tables cannot be distinguished"))
     if (found := facts["utility"]) is not None:
         low, high = found["loss_interval"]
         rows += [
             (f"{found['measure']} for {found['target']}, trained on synthetic rows", f"{found['on_synthetic']:.3f}",
-             f"judged on {found['tested_on']:,} real rows" + (", from which it was made too" if found["seen"] else "")),
+             f"tested on {found['tested_on']:,} real rows" + ", which the release was made from" * found["seen"]),
             ("the same, trained on real rows", f"{found['on_real']:.3f}",
              f"lost: {found['loss']:.3f} ({low:.3f} to {high:.3f})"),
         ]  # fmt: skip
@@ -199,10 +196,10 @@ def comparison_rows(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
         f"{100 * share:.2f} %"
         for share in (*found["copies"]["interval"], found["copies"]["rate"], found["baseline_copies"]["rate"])
     )
-    rows.append(("copies of real rows", f"{own} ({low} to {high})", f"{other} of {found['baseline']} have a double"))
+    rows.append(("copies of real rows", f"{own} ({low} to {high})", f"{other} of {found['baseline']} have a duplicate"))
     if (found := facts["membership"]) is not None:
         low, high = found["attack"]["advantage_interval"]
-        told = f"{found['releases']} rehearsed releases"
+        told = f"{found['releases']} repeated releases"
         if found["epsilon"] is not None:
             told += f"; ε = {found['epsilon']:g} allows {found['allowed_advantage']:.3f}"
         value = f"{found['attack']['advantage']:.3f} ({low:.3f} to {high:.3f})"
@@ -230,47 +227,44 @@ def compare_tables(
     confidence: float = 0.95,
     random_state: Any = None,
 ) -> TableComparison:
-    """Set a synthetic table beside the real one. Not private: for whoever may see both, and nobody else.
+    """Compare a synthetic table with the real one. Not private: for people who may see both.
 
     Parameters
     ----------
     real, synthetic : array, data frame, table or path
         Anything that `discreet.engines.open` reads. The real one is read as ``domain.source`` says.
     domain : Domain, optional
-        What was declared: bounds and categories of the cells. Rows beyond the bounds are clamped, other categories are
-        missing. By default numbers are divided between the smallest and largest real one, and what lies outside has
-        cells of its own.
+        Declared bounds and categories of the cells. Values beyond the bounds are clamped, other categories are missing.
+        By default numbers are divided between the smallest and largest real one.
     target : str, optional
         A column to predict: trains on synthetic and on real rows and judges both on other real rows.
     columns : list of str, optional
-        What to compare; by default all that both tables have. Texts that name rows are left out then, and so are
-        identifiers and persons of the domain.
+        Columns to compare; by default all that both tables have, without identifiers and texts that name rows.
     holdout : array, data frame, table or path, optional
-        Real rows that the synthetic table was *not* made from: what is judged on, and the baseline of distances. By
-        default a third of the real rows is judged on, which the synthetic table has seen, so its figure is a little
-        too good; and the baseline is the distance of real rows to each other.
+        Real rows that the synthetic table was *not* made from, to judge on and as the baseline of distances. By default
+        a third of the real rows, which the synthetic table has seen, so its figure is slightly too good; the baseline
+        is then the distance of real rows to each other.
     bins : int, default 16
-        Cells of a column of numbers; missing values have one of their own.
+        Cells of a column of numbers; missing values have their own.
     edges : {"even", "quantiles"}
-        Cells of equal width, which is what is usually published, or of about equally many real rows, which also sees
-        what happens where most rows lie.
+        Cells of equal width, as is usually published, or with about equally many real rows.
     triples : int, default 500
-        Sets of three columns to look at, drawn at random if there are more; sets of more than 10,000 cells are not.
+        Sets of three columns, drawn at random if there are more; sets of more than 10,000 cells are left out.
     queries : int, default 300
-        Random questions.
+        Number of random range queries.
     max_rows : int, default 10,000
-        Rows of each table that classifiers are trained on to tell them apart; 0 leaves that out.
+        Rows of each table for the classifier that distinguishes them; 0 leaves it out.
     release : callable, optional
-        ``release(rows, seed)`` makes a synthetic table from an Arrow table, as the release in question was made: for
-        the membership attack. It is called once for each of ``shadows``.
+        ``release(rows, seed)`` makes a synthetic table from an Arrow table, for the membership attack. It is called
+        ``shadows`` times.
     epsilon, delta : float, optional
-        What is claimed of it.
+        The claim about the release.
     shadows : int, default 16
-        Releases that the attack rehearses, each of a random half of the rows.
+        Releases of the membership attack, each of a random half of the rows.
     confidence : float, default 0.95
-        Of the intervals.
+        Confidence of the intervals.
     random_state : None, int or Generator
-        For what is drawn.
+        Seed.
 
     Returns
     -------
@@ -278,8 +272,8 @@ def compare_tables(
 
     Notes
     -----
-    The error of a set of columns is the total variation, ½ Σ |share - share| over its cells. Even rows drawn again from
-    the real table have one, which is given beside it as the error of sampling.
+    The error of a set of columns is the total variation, ½ Σ |share - share| over its cells. Rows drawn again from the
+    real table have an error too, which is reported as the error of sampling.
 
     Examples
     --------
@@ -337,7 +331,7 @@ def _claim(release: Any, epsilon: Any, delta: Any) -> tuple[float | None, float]
     if release is not None and not callable(release):
         raise InvalidType("release", release, "release(rows, seed), which makes a table", "release=make")
     if release is None and epsilon is not None:
-        raise InvalidArgument("release", None, "given with epsilon: a claim is tried on releases", "release=make")
+        raise InvalidArgument("release", None, "given with epsilon: a claim is tested on releases", "release=make")
     level = None if epsilon is None else float(checks.positive("epsilon", epsilon))
     return level, float(checks.probability("delta", delta, closed=True))
 

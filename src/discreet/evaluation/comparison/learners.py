@@ -1,6 +1,6 @@
-"""What a classifier makes of two tables: can it tell them apart, and does the one teach what the other does?
+"""Classifiers on two tables: can they be distinguished, and does one teach what the other does?
 
-Gradient boosting of histograms (scikit-learn): numbers, categories and missing values as they are, no tuning.
+Histogram gradient boosting (scikit-learn) takes numbers, categories and missing values as they are. No tuning.
 """
 
 from __future__ import annotations
@@ -22,31 +22,22 @@ from discreet.evaluation.attacks.roc import ScoredAttack
 from discreet.evaluation.comparison.columns import drawn
 from discreet.evaluation.threads import one_thread
 
-#: Categories that the booster tells apart; rarer ones are taken together.
+#: Categories that the booster supports; rarer ones are merged.
 _MOST_CATEGORIES = 250
 _FOLDS, _NULLS, _RESAMPLES = 3, 3, 100
-#: Trees that tell two tables apart. Twelve models are fitted for one figure; with a hundred trees they take twice as
-#: long and tell invented people whose columns were shuffled no better.
-_TELLERS = 40
+#: Trees per model. With a hundred, the twelve models take twice as long and distinguish tables no better.
+_TREES = 40
 #: More classes than this are not a target for classification.
 _MOST_CLASSES = 100
 
 
 @dataclass(frozen=True)
 class Propensity:
-    """Whether a classifier can tell synthetic from real rows, judged on rows it was not trained on.
+    """Result of a classifier that distinguishes synthetic from real rows, judged on unseen rows.
 
-    Attributes
-    ----------
-    rows : int
-        Rows of each table that were used.
-    auc : float
-        The chance that a synthetic row looks more synthetic to it than a real row does: 0.5 is not at all, 1 always.
-    auc_interval : tuple of float
-        Of the area.
-    pmse_ratio : float
-        Mean squared distance of the predicted chances from one half, over that of rows whose labels were shuffled: 1
-        for tables that cannot be told apart (Snoke and others 2018 use it with logistic regression).
+    ``auc`` is 0.5 if it cannot, 1 if always. ``pmse_ratio`` is the mean squared distance of the predicted
+    probabilities from one half, divided by that of shuffled labels: 1 for indistinguishable tables (Snoke et al.
+    2018).
     """
 
     rows: int
@@ -83,9 +74,9 @@ def _pmse(chances: FloatArray) -> float:
 
 
 def _out_of_fold(X: FloatArray, truth: IntArray, numeric: BoolArray, stream: noise.Generator) -> FloatArray:
-    """Return for every row the chance of the second class, by a model that has seen neither it nor its double.
+    """Return for each row the probability of the second class, by a model that saw neither it nor its duplicate.
 
-    Doubles of both tables lie on the same side: a row learnt by heart as real would count as knowledge of its copy.
+    Duplicates are in the same fold: a memorised real row would count as knowledge about its copy.
     """
     found = np.empty(len(X))
     bits = np.ascontiguousarray(X + 0.0).view(np.dtype((np.void, X.shape[1] * X.itemsize)))
@@ -96,7 +87,7 @@ def _out_of_fold(X: FloatArray, truth: IntArray, numeric: BoolArray, stream: noi
         if len(np.unique(truth[train])) < 2 or not part.any():
             found[part] = 0.5
             continue
-        kind = partial(HistGradientBoostingClassifier, max_iter=_TELLERS)
+        kind = partial(HistGradientBoostingClassifier, max_iter=_TREES)
         model, kept = _fitted(kind, X[train], truth[train], numeric, stream)
         found[part] = model.predict_proba(X[part][:, kept])[:, 1]
     return found
@@ -104,20 +95,10 @@ def _out_of_fold(X: FloatArray, truth: IntArray, numeric: BoolArray, stream: noi
 
 @dataclass(frozen=True)
 class Utility:
-    """What a model learns from synthetic rows, judged on real ones, beside one that learnt from real rows.
+    """Quality of models trained on synthetic and on real rows, judged on other real rows.
 
-    Attributes
-    ----------
-    target, measure : str
-        What is predicted, and the figure: "AUC" of two classes, "accuracy" of more, "R²" of numbers.
-    on_real, on_synthetic : float
-        The figure after training on real and on synthetic rows.
-    loss, loss_interval : float and tuple of float
-        The first minus the second, with a bootstrap interval over the rows it was judged on.
-    trained_on, tested_on : int
-        Rows: of each table at most, and real ones that neither model was trained on.
-    seen : bool
-        Whether the synthetic table was made from rows it is judged on: its figure is a little too good then.
+    ``measure`` is "AUC" for two classes, "accuracy" for more, "R²" for numbers. ``seen`` is True if the synthetic
+    table was made from the rows it is judged on: its figure is slightly too good then.
     """
 
     target: str
@@ -131,7 +112,7 @@ class Utility:
 
     @property
     def loss(self) -> float:
-        """What is lost by training on synthetic rows."""
+        """Quality lost by training on synthetic rows."""
         return self.on_real - self.on_synthetic
 
     def to_dict(self) -> dict[str, Any]:
@@ -203,7 +184,7 @@ def _predicted(
     classes: FloatArray,
     stream: noise.Generator,
 ) -> FloatArray:
-    """Return predictions; a table that knows one value only teaches that value."""
+    """Return predictions; a table with a single value predicts that value."""
     if len(np.unique(y)) < 2:
         return np.full(len(rows), y[0])
     kind: Callable[..., Any] = HistGradientBoostingRegressor if regress else HistGradientBoostingClassifier
@@ -219,7 +200,7 @@ def _predicted(
 def _fitted(
     kind: Callable[..., Any], X: FloatArray, y: Any, numeric: BoolArray, stream: noise.Generator
 ) -> tuple[Any, BoolArray]:
-    """Return a booster, and the columns it knows: those that have a value at all."""
+    """Return a booster, and the columns that have any value."""
     kept = np.asarray((~np.isnan(X)).any(axis=0))
     if not kept.any():
         X, kept = np.zeros_like(X), np.ones(X.shape[1], bool)
@@ -228,7 +209,7 @@ def _fitted(
 
 
 def features(tables: Sequence[FloatArray], numeric: BoolArray) -> list[FloatArray]:
-    """Take the rarest categories of a column together where it has more than boosters tell apart."""
+    """Merge the rarest categories of columns that have more than boosters support."""
     found = [table.copy() for table in tables]
     for j in np.flatnonzero(~numeric).tolist():
         codes = np.concatenate([table[:, j] for table in tables])

@@ -1,7 +1,7 @@
-"""Counts of one, two and three columns in two tables, questions of ranges, and how columns hang together.
+"""Errors of one, two and three columns taken together, of range queries and of correlations.
 
-The error of a set of columns is the total variation: half the sum of |share in the one - share in the other| over its
-cells, 0 for the same distribution and 1 for nothing in common.
+The error of a set of columns is the total variation: half the sum of the absolute differences of shares over its
+cells. 0 is the same distribution, 1 has nothing in common.
 """
 
 from __future__ import annotations
@@ -25,17 +25,7 @@ _FLOOR = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class MarginalError:
-    """Errors of all sets of one, two or three columns that were looked at.
-
-    Attributes
-    ----------
-    sets : list of tuple of str
-        The sets of columns.
-    errors : ndarray
-        Total variation of each.
-    sampling : float
-        The mean error of as many rows drawn from the real table with replacement: what sampling alone costs.
-    """
+    """Total variation of sets of columns; ``sampling`` is the mean error of real rows drawn with replacement."""
 
     sets: list[tuple[str, ...]]
     errors: FloatArray
@@ -43,7 +33,7 @@ class MarginalError:
 
     @property
     def mean(self) -> float:
-        """Mean over the sets; NaN if there are none."""
+        """Mean over the sets; NaN without any."""
         return float(self.errors.mean()) if len(self.errors) else float("nan")
 
     def worst(self, n: int = 5) -> list[tuple[tuple[str, ...], float]]:
@@ -69,7 +59,7 @@ def marginal_errors(
 
 
 def triples(sizes: IntArray, most: int, stream: noise.Generator) -> list[tuple[int, ...]]:
-    """Return the sets of three columns with at most 10,000 cells, a random part of them if there are too many."""
+    """Return the sets of three columns with at most 10,000 cells; a random part if there are too many."""
     d = len(sizes)
     found = np.array(list(combinations(range(d), 3)), np.int64).reshape(-1, 3)
     found = found[np.prod(sizes[found].astype(np.float64), axis=1) <= MOST_CELLS]
@@ -98,17 +88,7 @@ def _distances(keys: Sequence[IntArray]) -> list[float]:
 
 @dataclass(frozen=True)
 class QueryError:
-    """Errors of random questions: how many rows have these values, or lie in these ranges, of one to three columns?
-
-    Attributes
-    ----------
-    queries : int
-        How many were asked.
-    mean_absolute, mean_relative : float
-        Of the shares of rows; relative to the true share, or to a thousandth where that is smaller.
-    sampling : float
-        The mean absolute error of real rows drawn again.
-    """
+    """Errors of random queries over one to three columns, as shares of rows."""
 
     queries: int
     mean_absolute: float
@@ -123,7 +103,7 @@ class QueryError:
 def query_error(
     real: FloatArray, other: FloatArray, again: FloatArray, numeric: BoolArray, n: int, stream: noise.Generator
 ) -> QueryError:
-    """Ask random questions: of numbers between two of the table's own values, of categories one that a row has."""
+    """Ask random queries: for numbers the range between two values of the table, for categories that of a row."""
     d, tables = len(numeric), [np.ascontiguousarray(t.T) for t in (real, other, again)]
     answers = np.empty((n, 3))
     for i in range(n):
@@ -148,17 +128,7 @@ def query_error(
 
 @dataclass(frozen=True)
 class CorrelationError:
-    """How far the correlations of columns of numbers moved; rows where one of the two is missing are left out.
-
-    Attributes
-    ----------
-    pairs : int
-        Pairs of columns that vary in both tables.
-    mean, largest : float
-        Of the absolute differences; NaN without a pair.
-    worst : tuple
-        The two columns of the largest, their correlation in the real and in the synthetic table.
-    """
+    """Differences of correlations between columns of numbers; ``worst`` has names, real and synthetic value."""
 
     pairs: int
     mean: float
@@ -175,7 +145,7 @@ class CorrelationError:
 
 
 def correlation_error(names: Sequence[str], real: FloatArray, other: FloatArray) -> CorrelationError:
-    """Compare Pearson's correlations of columns of numbers."""
+    """Compare Pearson correlations of columns of numbers."""
     before, after = _correlations(real), _correlations(other)
     gaps = np.where(np.triu(np.ones_like(before), 1) > 0, np.abs(after - before), np.nan)
     n = int(np.isfinite(gaps).sum())
@@ -187,7 +157,7 @@ def correlation_error(names: Sequence[str], real: FloatArray, other: FloatArray)
 
 
 def _correlations(values: FloatArray) -> FloatArray:
-    """Return Pearson's correlations of all pairs, each over the rows that have both values."""
+    """Return Pearson correlations of all pairs, each over the rows that have both values."""
     there = ~np.isnan(values)
     held = there.astype(np.float64)
     # Centred first: sums of squares far from the origin would cancel.

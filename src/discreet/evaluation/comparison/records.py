@@ -1,4 +1,4 @@
-"""How near synthetic rows come to real ones, and whether a rehearsed attack finds out who was in the table."""
+"""Distances of synthetic rows to real ones, and a membership attack on releases that can be repeated."""
 
 from __future__ import annotations
 
@@ -20,30 +20,20 @@ from discreet.evaluation.attacks.roc import ScoredAttack, split
 from discreet.evaluation.comparison.columns import Columns
 from discreet.evaluation.threads import one_thread
 
-#: Rows whose nearest neighbour is looked for: as many as keep the pairs of rows below the third number, within limits.
+#: Fewest and most rows whose nearest neighbour is searched, and the most pairs of rows.
 _FEWEST, _LOOKED_FOR, _MOST_PAIRED = 200, 2000, 10**8
-#: Rows among which the most unusual ones are sought, rows that are attacked, pairs of columns that are scored.
+#: Candidates for the attack, rows that are attacked, pairs of columns that are scored.
 _CANDIDATES, _TARGETS, _PAIRS = 3000, 500, 100
 
 
 @dataclass(frozen=True)
 class Closeness:
-    """The distance of synthetic rows to the closest real row, beside that of real rows that are not among those.
+    """Distances of synthetic rows to the closest real row, compared with a baseline of other real rows.
 
-    A distance is the mean over columns: of numbers the difference in shares of the column's range, of categories 0 or
-    1; missing is a category. **It proves nothing about privacy**: a release can leak much with no row near a real one,
-    and a private one comes near by chance where rows are alike. Only an excess over the baseline is a sign, of copying.
-
-    Attributes
-    ----------
-    copies, baseline_copies : Rate
-        Share of rows at distance 0 from a real row: of the synthetic ones, and of the baseline's.
-    median, baseline_median : float
-        Of the distances.
-    near : Rate
-        Share of synthetic rows nearer than the nearest twentieth of the baseline: about 0.05 if nothing was copied.
-    baseline : {"holdout", "other real rows"}
-        Real rows that the synthetic table was not made from, or each real row and its nearest among the others.
+    A distance is the mean over columns: for numbers the difference as a share of the column's range, for categories 0
+    or 1. **It proves nothing about privacy**: a release can leak without a row near a real one, and a private one
+    comes near by chance. Only an excess over the baseline is a sign, of copying. ``near`` is the share of synthetic
+    rows nearer than the nearest twentieth of the baseline: about 0.05 if nothing was copied.
     """
 
     copies: Rate
@@ -55,7 +45,7 @@ class Closeness:
 
     @property
     def copied(self) -> bool:
-        """Whether more rows are copies of real ones than chance makes, beyond both intervals."""
+        """True if more rows are copies than by chance, beyond both intervals."""
         return self.copies.interval[0] > self.baseline_copies.interval[1]
 
     def to_dict(self) -> dict[str, Any]:
@@ -83,15 +73,15 @@ def closeness(
     found = nearest(_scaled(other[some(other)], columns), reference, columns.numeric, np.full(1, -1))
     if holdout is None:
         own = some(real)
-        beside = nearest(reference[own], reference, columns.numeric, own)
+        base = nearest(reference[own], reference, columns.numeric, own)
     else:
-        beside = nearest(_scaled(holdout[some(holdout)], columns), reference, columns.numeric, np.full(1, -1))
-    twentieth = float(np.quantile(beside, 0.05))
+        base = nearest(_scaled(holdout[some(holdout)], columns), reference, columns.numeric, np.full(1, -1))
+    twentieth = float(np.quantile(base, 0.05))
     return Closeness(
         Rate(int((found == 0).sum()), len(found), level),
-        Rate(int((beside == 0).sum()), len(beside), level),
+        Rate(int((base == 0).sum()), len(base), level),
         float(np.median(found)),
-        float(np.median(beside)),
+        float(np.median(base)),
         Rate(int((found < twentieth).sum()), len(found), level),
         "other real rows" if holdout is None else "holdout",
     )
@@ -103,7 +93,7 @@ def _scaled(values: FloatArray, columns: Columns) -> FloatArray:
 
 @jit
 def nearest(rows: Any, reference: Any, numeric: Any, own: Any) -> Any:  # pragma: no cover
-    """Return the distance of each row to the nearest of the reference, which may not be number ``own`` of it."""
+    """Return the distance of each row to the nearest reference row other than number ``own``."""
     n, d = rows.shape
     found = np.empty(n)
     for i in range(n):
@@ -134,17 +124,7 @@ def nearest(rows: Any, reference: Any, numeric: Any, own: Any) -> Any:  # pragma
 
 @dataclass(frozen=True)
 class Membership:
-    """How well people who were in the table can be told from people who were not, against what is claimed.
-
-    Attributes
-    ----------
-    attack : ScoredAttack
-        The curve, rates and intervals.
-    epsilon, delta : float or None
-        What is claimed of the release.
-    releases, targets : int
-        Tables that were made, and people attacked in each.
-    """
+    """Result of the membership attack on repeated releases, compared with the claim."""
 
     attack: ScoredAttack
     epsilon: float | None
@@ -154,7 +134,7 @@ class Membership:
 
     @property
     def allowed_advantage(self) -> float:
-        """The most that the claim allows: (e^ε - 1 + 2δ)/(e^ε + 1), where true and false positive rate sum to 1."""
+        """The largest advantage that the claim allows: (e^ε - 1 + 2δ)/(e^ε + 1)."""
         if self.epsilon is None:
             return 1.0
         return min(math.tanh(self.epsilon / 2) + 2 * self.delta / (math.exp(min(self.epsilon, 700)) + 1), 1.0)
@@ -168,13 +148,13 @@ class Membership:
 
     @property
     def epsilon_lower(self) -> float:
-        """The ε that the lower end of the advantage's interval shows, at δ = 0: log((1 + a)/(1 - a)), at least 0."""
+        """The ε that the lower end of the advantage shows at δ = 0: log((1 + a)/(1 - a)), at least 0."""
         a = min(max(self.attack.advantage_interval[0], 0.0), 1 - 1e-12)
         return math.log((1 + a) / (1 - a))
 
     @property
     def refuted(self) -> bool:
-        """Whether the attack got further than the claim allows, beyond its interval."""
+        """True if the attack gets further than the claim allows, beyond its interval."""
         return self.attack.advantage_interval[0] > self.allowed_advantage
 
     def to_dict(self) -> dict[str, Any]:
@@ -195,12 +175,10 @@ def membership(
     level: float,
     stream: noise.Generator,
 ) -> Membership:
-    """Make releases of random halves of the rows, and tell from each, by the others, who was in it.
+    """Make releases of random halves of the rows, and attack each with the others as the attacker's own trials.
 
-    Every row is in a half by the toss of a coin, so whether one person is in it is independent of all others, which is
-    the game that ε bounds: add or remove one row. Attacked are the rows farthest from all others, whom a release
-    protects least. Each release in turn is the one that was published, the others are the attacker's rehearsals, in
-    which it is known who was in (Carlini and others 2022).
+    Each row is in a half by a coin toss, independent of all others: the game that ε bounds. The attacked rows are
+    those farthest from all others, which a release protects least (Carlini et al. 2022).
     """
     reference = _scaled(real, columns)
     some = draws.order(len(real), stream)[:_CANDIDATES]
@@ -218,12 +196,12 @@ def membership(
         scores.append(np.stack([near, *_lifts(base[:, targets], cells, sizes + 3, pairs)]))
     known = inside[:, targets]
     found = _guesses(np.stack(scores), known, stream)
-    attack = split("membership, rehearsed", found[known], found[~known], stream, confidence=level)
+    attack = split("membership, repeated releases", found[known], found[~known], stream, confidence=level)
     return Membership(attack, claim[0], claim[1], shadows, len(targets))
 
 
 def _lifts(people: IntArray, made: IntArray, sizes: IntArray, pairs: list[tuple[int, int]]) -> list[FloatArray]:
-    """Return how full a person's cells are in a release: the mean log share over pairs, and over single columns."""
+    """Return how full a person's cells are in a release: the mean log share over single columns, and over pairs."""
     singles = [np.log((np.bincount(m, minlength=int(s))[p] + 0.5) / len(m))
                for p, m, s in zip(people, made, sizes, strict=True)]  # fmt: skip
     joint = []
@@ -237,10 +215,9 @@ def _lifts(people: IntArray, made: IntArray, sizes: IntArray, pairs: list[tuple[
 
 @one_thread()
 def _guesses(scores: FloatArray, inside: BoolArray, stream: noise.Generator) -> FloatArray:
-    """Return for every release and person the chance of being in, learnt from all other releases.
+    """Return for each release and person the chance of being in it, learnt from all other releases.
 
-    ``scores`` has shape (releases, scores, people). A booster weighs log odds and the scores themselves. What it is
-    trained on was measured without the release that it then judges.
+    ``scores`` has shape (releases, scores, people). A booster weighs log odds and scores.
     """
     found = np.empty(inside.shape)
     releases = np.arange(len(inside))
@@ -254,9 +231,9 @@ def _guesses(scores: FloatArray, inside: BoolArray, stream: noise.Generator) -> 
 
 
 def _log_odds(scores: FloatArray, inside: BoolArray, at: int, rehearsed: IntArray) -> FloatArray:
-    """Return per person the scores of one release and their log odds by rehearsals: normal, one spread per person.
+    """Return per person the scores of one release and their log odds by the other releases, with normal densities.
 
-    Few rehearsals tell a person's spread only roughly: it leans on that of all people by one rehearsal's worth.
+    With few releases the spread of one person is uncertain: it is shrunk towards that of all people.
     """
     held, known = scores[rehearsed], inside[rehearsed][:, None, :]
     n_in, n_out = known.sum(axis=0), (~known).sum(axis=0)

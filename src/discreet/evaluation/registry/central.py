@@ -1,4 +1,4 @@
-"""The audited mechanisms of `discreet.synopses` and `discreet.clustering`: few rows, few cells, odd neighbours."""
+"""The audited mechanisms of `discreet.synopses` and `discreet.clustering`, on few rows and unusual neighbours."""
 
 import warnings
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from discreet.clustering import DPLloyd, PrivateKMeans
 from discreet.core import Domain, FloatArray, Guarantee, Ledger, Person, epsilon_to_zcdp
 from discreet.errors import DiscreetWarning
 from discreet.evaluation.audits.differing import differing
+from discreet.evaluation.audits.features import OneByOne
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
 from discreet.evaluation.audits.release_features import LeafFeatures
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
@@ -23,20 +24,20 @@ from discreet.synopses import (
     TreeSynopsis,
 )
 
-#: Of the neighbours that tend to show mistakes, those that every method is run on.
+#: Neighbours that every method is run on.
 _CHOSEN = (
-    "nobody against one row in the middle",
+    "no one against one row in the middle",
     "equal rows, one just below",
     "half at each end, one more at the upper end",
     "spread-out rows, one with missing values",
-    "nobody against one row of missing values",
+    "no one against one row of missing values",
 )
 _EPSILON = 1.0
 _DELTA = 1e-3
 _QUICK = 100
-#: Rows of two columns of categories: nobody against somebody, and somebody who makes a rare cell less so.
+#: Rows of two columns of categories: no one against somebody, and somebody who makes a rare cell less so.
 _CROSSED = (
-    NeighbourPair("nobody against one row", np.zeros((0, 2)), np.array([[1.0, 2.0]])),
+    NeighbourPair("no one against one row", np.zeros((0, 2)), np.array([[1.0, 2.0]])),
     NeighbourPair("equal rows, one in another cell", np.zeros((8, 2)), np.array([[0.0, 0.0]] * 8 + [[1.0, 1.0]])),
     NeighbourPair("equal rows, one more", np.zeros((8, 2)), np.zeros((9, 2))),
 )
@@ -104,11 +105,11 @@ def entries() -> Iterator[AuditedMechanism]:
 
 
 def _persons() -> Iterator[AuditedMechanism]:
-    """Yield methods whose unit is a person: the neighbours are canaries, persons with more rows than are used."""
+    """Yield methods whose unit is a person: neighbours differ by a person with more rows than are used."""
     domain = Domain({"who": {"role": "person"}, "x": (0.0, 1.0)}, unit=Person("who", rows=3))
     methods = {
         "synopses.GridSynopsis/persons": GridSynopsis(_EPSILON, domain, 2, n_rows=10, leaf_means=False),
-        "synopses.GridSynopsis/bought bound": GridSynopsis(
+        "synopses.GridSynopsis/private bound": GridSynopsis(
             _EPSILON, domain.with_unit(Person("who", rows="auto")), 2, n_rows=10, leaf_means=False
         ),
         "synopses.TreeSynopsis/persons": TreeSynopsis(_EPSILON, domain, max_depth=2),
@@ -121,12 +122,12 @@ def _persons() -> Iterator[AuditedMechanism]:
     axes, pairs = domain.select(["x"]), person_pairs()
     without = tuple(NeighbourPair(p.name, p.data[:, 1:], p.neighbour[:, 1:]) for p in pairs)
     for name, method in methods.items():
-        features = None if name.startswith("clustering") else FewLeaves(axes, without)
+        features = None if name.startswith("clustering") else few_leaves(axes, without)
         yield AuditedMechanism(name, _Fit(method), pairs, _EPSILON, batch=False, features=features, trials=_QUICK)
 
 
 def _questions() -> Iterator[AuditedMechanism]:
-    """Yield the questions of a session, each on its own."""
+    """Yield the questions of a session, one by one."""
     line = Domain.box(-1.0, 1.0)
     asked: dict[str, Any] = {
         "count": lambda s: s.count(epsilon=_EPSILON),
@@ -142,7 +143,7 @@ def _questions() -> Iterator[AuditedMechanism]:
 
 
 def _drawn_classes() -> AuditedMechanism:
-    """Return sampling before k-anonymity: classes of few rows, where one row tells most."""
+    """Return sampling before k-anonymity, with classes of few rows."""
     k, chance, delta = 3, 0.3, 0.03
     pairs = tuple(
         NeighbourPair(f"{n} equal rows, one more", np.zeros((n, 1)), np.zeros((n + 1, 1))) for n in (k, k - 1, 4, 12)
@@ -154,7 +155,7 @@ def _drawn_classes() -> AuditedMechanism:
 
 
 class _Drawn:
-    """How many rows are shown of each of two classes."""
+    """Numbers of rows shown of each of two classes."""
 
     def __init__(self, k: int, chance: float, delta: float) -> None:
         self.settings = (k, chance, delta)
@@ -169,7 +170,7 @@ class _Drawn:
 
 
 class _Asked:
-    """A question of a session of its own."""
+    """One question of a new session."""
 
     def __init__(self, ask: Any, domain: Domain) -> None:
         self.ask, self.domain = ask, domain
@@ -181,26 +182,20 @@ class _Asked:
 
 
 def person_pairs() -> tuple[NeighbourPair, ...]:
-    """Return tables of whose row it is and a number, with and without a person who has many rows.
-
-    Examples
-    --------
-    >>> [len(pair.neighbour) - len(pair.data) for pair in person_pairs()]
-    [3, 40, 40]
-    """
+    """Return tables of person and number, with and without a person who has many rows."""
     empty = np.empty((0, 2))
     crowd = np.column_stack([np.repeat(np.arange(4.0), 6), np.tile([0.1, 0.9, 0.9, 0.1, 0.9, 0.1], 4)])
     canary = np.column_stack([np.full(40, 9.0), np.full(40, 0.2)])
     return (
-        NeighbourPair("nobody against a person with as many rows as are used", empty, canary[:3]),
-        NeighbourPair("nobody against a person with many rows", empty, canary),
+        NeighbourPair("no one against a person with as many rows as are used", empty, canary[:3]),
+        NeighbourPair("no one against a person with many rows", empty, canary),
         NeighbourPair("a crowd, and before it a person with many rows", crowd, np.vstack([canary, crowd])),
     )
 
 
 def _entry(name: str, method: Any, domain: Domain) -> AuditedMechanism:
     pairs = _pairs(domain)
-    features = None if name.startswith("clustering") else FewLeaves(domain, pairs)
+    features = None if name.startswith("clustering") else few_leaves(domain, pairs)
     return AuditedMechanism(name, _Fit(method), pairs, _EPSILON, batch=False, features=features, trials=_QUICK)
 
 
@@ -210,7 +205,7 @@ def _pairs(domain: Domain) -> tuple[NeighbourPair, ...]:
 
 
 class _Fit:
-    """A method fitted afresh; the fitted object is the release."""
+    """A method fitted anew; the fitted object is the release."""
 
     def __init__(self, method: Any) -> None:
         self.method = method
@@ -223,14 +218,8 @@ class _Fit:
         return fitted if hasattr(fitted, "cluster_centers_") else fitted.synopsis_
 
 
-class MeasuredCounts:
-    """The features of a small marginal synopsis: its total, counts of single columns, scores, and the first pair.
-
-    Examples
-    --------
-    >>> len(MeasuredCounts().names)
-    13
-    """
+class MeasuredCounts(OneByOne):
+    """Features of a small marginal synopsis: total, counts of single columns, scores, and the first pair."""
 
     _PAIR = 6
     names = ("total", *(f"count {i}" for i in range(5)), "score", *(f"pair {i}" for i in range(_PAIR)))
@@ -242,50 +231,10 @@ class MeasuredCounts:
         first = (*found.measured[0].counts, *found.measured[1].counts)
         return np.array([release.total, *first, score, *pair, *[0.0] * (self._PAIR - len(pair))])
 
-    def batch(self, releases: Any) -> FloatArray:
-        """Return one row a release."""
-        return np.array([self(r) for r in releases]).reshape(len(releases), len(self.names))
 
-
-class FewLeaves:
-    """The features of a small synopsis: what is said of every differing record's place, and the first leaves.
-
-    As in any audit of a synopsis, without the levels and leaves that small ones do not have: no runs are spent on
-    thinning the features out.
-
-    Examples
-    --------
-    >>> domain = Domain.box(0.0, 1.0)
-    >>> len(FewLeaves(domain, _pairs(domain)).names) < 64
-    True
-    """
-
-    _LEVELS, _LEAVES = 4, 12
-
-    def __init__(self, domain: Domain, pairs: tuple[NeighbourPair, ...]) -> None:
-        records = {repr(r): r for p in pairs for side in differing(p.data, p.neighbour) for r in side}
-        whole = BoxSynopsis(
-            domain,
-            lower=domain.low[None],
-            upper=domain.high[None],
-            weights=[0.0],
-            variances=[1.0],
-            guarantee=Guarantee("central"),
-        )
-        self._map = LeafFeatures(whole, list(records.values()))
-        self._kept = [i for i, name in enumerate(self._map.names) if self._keeps(name)]
-        self.names = tuple(self._map.names[i] for i in self._kept)
-
-    def _keeps(self, name: str) -> bool:
-        words = name.split(" ")
-        last = int(words[-1]) if words[-1].isdigit() else 0
-        if name.startswith("weight of leaf"):
-            return last < self._LEAVES
-        return last < self._LEVELS or words[-2] != "level"
-
-    def __call__(self, release: Any) -> FloatArray:
-        return np.asarray(self._map(release)[self._kept])
-
-    def batch(self, releases: Any) -> FloatArray:
-        """Return one row a release."""
-        return np.array([self(r) for r in releases]).reshape(len(releases), len(self.names))
+def few_leaves(domain: Domain, pairs: tuple[NeighbourPair, ...]) -> LeafFeatures:
+    """Return the features of a small synopsis: the places of differing records, few levels and the first leaves."""
+    records = {repr(r): r for p in pairs for side in differing(p.data, p.neighbour) for r in side}
+    bounds: dict[str, Any] = {"lower": domain.low[None], "upper": domain.high[None]}
+    whole = BoxSynopsis(domain, **bounds, weights=[0.0], variances=[1.0], guarantee=Guarantee("central"))
+    return LeafFeatures(whole, list(records.values()), levels=4, leaves=12)

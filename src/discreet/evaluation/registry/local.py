@@ -1,7 +1,4 @@
-"""The audited mechanisms of `discreet.local`, at settings so small that every report comes up often.
-
-Where the law of the reports can be listed it is given too, and the exact audit has no confidence to spend.
-"""
+"""The audited mechanisms of `discreet.local`, with settings so small that every report is frequent."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -68,7 +65,7 @@ def entries() -> Iterator[AuditedMechanism]:
 
 
 def _remembering(values: tuple[NeighbourPair, ...]) -> Iterator[AuditedMechanism]:
-    """Yield those that answer from a stored response: several reports of one user, who holds one value."""
+    """Yield mechanisms that answer from a stored response: several reports of one user with one value."""
     rappor = local.Rappor(0.5, 0.25, 0.75, bits=4, hashes=1, cohorts=2, key=_KEY)
     flip = local.BitFlip(2, 4, 2, memoised=True)
     texts = (NeighbourPair("two texts", "ab", "cd"), NeighbourPair("a text against a missing one", "ab", None))
@@ -93,16 +90,16 @@ def _shuffled() -> Iterator[AuditedMechanism]:
 
 
 def _bitmaps() -> Iterator[AuditedMechanism]:
-    """Yield bitmaps of a holder: without and with one item, or one person with as many items as are used."""
+    """Yield bitmaps of a holder, without and with one item or person."""
     of_items = local.DistinctSketch(1, buckets=8, levels=1, key=_KEY)
     of_persons = local.DistinctSketch(2, buckets=8, levels=1, items=2, key=_KEY)
     items = (
-        NeighbourPair("nobody against one item", ([],), (["ab"],)),
+        NeighbourPair("no one against one item", ([],), (["ab"],)),
         NeighbourPair("an item twice, another one more", (["ab", "ab"],), (["ab", "ab", "cd"],)),
         NeighbourPair("an item against one that is missing too", (["ab"],), (["ab", None],)),
     )
     persons = (
-        NeighbourPair("nobody against one person", ([], []), (["ab", "cd", "ef", "gh"], ["ann"] * 4)),
+        NeighbourPair("no one against one person", ([], []), (["ab", "cd", "ef", "gh"], ["ann"] * 4)),
         NeighbourPair("one person against two", (["ab"], ["ann"]), (["ab", "cd", "ef"], ["ann", "bob", "bob"])),
     )
     for name, mechanism, pairs, law in (
@@ -126,7 +123,7 @@ class _Bitmap:
 
 
 class _BitmapLaw:
-    """The law of one bitmap."""
+    """The distribution of one bitmap."""
 
     def __init__(self, mechanism: local.DistinctSketch) -> None:
         self.mechanism = mechanism
@@ -137,7 +134,7 @@ class _BitmapLaw:
 
 
 class _Reports:
-    """Fresh reports of one value."""
+    """New reports of one value."""
 
     def __init__(self, mechanism: Any) -> None:
         self.mechanism = mechanism
@@ -147,7 +144,7 @@ class _Reports:
 
 
 class _Stored:
-    """Several reports of each user, made with a secret that is drawn anew for every batch."""
+    """Several reports of each user, with a new secret for every batch."""
 
     def __init__(self, mechanism: Any, rounds: int) -> None:
         self.mechanism, self.rounds = mechanism, rounds
@@ -160,7 +157,7 @@ class _Stored:
 
 
 class _Crowd:
-    """What a shuffler lets through of binary reports: how many are 1. One of the crowd holds the value asked about."""
+    """The number of ones among shuffled binary reports; one of the users holds the value in question."""
 
     def __init__(self, mechanism: Any) -> None:
         self.mechanism = mechanism
@@ -173,7 +170,7 @@ class _Crowd:
 
 
 class _Law:
-    """The law of one report."""
+    """The distribution of one report."""
 
     def __init__(self, mechanism: Any) -> None:
         self.mechanism = mechanism
@@ -188,14 +185,7 @@ def _repeated(value: Any, size: int) -> Any:
 
 
 class ReportWords:
-    """Packed reports as numbers: the whole report, if it fits into a double exactly, and every bit.
-
-    Examples
-    --------
-    >>> words = ReportWords(8)
-    >>> words.batch(np.array([[3], [128]], np.uint8)).tolist()[1]
-    [128.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
-    """
+    """Packed reports as numbers: the whole report if it fits into a double, and every bit."""
 
     def __init__(self, bits: int) -> None:
         self.bits = bits

@@ -1,7 +1,7 @@
-"""One list of every public mechanism, each with inputs on which it is audited and the ε it must keep.
+"""A list of every public mechanism with the inputs it is audited on and the ε it must keep.
 
-A mechanism that is exported and not listed here fails a test, so nothing is released without an audit. An entry is
-named after the public name it audits, ``room.Name``, with a variant after a slash: ``synopses.GridSynopsis/adaptive``.
+A test fails if a public mechanism is missing here. An entry is named after the public name, ``room.Name``, with a
+variant after a slash: ``synopses.GridSynopsis/adaptive``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import InvalidArgument
 from discreet.evaluation.audits.black_box import audit
@@ -18,10 +18,7 @@ from discreet.evaluation.audits.neighbours import NeighbourPair
 from discreet.evaluation.audits.result import AuditResult
 from discreet.noise.stream import root_of
 
-if TYPE_CHECKING:
-    from discreet.evaluation.registry.tables import AuditedTable
-
-#: Public names whose docstring speaks of privacy and that release nothing which could be audited by runs, and why.
+#: Public names with a Privacy section that cannot be audited by runs, and why.
 EXEMPT: dict[str, str] = {
     "noise.bernoulli": "a building block: it is given no data",
     "noise.geometric": "a building block: it is given no data",
@@ -35,7 +32,7 @@ EXEMPT: dict[str, str] = {
     "local.Client": "sends what a mechanism of a task drew, which is audited by itself",
     "metric.UserLedger": "adds up what reports cost and draws nothing",
     "synopses.OwnBudget": "divides the budget of a tree that is audited, by public values",
-    "synopses.OwnPartitioner": "a user's own way to cut, which buys from the ledger of a tree that is audited",
+    "synopses.OwnPartitioner": "a user's own way to split, charged to the ledger of a tree that is audited",
     "anonymity.Hierarchy": "public groups of categories, part of a method's settings",
     "anonymity.Rules": "what a table must satisfy, part of a method's settings",
     "anonymity.MultiplicativeNoise": "promises no figure that could be refuted; its attacks are in the guarantee",
@@ -48,34 +45,30 @@ EXEMPT: dict[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class AuditedMechanism:
-    """A mechanism of this package as the audit runs it.
+    """A mechanism of this package as it is audited.
 
     Attributes
     ----------
     name : str
         The public name, and a variant after a slash.
-    mechanism : callable
+    mechanism, batch, features
         As in `audit`.
     pairs : tuple of NeighbourPair
-        Inputs that the promise calls neighbours; the first is the one on which the promise is most nearly used up.
+        Neighbouring inputs; the first uses up most of the promise.
     epsilon, delta : float
         The claim.
-    batch : bool
-        As in `audit`.
-    features : callable or None
-        As in `audit`.
     trials : int
-        Runs on each input that make a quick look.
+        Runs on each input in a quick audit.
     tight : bool
-        Whether the first pair uses the claim up, so that an audit long enough must come near it.
+        True if the first pair uses up the claim, so that a long audit must come near it.
     law : callable or None
-        The exact law of the release, for `exact_audit`.
+        The exact distribution of the release, for `exact_audit`.
 
     Examples
     --------
     >>> entry = audited_mechanisms()["noise.discrete_laplace"]
     >>> entry.epsilon, entry.public, entry.pairs[0]
-    (1.0, 'noise.discrete_laplace', NeighbourPair('nobody against one row'))
+    (1.0, 'noise.discrete_laplace', NeighbourPair('no one against one row'))
     >>> found = entry.audit(20_000, random_state=1)[0]
     >>> found.passed, found.epsilon_lower > 0.8
     (True, True)
@@ -131,7 +124,7 @@ class AuditedMechanism:
         ]
 
     def exact(self) -> ExactAudit | None:
-        """Return the exact loss of the first pair; None if the law is not written down."""
+        """Return the exact loss of the first pair; None if its distribution is not known."""
         if self.law is None:
             return None
         first = self.pairs[0]
@@ -147,9 +140,7 @@ def _listed() -> dict[str, AuditedMechanism]:
 
 
 def audited_mechanisms() -> dict[str, AuditedMechanism]:
-    """Return every mechanism that promises an ε, by name.
-
-    Anonymous tables promise none; theirs are in `audited_tables`.
+    """Return every mechanism that promises an ε, by name. For anonymous tables see `audited_tables`.
 
     Examples
     --------
@@ -160,21 +151,8 @@ def audited_mechanisms() -> dict[str, AuditedMechanism]:
     return dict(_listed())
 
 
-def audited_tables() -> dict[str, AuditedTable]:
-    """Return every method that releases anonymous tables, by name: their k, l and t are counted again.
-
-    Examples
-    --------
-    >>> audited_tables()["anonymity.Microaggregation"].check()
-    []
-    """
-    from discreet.evaluation.registry import tables
-
-    return tables.audited_tables()
-
-
 def audited_mechanism(name: str) -> AuditedMechanism:
-    """Return one of them, or say which there are.
+    """Return one mechanism; the error lists similar names.
 
     Examples
     --------

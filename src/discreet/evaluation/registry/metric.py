@@ -1,7 +1,6 @@
-"""The audited mechanisms of `discreet.metric`: one row perturbed afresh in every run.
+"""The audited mechanisms of `discreet.metric`: one row, perturbed anew in every run.
 
-Neighbours are two places of that row. Points are audited by where they lie and, in entries called "bits", by the last
-bits of their coordinates, where floating-point noise gives itself away.
+Neighbours are two places of that row. Entries called "bits" audit the last bits of the coordinates.
 """
 
 import math
@@ -42,7 +41,7 @@ def entries() -> Iterator[AuditedMechanism]:
 
 
 def _one_dimension() -> Iterator[AuditedMechanism]:
-    """Yield the line, where drawing again until the point fits costs twice the ε, nearly."""
+    """Yield the line, where drawing again until the point fits costs nearly twice the ε."""
     edge = (NeighbourPair("at the edge and a radius inside", (0.0,), (_RADIUS,)),)
     law = metric.NDLaplace(1, _RADIUS, (0, 1), "resample")
     yield AuditedMechanism("metric.NDLaplace/resample on a line", _Rows(law), edge, 2.0, trials=10_000)
@@ -66,7 +65,7 @@ def _sphere() -> Iterator[AuditedMechanism]:
 
 
 def _elastic() -> Iterator[AuditedMechanism]:
-    """Yield elastic noise on a town and the country round it: neighbours lie next to each other in either."""
+    """Yield elastic noise on a town and the country around it."""
     people = np.ones((8, 8))
     people[2:5, 2:5] = 100.0
     law = metric.ElasticLaplace(1, 100, Domain.box([0, 0], [1, 1]), density=people, cells=64)
@@ -98,9 +97,9 @@ def _local() -> Iterator[AuditedMechanism]:
         yield AuditedMechanism(f"metric.{name}", _Rows(law), corners, 1.0, trials=10_000)
     for name in ("Piecewise", "PrivUnit", "ColumnLaplace"):
         yield from _bits(f"metric.{name}/bits", laws[name], corners[:1], 1.0)
-    beside = (NeighbourPair("a radius apart, in both columns", (0.5, 0.5), (0.5 + _RADIUS / 2, 0.5 + _RADIUS / 2)),)
+    near_pair = (NeighbourPair("a radius apart, in both columns", (0.5, 0.5), (0.5 + _RADIUS / 2, 0.5 + _RADIUS / 2)),)
     law = metric.ColumnLaplace(1, (0, 1), _RADIUS)
-    yield AuditedMechanism("metric.ColumnLaplace/radius", _Rows(law), beside, 1.0, trials=10_000)
+    yield AuditedMechanism("metric.ColumnLaplace/radius", _Rows(law), near_pair, 1.0, trials=10_000)
 
 
 def _trajectories() -> Iterator[AuditedMechanism]:
@@ -119,7 +118,7 @@ def _bits(name: str, law: Any, pairs: tuple[NeighbourPair, ...], claim: float) -
 
 
 class _Rows:
-    """One row, perturbed that many times."""
+    """One row, perturbed ``size`` times."""
 
     def __init__(self, law: Any) -> None:
         self.law = law
@@ -130,7 +129,7 @@ class _Rows:
 
 
 class _Walks:
-    """One trajectory, reported by that many users of their own."""
+    """One trajectory, reported by ``size`` users."""
 
     def __init__(self, law: Any) -> None:
         self.law = law

@@ -1,4 +1,4 @@
-"""The audited mechanisms of `discreet.noise`: each as the smallest release it is made for."""
+"""The audited mechanisms of `discreet.noise`, each as the smallest release it is made for."""
 
 import math
 import warnings
@@ -19,7 +19,7 @@ _CELLS, _CUTOFF, _SIGMA, _DELTA = 4, 1, 2, 0.01
 
 def entries() -> Iterator[AuditedMechanism]:
     """Yield them."""
-    one = NeighbourPair("nobody against one row", np.empty(0, np.int64), np.zeros(1, np.int64))
+    one = NeighbourPair("no one against one row", np.empty(0, np.int64), np.zeros(1, np.int64))
     many = NeighbourPair("many rows, one more", np.zeros(1000, np.int64), np.zeros(1001, np.int64))
     yield AuditedMechanism("noise.discrete_laplace", _count, (one, many), 1.0, trials=20_000, tight=True)
     largest = NeighbourPair("no row, one of the largest value", np.empty(0, np.int64), np.array([3]))
@@ -27,7 +27,7 @@ def entries() -> Iterator[AuditedMechanism]:
     yield AuditedMechanism("noise.discrete_laplace/cells", _cells, (one,), 1.0, tight=True)
     gaussian = zcdp_to_epsilon(1 / (2 * _SIGMA**2), _DELTA)
     yield AuditedMechanism("noise.discrete_gaussian", _gaussian, (one,), gaussian, _DELTA, trials=20_000)
-    values = (NeighbourPair("first and last value", 0, 4), NeighbourPair("values beside each other", 1, 2))
+    values = (NeighbourPair("first and last value", 0, 4), NeighbourPair("neighbouring values", 1, 2))
     yield AuditedMechanism("noise.randomized_response", _response, values, 2.0, trials=20_000, tight=True)
     yield from _choices()
     yield AuditedMechanism("noise.exceedances", _sparse, (one,), 1.0, trials=20_000)
@@ -53,9 +53,9 @@ def _choices() -> Iterator[AuditedMechanism]:
     yield AuditedMechanism("noise.quantiles_from_counts", _from_counts, (counts, empty), 2.0, **few)
     cells = NeighbourPair("one more row in the first cell", np.array([1, 1, 2, 2]), np.array([1, 1, 2, 2, 0]))
     nobody = NeighbourPair("no rows against one", np.empty(0, np.int64), np.array([3]))
-    yield AuditedMechanism("noise.choose_cuts", _cuts, (cells, nobody), 2.0, batch=False, trials=1000)
+    yield AuditedMechanism("noise.quantiles/cuts of cells", _cuts, (cells, nobody), 2.0, batch=False, trials=1000)
     pairs = (
-        NeighbourPair("nobody against one row", np.empty(0), np.array([3.0])),
+        NeighbourPair("no one against one row", np.empty(0), np.array([3.0])),
         NeighbourPair("equal rows, one far out", np.full(6, 0.75), np.append(np.full(6, 0.75), -1e9)),
         NeighbourPair("equal rows, one missing", np.full(6, 0.75), np.append(np.full(6, 0.75), np.nan)),
     )
@@ -64,7 +64,7 @@ def _choices() -> Iterator[AuditedMechanism]:
     several = (np.array([0, 0, 1, 0, 1]), np.array([0, 1, 1, 2, 2]))
     more = tuple(np.append(part, new) for part, new in zip(several, ([0, 1, 2], [3, 3, 3]), strict=True))
     people = (
-        NeighbourPair("nobody against one person", none, (np.array([0, 1]), np.array([0, 0]))),
+        NeighbourPair("no one against one person", none, (np.array([0, 1]), np.array([0, 0]))),
         NeighbourPair("three persons, one more with three words", several, more),
     )
     yield AuditedMechanism("private_categories", _categories, people, 1.0, _DELTA * 10, batch=False, trials=1000)
@@ -74,7 +74,7 @@ def _columns(spread: FloatArray) -> tuple[NeighbourPair, ...]:
     """Return neighbours of numbers from 0 to 1."""
     ties = np.full(5, 0.5)
     return (
-        NeighbourPair("nobody against one row at the end", np.empty(0), np.ones(1)),
+        NeighbourPair("no one against one row at the end", np.empty(0), np.ones(1)),
         NeighbourPair("equal rows, one at the lower end", ties, np.append(ties, 0.0)),
         NeighbourPair("spread-out rows, one missing", spread, np.append(spread, np.nan)),
     )
@@ -85,7 +85,7 @@ def _count(rows: Any, rng: Any, size: int) -> Any:
 
 
 def _sum(rows: Any, rng: Any, size: int) -> Any:
-    """Values from 0 to 3: a row moves the sum by at most 3."""
+    """Return a noisy sum of values from 0 to 3."""
     return int(rows.sum()) + noise.discrete_laplace(6, size=size, rng=rng)
 
 
@@ -103,7 +103,7 @@ def _response(value: int, rng: Any, size: int) -> Any:
 
 
 def _sparse(rows: Any, rng: Any, size: int) -> Any:
-    """A histogram whose empty cells are drawn together: noisy counts up to the cutoff are left out (here: 0)."""
+    """Return a histogram whose empty cells are drawn together; noisy counts up to the cutoff are 0."""
     stream = noise.generator(rng)
     counts = np.bincount(rows, minlength=_CELLS)
     occupied = np.flatnonzero(counts)

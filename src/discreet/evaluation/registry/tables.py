@@ -1,6 +1,6 @@
-"""The audited methods of `discreet.anonymity`. They promise no ε: k, l and t are counted again on odd tables.
+"""The audited methods of `discreet.anonymity`. They promise no ε: k, l and t are counted again on unusual tables.
 
-Every number of the tables lies off the public grid, so an edge or a mean that equals one was read off a row.
+Every number of the tables is off the public grid, so a published edge or mean that equals one was read from a row.
 """
 
 import re
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from discreet import anonymity
 from discreet.core import Domain
-from discreet.evaluation.audits.recount import Recount, recount
+from discreet.evaluation.promises.recount import recount
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 _OFF = 0.3137
@@ -31,14 +31,7 @@ _DOMAIN = Domain(
 class AuditedTable:
     """A method that releases anonymous tables, as it is audited.
 
-    Attributes
-    ----------
-    name : str
-        The public name, and a variant after a slash.
-    method : object
-        The method.
-    tables : dict
-        Tables by what is special about them.
+    ``tables`` are its inputs by what is special about them.
 
     Examples
     --------
@@ -61,14 +54,9 @@ class AuditedTable:
         for title, table in self.tables.items():
             method = self.method.__class__(**self.method.get_params(deep=False))
             release = method.fit_transform(table)
-            found = self.recounted(release)
-            failures += [f"{title}: {text}" for text in found.failures]
+            failures += [f"{title}: {text}" for text in recount(release.table, release.guarantee).failures]
             failures += [f"{title}: the published value {x} is that of a row" for x in _copied(release.table, table)]
         return failures
-
-    def recounted(self, release: Any) -> Recount:
-        """Count a release again."""
-        return recount(release.table, release.guarantee)
 
 
 @cache
@@ -77,7 +65,7 @@ def _listed() -> dict[str, AuditedTable]:
 
 
 def audited_tables() -> dict[str, AuditedTable]:
-    """Return the methods of anonymous tables, by name.
+    """Return the methods that release anonymous tables, by name: their k, l and t are counted again.
 
     Examples
     --------
@@ -130,6 +118,6 @@ def _few() -> pa.Table:
 
 
 def _copied(released: pa.Table, raw: pa.Table) -> list[float]:
-    """Return the numbers of the release that are those of a row."""
+    """Return the published numbers that equal that of a row."""
     shown = {float(x) for cell in released["age"].to_pylist() for x in _NUMBER.findall(str(cell))}
     return sorted(shown & set(raw["age"].to_pylist()))

@@ -1,7 +1,7 @@
-"""Kernels of the attacks on released tables: which rows fit a predicate, and which released rows are nearest.
+"""Kernels of the attacks on released tables.
 
-Columns come as one matrix, numbers and categories alike. Of an original row, a category is its number and a missing
-value the number of categories; a missing number is NaN.
+Columns are rows of one matrix. In an original row a category is its number, a missing one the number of categories; a
+missing number is NaN.
 """
 
 from typing import Any
@@ -13,10 +13,7 @@ from discreet.core import inlined, jit
 
 @jit
 def unique_predicates(codes: Any, targets: Any, orders: Any) -> Any:  # pragma: no cover
-    """Add the columns of each target in its order until no other released row looks alike.
-
-    Returns which columns were used, and none where even all columns leave another row.
-    """
+    """Add the columns of each target in its order until the released row is unique; return the columns, or none."""
     d, n = codes.shape
     used = np.zeros((targets.size, d), np.bool_)
     alive = np.empty(n, np.int64)
@@ -43,10 +40,10 @@ def unique_predicates(codes: Any, targets: Any, orders: Any) -> Any:  # pragma: 
 
 @jit
 def count_up_to_two(values: Any, numeric: Any, used: Any, first: Any, last: Any, gap: Any, sets: Any) -> Any:
-    """Count the rows that satisfy each predicate, no further than 2.
+    """Count the rows that satisfy each predicate, up to 2.
 
-    ``values`` are ranks among the ends of conditions (numeric) or numbers of categories, -1 for missing. A numeric
-    condition is ``first <= value <= last``, or missing if ``gap``; of a category ``first`` is its row in ``sets``.
+    ``values`` are ranks among the ends of conditions (numeric) or category numbers, -1 for missing. A numeric
+    condition is ``first <= value <= last``, or missing if ``gap``. For a category, ``first`` is its row in ``sets``.
     """
     d, n = values.shape  # pragma: no cover
     counts = np.zeros(used.shape[0], np.int64)
@@ -74,10 +71,10 @@ def count_up_to_two(values: Any, numeric: Any, used: Any, first: Any, last: Any,
 
 @inlined
 def _distance(values: Any, t: int, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, c: int, best: float) -> Any:
-    """Return how far released combination ``c`` is from target ``t``: on average, if all it admits is equally likely.
+    """Return the mean distance of target ``t`` from all that released combination ``c`` admits; stop above ``best``.
 
-    Of a stretch a..b that is ((x - a)² + (b - x)²)/(2 (b - a)) inside and the gap to its middle outside; of a set 1
-    minus the chance to hit the category. Given up once it exceeds ``best``.
+    For an interval a..b that is ((x - a)² + (b - x)²)/(2 (b - a)) inside and the distance to its middle outside; for a
+    set, 1 minus the chance of the category.
     """
     total = 0.0
     for j in range(values.shape[0]):
@@ -103,7 +100,7 @@ def _distance(values: Any, t: int, numeric: Any, low: Any, high: Any, gaps: Any,
 def nearest_rows(
     values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, starts: Any, draws: Any
 ) -> Any:  # pragma: no cover
-    """Return for every target a nearest released row, all equally near ones equally likely.
+    """Return for each target a nearest released row, equally near ones with equal chance.
 
     Combination c of released values is that of the places ``starts[c]..starts[c + 1] - 1``; a place is returned.
     """
@@ -128,7 +125,7 @@ def nearest_rows(
 def _nearest(
     values: Any, t: int, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, tied: Any
 ) -> int:  # pragma: no cover
-    """Write the nearest combinations to ``tied`` and return how many there are."""
+    """Write the nearest combinations to ``tied`` and return their number."""
     best, ties = np.inf, 0
     for c in range(low.shape[1]):
         limit = best + 1e-12
@@ -145,7 +142,7 @@ def _nearest(
 def guess_numbers(
     values: Any, numeric: Any, low: Any, high: Any, gaps: Any, sets: Any, starts: Any, secret: Any
 ) -> Any:  # pragma: no cover
-    """Return for every target the median of the secret over the nearest released rows; NaN if none has one."""
+    """Return for each target the median of the secret over the nearest released rows; NaN if none has one."""
     tied = np.empty(starts.size - 1, np.int64)
     held = np.empty(secret.size)
     found = np.empty(values.shape[1])
@@ -176,10 +173,7 @@ def guess_labels(
     n_labels: int,
     draws: Any,
 ) -> Any:  # pragma: no cover
-    """Return for every target the most likely category of the secret over the nearest released rows.
-
-    A set counts in equal parts for its members; equally likely categories are equally likely to be guessed.
-    """
+    """Return for each target the most likely category of the secret over the nearest released rows; ties at random."""
     tied = np.empty(starts.size - 1, np.int64)
     weight = np.empty(n_labels)
     found = np.empty(values.shape[1], np.int64)

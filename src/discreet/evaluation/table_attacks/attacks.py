@@ -1,13 +1,12 @@
-"""Attacks on a released table: singling out, linking, inferring. Whatever made the table, what do they reach?
+"""Attacks on a released table: singling out, linkability, inference.
 
-The three are what European data protection asks of an anonymous table (Article 29 Working Party, opinion 05/2014).
-Each is run on people whose records were released and on a control group whose records were not, as Giomi and others
-(2023) propose: what works on both is knowledge about people in general, and only the rest is due to the release.
+European data protection asks these three questions about an anonymous table (Article 29 Working Party, opinion
+05/2014). Each attack is run on people whose records were released and on a control group whose records were not
+(Giomi et al. 2023). What works on both is knowledge about people in general; only the rest is due to the release.
 
-The attacker sees the released table, and of a target what the attack says he knows; never which row is whose. Printed
-cells are read as what they say: ``[34, 41)``, ``{cook, smith}``, ``*``, single values; what labels such as ``office``
-stand for is in the promise that a `Release`, its table and its file carry. All of it looks at the raw records, so
-results are not for publication.
+The attacker sees the released table and, of a target, what the attack says they know; never which row is whose.
+Printed cells are read as what they say: ``[34, 41)``, ``{cook, smith}``, ``*``, single values. Labels such as
+``office`` are explained in the promise. Results come from the raw records, so do not publish them.
 """
 
 from collections.abc import Sequence
@@ -34,25 +33,25 @@ def singling_out(
     confidence: float = 0.95,
     random_state: Any = None,
 ) -> AttackResult:
-    """Make predicates from released rows and see whether they are true of exactly one person.
+    """Make predicates from released rows and count those that are true of exactly one person.
 
     Parameters
     ----------
     released : Release, array, data frame, table or path
-        The table that was handed out; of a `Release` only the table is looked at.
+        The released table.
     original : array, data frame, table or path
         The records it was made from.
     control : array, data frame, table or path
-        Records of people like them that were not in it; as many as the original. Of more a random part is taken. With
-        fewer, fewer are hit by chance, and the risk comes out too large.
+        Records of similar people that were not in it, at least as many as in the original; with fewer, the risk is
+        too large.
     columns : list of str, optional
         The columns of the predicates; by default all that the three tables have.
     attacks : int, default 2000
-        Released rows that are tried, drawn at random; at most all.
+        Released rows to try, drawn at random.
     confidence : float, default 0.95
-        Of the intervals.
+        Confidence of the intervals.
     random_state : None, int or Generator
-        For the drawing.
+        Seed.
 
     Returns
     -------
@@ -60,11 +59,10 @@ def singling_out(
 
     Notes
     -----
-    For each row the conditions of its columns are joined, in random order, until no other released row looks alike.
-    It succeeds if exactly one original satisfies them. If the row has a double in all columns there is no such
-    predicate, and the attack on it has failed: so rates are shares of the released rows. A number that stands alone,
-    such as a mean, means "nearer to this than to any other number of the column". The baseline takes the condition
-    of each column from a row of its own.
+    For each row, the conditions of its columns are joined in random order until the row is unique among the released
+    ones. The attack succeeds if exactly one original satisfies them. It fails on rows with a duplicate, so rates are
+    shares of the released rows. A single number, such as a mean, means "nearer to this than to any other number of
+    the column". The baseline takes the condition of each column from another row.
 
     Examples
     --------
@@ -111,20 +109,20 @@ def linkability(
     confidence: float = 0.95,
     random_state: Any = None,
 ) -> AttackResult:
-    """Join two halves of a person's record, known from two places, through the released table.
+    """Link two halves of a person's record, known from two sources, through the released table.
 
     Parameters
     ----------
     released, original, control, attacks, confidence, random_state
         See `singling_out`; ``attacks`` are people.
     columns : pair of lists of str
-        What is known from the one place and what from the other. No column is in both.
+        What is known from each of the two sources. No column is in both.
 
     Notes
     -----
-    For each half the nearest released row is taken, one of them at random if several are equally near. The halves are
-    linked if both are the same row. How far a row is from what is known is the mean distance over all that its cells
-    admit; numbers on the scale of their released range, categories 0 or 1. The baseline takes two rows at random.
+    For each half the attack takes the nearest released row, ties at random. The halves are linked if both are the same
+    row. The distance is the mean over all values that the cells admit; numbers on the scale of their released range,
+    categories 0 or 1. The baseline takes two rows at random.
 
     Examples
     --------
@@ -183,12 +181,12 @@ def inference(
     known : list of str
         What is known of the target.
     tolerance : float, default 0.05
-        A guessed number is right if it is no farther off than this share of the column's range in the original.
+        A guessed number is right within this share of the column's original range.
 
     Notes
     -----
-    The guess is made on the released rows nearest to what is known (see `linkability`), all that are equally near: the
-    most frequent category, or the median. The baseline takes the value of a released row at random.
+    The guess is the most frequent category, or the median, over all nearest released rows (see `linkability`). The
+    baseline takes the value of a random released row.
 
     Examples
     --------
@@ -235,7 +233,7 @@ def _guess(space: ColumnSpace, hidden: Column, people: Any, stream: noise.Genera
 
 
 def _blind(hidden: Column, size: int, stream: noise.Generator) -> Any:
-    """Guess what a random released row says."""
+    """Guess the value of a random released row."""
     released = hidden.released
     code = released.code[noise.below(len(released.code), size=size, rng=stream)]
     if isinstance(released, Stretches):
@@ -248,13 +246,13 @@ def _blind(hidden: Column, size: int, stream: noise.Generator) -> Any:
 
 
 def _members(released: Sets) -> tuple[IntArray, IntArray]:
-    """List the categories of each set, one behind the other."""
+    """List the categories of each set, one after the other."""
     rows, members = np.nonzero(released.members[:, :-1])
     return np.searchsorted(rows, np.arange(len(released.members) + 1)), members
 
 
 def _some(n: int, most: int, stream: noise.Generator) -> IntArray:
-    """Return at most that many of n numbers, drawn without replacement."""
+    """Return at most ``most`` of n numbers, drawn without replacement."""
     if n <= most:
         return np.arange(n)
     return np.argsort(noise.below(2**62, size=n, rng=stream), kind="stable")[:most]

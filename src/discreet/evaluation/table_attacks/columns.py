@@ -1,4 +1,4 @@
-"""Tables in the form the attacks read: released cells as conditions, people as numbers and category numbers."""
+"""Tables in the form that the attacks read: released cells as conditions, people as numbers and category numbers."""
 
 from __future__ import annotations
 
@@ -30,19 +30,7 @@ from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the released table, of the people in it and of the control group.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    released : Stretches or Sets
-        What the released table says.
-    original, control : ndarray of float
-        True values: numbers with NaN for missing, or category numbers with ``n_labels`` for missing.
-    n_labels : int
-        Number of categories; 0 for numbers.
-    """
+    """One column of the released table, of the people in it and of the control group (categories by number)."""
 
     name: str
     released: Stretches | Sets
@@ -52,16 +40,16 @@ class Column:
 
     @property
     def numeric(self) -> bool:
-        """Whether the column holds numbers."""
+        """True if the column holds numbers."""
         return isinstance(self.released, Stretches)
 
     def missing(self, values: FloatArray) -> BoolArray:
-        """Tell which values are missing."""
+        """Return the mask of missing values."""
         return np.isnan(values) if self.numeric else values == self.n_labels
 
 
 def read(released: Any, original: Any, control: Any, names: Sequence[str] | None) -> list[Column]:
-    """Read the columns that all three tables have, or the named ones. Of a `Release` table and labels are looked at."""
+    """Read the columns that all three tables have, or the named ones."""
     sources = [engines.open(released.table if isinstance(released, Release) else released)]
     sources += [engines.open(original), engines.open(control)]
     if names is None:
@@ -106,16 +94,10 @@ def _numbers(labels: Any, texts: Any) -> FloatArray:
 
 @dataclass(frozen=True)
 class Predicates:
-    """The conditions of a released table in the form in which rows are tested against them.
+    """The conditions of a released table, in the form in which rows are tested.
 
-    Attributes
-    ----------
-    first, last, gap : list of ndarray
-        By column, of each condition: the ranks it admits, or its place in ``sets``; whether a missing value fits.
-    original, control : ndarray of int32, shape (columns, rows)
-        Ranks or category numbers of people; -1 for missing.
-    sets : ndarray of bool
-        Members of all sets, one behind the other.
+    ``first`` and ``last`` are the ranks that a condition admits, or its place in ``sets``; ``gap`` says that a missing
+    value fits. ``original`` and ``control`` have shape (columns, rows): ranks or category numbers, -1 for missing.
     """
 
     first: list[IntArray]
@@ -153,9 +135,9 @@ class Predicates:
 
 
 def _around(released: Stretches) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return the stretch each condition stands for. Where all are single values: what is nearer to it than to others.
+    """Return the interval of each condition. For single values: what is nearer to it than to the others.
 
-    A column of single values, such as means or centres, shows no widths; its other values show where it must end.
+    A column of single values, such as means, shows no widths; its other values show where each must end.
     """
     low, high, closed = released.low, released.high, released.closed
     there = ~np.isnan(low)
@@ -177,16 +159,9 @@ def _ranks(ends: FloatArray, values: FloatArray) -> IntArray:
 
 @dataclass(frozen=True)
 class ColumnSpace:
-    """Some columns of the released table as combinations of conditions, for finding the nearest to a person.
+    """Some columns of the released table as combinations of conditions, to find the nearest to a person.
 
-    Attributes
-    ----------
-    rows : ndarray of int64
-        The released rows, those of one combination together; combination c has places ``starts[c]..starts[c + 1]-1``.
-    numeric, low, high, gaps, sets
-        See the kernels.
-    original, control : ndarray of float, shape (columns, rows)
-        People on the same scale.
+    ``rows`` lists released rows by combination; combination c has the places ``starts[c]..starts[c + 1]-1``.
     """
 
     rows: IntArray
@@ -201,7 +176,7 @@ class ColumnSpace:
 
     @classmethod
     def of(cls, columns: Sequence[Column]) -> ColumnSpace:
-        """Group the released rows and bring every number to the scale of its released range."""
+        """Group the released rows and scale every number by its released range."""
         n = len(columns[0].released.code)
         classes = join([(c.released.code, int(c.released.code.max()) + 1) for c in columns], n)
         rows = np.argsort(classes, kind="stable")
@@ -233,7 +208,7 @@ class ColumnSpace:
 
     @property
     def combinations(self) -> tuple[Any, Any, Any, Any, Any, Any]:
-        """What the kernels take, in their order."""
+        """The arguments of the kernels, in their order."""
         return self.numeric, self.low, self.high, self.gaps, self.sets, self.starts
 
 

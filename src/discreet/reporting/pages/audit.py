@@ -1,4 +1,4 @@
-"""The pages of the verb `audit`: an examined file, and a mechanism that was run."""
+"""The pages of `discreet audit`: a checked file, and an audited mechanism."""
 
 import math
 from typing import Any
@@ -10,8 +10,8 @@ from discreet.reporting.pages.frame import Answer, render
 from discreet.reporting.words import number, plain
 
 _NO_PROOF = (
-    "A refutation is a proof up to the confidence. A pass is none: only these inputs, these features and this many "
-    "runs were looked at."
+    "A refutation is a proof, at the stated confidence. A pass is not a proof: only these inputs, features and runs "
+    "were examined."
 )
 
 
@@ -25,12 +25,14 @@ def mechanism_page(facts: dict[str, Any]) -> str:
     found += [("" if r.passed is not False else "bad", f"{name}: ε is at least {number(r.epsilon_lower)}")
               for name, r in results]  # fmt: skip
     runs = (
-        f"{max(r.trials for _, r in results):,} runs on each of two inputs" if results else "every table counted again"
+        f"{max(r.trials for _, r in results):,} runs on each of two inputs"
+        if results
+        else "every table was counted again"
     )
     answers = [
         Answer("What was audited?", facts["mechanism"], [("", f"claimed: {claim}"), ("soft", runs)]),
         Answer("What was found?", "Not refuted" if passed else "REFUTED", found or [("good", "every promise holds")]),
-        Answer("What should worry me?", "A pass is no proof" if passed else "The claim does not hold",
+        Answer("What should worry me?", "A pass is not a proof" if passed else "The claim does not hold",
                [("" if passed else "bad", _NO_PROOF)]),
     ]  # fmt: skip
     rows = [
@@ -41,14 +43,14 @@ def mechanism_page(facts: dict[str, Any]) -> str:
     pictures = [(_power(name, r), _seen(name, r)) for name, r in results]
     if exact is not None:
         end = number(exact.epsilon_at(0.0))
-        said = f"The law itself, first pair: the smallest δ at every ε. It reaches 0 at ε = {end}."
-        pictures.append((svg.curve(*exact.curve(), title="the promise, exactly", x="ε", y="δ"), said))
+        said = f"The exact distribution of the first pair: the smallest δ at each ε. It reaches 0 at ε = {end}."
+        pictures.append((svg.curve(*exact.curve(), title="the exact promise", x="ε", y="δ"), said))
     return render("audit.html", f"Audit of {facts['mechanism']}", "Audit", answers, rows=rows, checks=[], said=[],
                   drawn=pictures)  # fmt: skip
 
 
 def _power(name: str, r: Any) -> Any:
-    """Draw what a run of this size would have caught, where the curve rises."""
+    """Draw the leaks that a run of this size would have detected, where the curve rises."""
     xs, ys = np.asarray(r.power.epsilons), np.asarray(r.power.chances)
     marks = [(r.epsilon_lower, f"at least {number(r.epsilon_lower, 3)}", "broken" if r.passed is False else "found")]
     if r.claimed is not None and math.isfinite(r.claimed):
@@ -56,20 +58,20 @@ def _power(name: str, r: Any) -> Any:
     reach = [r.power.detectable] if math.isfinite(r.power.detectable) else []
     end = 1.1 * max([m[0] for m in marks] + reach) + 0.05
     near = np.unique(np.append(np.linspace(float(xs[0]), max(end, float(xs[0])), 60), xs[xs <= end]))
-    return svg.curve(near, np.interp(near, xs, ys), title=name, x="true ε, in an event as frequent as this one",
-                     y="chance of exceeding the claim", top=1.0, upright=marks)  # fmt: skip
+    return svg.curve(near, np.interp(near, xs, ys), title=name, x="true ε, for an event of this frequency",
+                     y="probability of a refutation", top=1.0, upright=marks)  # fmt: skip
 
 
 def _seen(name: str, r: Any) -> str:
     reach = r.power.detectable
-    text = f"{name}: the chance that a run of this size refutes the claim, had the true ε been that large."
+    text = f"{name}: the probability that a run of this size refutes the claim, by the true ε."
     if math.isfinite(reach):
-        text += f" At ε = {number(reach, 3)} it is nine in ten."
-    return f"{text} The upright line is what was shown: the true ε is at least {number(r.epsilon_lower, 3)}."
+        text += f" At ε = {number(reach, 3)} it is 90 %."
+    return f"{text} The vertical line is the result: the true ε is at least {number(r.epsilon_lower, 3)}."
 
 
 def artifact_page(facts: dict[str, Any]) -> str:
-    """Return the page of an examined file.
+    """Return the page of a checked file.
 
     Examples
     --------
@@ -78,26 +80,26 @@ def artifact_page(facts: dict[str, Any]) -> str:
     >>> "does not hold" in artifact_page(facts)
     True
     """
-    # Where nothing is spent there is no ledger to check, and nothing missing.
+    # Without a budget there is no ledger to check.
     free = [c for c in facts["checks"] if c["check"] == "ledger" and c["holds"] is None]
     passed, checks = facts["passed"], [c for c in facts["checks"] if c not in free]
     worries = [("bad", f"{c['check']}: {c['detail']}") for c in checks if c["holds"] is False]
     if facts["seeded"]:
-        worries.append(("bad", "Seeded: it must not be published."))
+        worries.append(("bad", "Seeded: do not publish it."))
     worries += [("soft", f"Not checked: {c['check']}, {c['detail']}") for c in checks if c["holds"] is None]
     if passed and facts["digest"]:
-        again = "Whoever rewrites a file can seal it again: compare the seal with one that you got another way."
+        again = "Anyone who changes a file can seal it again. Compare the seal with one that you received separately."
         worries.append(("soft", again))
     held = sum(c["holds"] is True for c in checks)
     none = "none: the promise is about the table itself" if free else "none stated"
     epsilon = none if facts["epsilon"] is None else plain(facts["epsilon"])
     answers = [
-        Answer("What was examined?", f"{facts['file']}: {facts['kind']}", [("", f"ε: {epsilon}")]),
-        Answer("What was found?", "All that was checked holds" if passed else "REFUSED",
-               [("good", f"{held} of {len(checks)} checks hold: nothing was found that does not hold")] if passed
-               else [("", f"{held} of {len(checks)} checks hold")]),
+        Answer("What was checked?", f"{facts['file']}: {facts['kind']}", [("", f"ε: {epsilon}")]),
+        Answer("What was found?", "All checks hold" if passed else "REFUSED",
+               [("good", f"{held} of {len(checks)} checks hold; the others could not be made" if held < len(checks) else
+               f"all {held} checks hold")] if passed else [("", f"{held} of {len(checks)} checks hold")]),
         Answer("What should worry me?", "Something does not hold" if not passed else "Do not publish"
-               if facts["seeded"] else "Nothing that was checked", worries),
+               if facts["seeded"] else "Nothing was found", worries),
     ]  # fmt: skip
     said = [("kind", facts["kind"]), ("ε", epsilon), ("seal", facts["digest"] or "none")]
     said += [("ledger", c["detail"]) for c in free]

@@ -1,11 +1,11 @@
-"""What the page of a release says of clusters: where the centres are, and what their number rests on."""
+"""Cluster centres on the page of a release, and the curves behind their number."""
 
 from typing import Any
 
 from discreet.reporting.pages import svg
 from discreet.reporting.words import number
 
-#: The curves that speak for a number of clusters: name of the vote, name of the curve, what it is.
+#: Curves that support a number of clusters: name of the vote, name of the curve, description.
 _CURVES = (
     ("elbow", "elbow", "bend of the log cost"),
     ("silhouette", "silhouette", "beyond no clusters"),
@@ -14,12 +14,12 @@ _CURVES = (
 )
 
 
-#: Columns that a table of centres has room for.
+#: Most columns in a table of centres.
 _MOST_ACROSS = 8
 
 
 def told(found: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return the centres as a table (heads, rows, columns of figures), and the curves that speak for their number.
+    """Return the centres as a table (heads, rows, columns of figures), and the curves that support their number.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def told(found: dict[str, Any] | None) -> dict[str, Any] | None:
     heads, rows, figures = _table(found)
     said, width = found.get("suggestion"), len(found["columns"])
     shown = {"heads": heads, "rows": rows, "figures": figures, "turned": None}
-    if width > _MOST_ACROSS:  # a row of so many would run off the page: one per column instead, and sizes apart
+    if width > _MOST_ACROSS:  # one row per column instead, and sizes separately
         names = ["column", *(row[0] for row in rows)]
         turned = [[name, *(row[j] for row in rows)] for j, name in enumerate(found["columns"], 1)]
         sizes = [[row[0], *row[width + 1 :]] for row in rows]
@@ -42,21 +42,21 @@ def told(found: dict[str, Any] | None) -> dict[str, Any] | None:
     return {**shown, "number": said and said["text"], "curves": _curves(said) if said else []}
 
 
-#: Figures of centres beside those of k-means on raw rows: name, what it is called, what it says.
+#: Figures of centres compared with k-means on raw rows: name, title, meaning.
 _COMPARED = (
-    ("nicv_ratio", "squared error, over that of raw k-means", "1 is as good"),
+    ("nicv_ratio", "squared error, relative to raw k-means", "1 is as good"),
     ("centroid_index", "clusters missed", "0 if every raw centre has its own"),
-    ("center_error", "distance of matched centres", "share of the way to the next centre; 0.5 is halfway"),
-    ("ari", "adjusted Rand index", "labels by either: 1 the same, 0 as by chance"),
-    ("nmi", "normalised mutual information", "1 the same"),
-    ("fowlkes_mallows", "Fowlkes-Mallows", "of pairs of rows that are together; 1 the same"),
-    ("davies_bouldin", "Davies-Bouldin, private centres", "width for distance of similar clusters; less is better"),
+    ("center_error", "distance of matched centres", "as a share of the way to the next centre"),
+    ("ari", "adjusted Rand index", "agreement of labels: 1 identical, 0 by chance"),
+    ("nmi", "normalised mutual information", "1 identical"),
+    ("fowlkes_mallows", "Fowlkes-Mallows", "pairs of rows in one cluster: 1 identical"),
+    ("davies_bouldin", "Davies-Bouldin, private centres", "width relative to distance; lower is better"),
     ("davies_bouldin_raw", "Davies-Bouldin, raw centres", "the same without privacy"),
 )
 
 
 def compared(found: dict[str, Any] | None) -> list[tuple[str, str, str]]:
-    """Return measure, value and meaning; nothing where centres were not compared."""
+    """Return measure, value and meaning; empty if centres were not compared."""
     if not found:
         return []
     return [
@@ -76,12 +76,12 @@ def _curves(said: dict[str, Any]) -> list[tuple[Any, str]]:
         chosen = said["votes"][vote]
         dot = (chosen, heights[ks.index(chosen)], str(chosen)) if chosen in ks else None
         picture = svg.curve(ks, heights, title=vote, x="number of clusters", y=f"{vote}: {words}", dot=dot)
-        pictures.append((picture, f"{vote}, which speaks for {chosen}"))
+        pictures.append((picture, f"{vote}, which suggests {chosen}"))
     return pictures
 
 
 def marks(found: dict[str, Any] | None, columns: list[str]) -> list[tuple[Any, str]]:
-    """Return where in the plane of two columns the centres lie; nothing where one of the two has no numbers."""
+    """Return the places of the centres in the plane of two columns; empty if one of them has no numbers."""
     if found is None or not set(columns) <= set(found["columns"]):
         return []
     places = [[center[found["columns"].index(name)] for name in columns] for center in found["centers"]]
@@ -89,12 +89,12 @@ def marks(found: dict[str, Any] | None, columns: list[str]) -> list[tuple[Any, s
 
 
 def _table(found: dict[str, Any]) -> tuple[list[str], list[list[str]], list[int]]:
-    """Return the centres as a table: where, how many rows lie around each, and how sure that is."""
+    """Return the centres as a table: place, number of rows and its standard error."""
     each = zip(found["centers"], found["weights"], found["weight_std_errors"], found["may_be_noise"], strict=True)
     rows = []
     for i, (center, weight, error, doubtful) in enumerate(each, 1):
         places = [place if isinstance(place, str) else number(place) for place in center]
-        noise = "may be noise alone" if doubtful else ""
+        noise = "may be pure noise" if doubtful else ""
         rows.append([f"centre {i}", *places, f"{weight:,.0f}", f"{error:,.1f}", noise])
     heads = ["", *found["columns"], "rows, about", "standard error", ""]
     words = [i for i, place in enumerate(found["centers"][0], 1) if isinstance(place, str)] if found["centers"] else []

@@ -1,4 +1,4 @@
-"""What the page of a marginal synopsis says: which columns were counted together, with what noise, and what follows."""
+"""Text about models and projections on the page of a release, and about long ledgers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,16 +8,16 @@ from markupsafe import Markup
 from discreet.reporting.pages import svg
 from discreet.reporting.words import number
 
-#: Marginals that are named and drawn.
+#: Most marginals that are named and drawn.
 _MOST = 12
-#: Lines of a ledger that stand on a page; of a longer one its steps, without their parts.
+#: Most lines of a ledger on a page; a longer one is shown without parts.
 _LINES = 14
 #: What an indented line of a ledger begins with.
 _PART = "\u2003"
 
 
 def headline(release: dict[str, Any], columns: int) -> str:
-    """Say in a line what a synopsis is."""
+    """Return a one-line description of a synopsis."""
     if "measured" in release:
         return f"A model of {columns:,} columns, made from noisy counts"
     if "lifted" in release:
@@ -26,44 +26,31 @@ def headline(release: dict[str, Any], columns: int) -> str:
 
 
 def told(found: Sequence[dict[str, Any]]) -> list[str]:
-    """Say what was counted together and what was not; nothing of a synopsis whose boxes were counted.
-
-    Examples
-    --------
-    >>> told([{"columns": "age by ill", "cells": 20, "std_error": 9.2, "dependence": 0.1}])[0][:84]
-    'Every column was counted by itself, and these together: age by ill (20 counts, ± 9 e'
-    """
+    """Return what was counted together; empty for a synopsis of boxes."""
     if not found:
         return []
     listed = [f"{one['columns']} ({one['cells']:,} counts, ± {one['std_error']:,.0f} each)" for one in found]
     more = f" and {len(listed) - _MOST:,} more" if len(listed) > _MOST else ""
     return [
-        f"Every column was counted by itself, and these together: {'; '.join(listed[:_MOST])}{more}. What was not "
-        "counted together is what the model assumes: as even as the rest allows. Rows that it invents are nobody's."
+        f"Each column was counted separately, and these together: {'; '.join(listed[:_MOST])}{more}. For everything "
+        "else the model assumes the most even distribution that fits. Its synthetic rows belong to no real person."
     ]
 
 
 def projected(release: dict[str, Any]) -> list[str]:
-    """Say what clusters in many dimensions were found with, and what the release does not know.
-
-    Examples
-    --------
-    >>> projected({"lifted": {"axes": 10, "boxes": 200, "centres": 8, "radius": 1.5}, "leaves": 20})[0][:67]
-    'Rows were projected to 10 axes, chosen at random before any row was'
-    """
+    """Return how clusters in many dimensions were found, and what the release does not contain."""
     if (known := release.get("lifted")) is None:
         return []
     return [
-        f"Rows were projected to {known['axes']:,} axes, chosen at random before any row was read, and counted there "
-        f"in {known['boxes']:,} boxes. {release['leaves']:,} groups were found in these; noisy means of the groups in "
-        f"all columns, and of the clusters after them, gave {known['centres']:,} centres. Rows further than "
-        f"{known['radius']:.3g} from the middle of the table count as if they were nearer. How single columns are "
-        "distributed is not in the release."
+        f"Rows were projected to {known['axes']:,} random axes, chosen before any row was read, and counted there in "
+        f"{known['boxes']:,} boxes. {release['leaves']:,} groups were found in the boxes. Noisy means of these groups "
+        f"and of their clusters gave {known['centres']:,} centres. Rows farther than {known['radius']:.3g} from the "
+        "middle of the table were moved nearer. The release has no distributions of single columns."
     ]
 
 
 def drawn(found: Sequence[dict[str, Any]]) -> list[tuple[Markup, str]]:
-    """Draw what depends on what; nothing where nothing does."""
+    """Draw which columns depend on each other; nothing if none do."""
     near = [one for one in found if one["dependence"] > 0][:_MOST]
     if not near:
         return []
@@ -71,7 +58,7 @@ def drawn(found: Sequence[dict[str, Any]]) -> list[tuple[Markup, str]]:
     picture = svg.ranked(
         [one["columns"] for one in near], shares, title="dependence", axis="% of the rows", form=_short, letters=32
     )
-    return [(picture, "What depends on what: rows that would have to move for independence")]
+    return [(picture, "Dependent columns: share of rows that would have to move to make them independent")]
 
 
 def _short(value: float) -> str:
@@ -79,14 +66,14 @@ def _short(value: float) -> str:
 
 
 def prepared(facts: dict[str, Any]) -> dict[str, Any]:
-    """Put the column that a release was made to predict first, and say of invented rows that they are that.
+    """Put the target column first, and mark synthetic rows as such.
 
     Examples
     --------
     >>> release = {"marginals": [{"column": "age"}, {"column": "ill"}]}
-    >>> made = prepared({"kind": "invented rows", "parameters": {"target": "ill"}, "release": release})
+    >>> made = prepared({"kind": "synthetic rows", "parameters": {"target": "ill"}, "release": release})
     >>> made["release"]["marginals"][0]
-    {'column': 'ill', 'said': 'in the invented rows'}
+    {'column': 'ill', 'said': 'in the synthetic rows'}
     """
     target, release = facts["parameters"].get("target"), facts["release"]
     said = {"said": f"in the {facts['kind']}"} if facts["kind"].endswith(" rows") else {}
@@ -100,13 +87,13 @@ def prepared(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_short(ledger: Sequence[tuple[str, str, str]]) -> tuple[list[tuple[str, str, str]], bool]:
-    """Return the lines of a ledger for which there is room, the sum among them, and whether there are more.
+    """Return the first lines of a long ledger with the total, and True if there are more.
 
     Examples
     --------
-    >>> lines = [("columns", "", ""), *[("\u2003age", "", "")] * 20, ("round 1", "", ""), ("spent in all", "", "")]
+    >>> lines = [("columns", "", ""), *[("\u2003age", "", "")] * 20, ("round 1", "", ""), ("total", "", "")]
     >>> [line[0] for line in in_short(lines)[0]], in_short(lines[:3])[1]
-    (['columns', 'round 1', 'spent in all'], False)
+    (['columns', 'round 1', 'total'], False)
     """
     if len(ledger) <= _LINES:
         return list(ledger), False

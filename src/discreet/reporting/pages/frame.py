@@ -1,7 +1,4 @@
-"""The frame of every page: one template, one style sheet, three answers on the first screen.
-
-Jinja2 escapes whatever a page shows; only our own pictures, which escape their texts themselves, go in as they are.
-"""
+"""The frame of every page: one template, one style sheet, three answers on the first screen."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -15,7 +12,7 @@ RELEASED, PROMISED, WORRYING = "What was released?", "What is promised, and to w
 
 
 class Answer(NamedTuple):
-    """One of the three answers of the first screen: a headline, and lines of a tone ("", good, warn, bad or soft)."""
+    """One of the three answers of the first screen: a headline, and lines with a tone (, good, warn, bad or soft)."""
 
     question: str
     headline: str
@@ -39,9 +36,9 @@ def _templates(others: BaseLoader | None) -> Environment:
 def render(
     template: str, title: str, kind: str, answers: list[Answer], others: BaseLoader | None = None, **content: Any
 ) -> str:
-    """Return a page: no script, no outside file, light and dark, narrow and wide, made to be printed.
+    """Return a page: no script, no outside file, light and dark, narrow and wide, ready to print.
 
-    ``others`` finds templates that live elsewhere and extend the frame.
+    ``others`` finds templates that extend the frame.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pictures of two columns: boxes coloured by density, points, marks over them; and figures of all pairs of columns."""
+"""Pictures of two columns: boxes coloured by density, points and marks; and errors of all pairs of columns."""
 
 from collections.abc import Sequence
 from html import escape
@@ -29,7 +29,7 @@ _SIDE = 290
 #: More boxes than this are drawn on a raster of their own.
 _MOST_BOXES, _RASTER = 3000, 48
 _SHADES = 12
-#: Columns of which all pairs are shown.
+#: Most columns in a chart of pairs.
 MOST_PAIRED = 20
 
 
@@ -51,25 +51,18 @@ def boxes(
     hidden: str = "not listed",
     assumed: str = "",
 ) -> Markup:
-    """Draw boxes of the plane, coloured by density; below zero, which only noise makes, in another colour.
+    """Draw boxes of the plane, coloured by density; negative densities, which only noise causes, in another colour.
 
-    ``ends`` are words at the ends of an axis that has no numbers, or places on it with texts. ``gaps`` says that boxes
-    do not cover the plane: the rest is hatched. ``marks`` are points with the shape to draw them in, "ring" or "cross".
-    ``unit`` and ``above`` are the words of the key, ``hidden`` those for gaps; with ``assumed``, words that say so, the
-    whole is hatched over: a model made it, and nothing of it was counted.
-
-    Examples
-    --------
-    >>> picture = boxes([[0, 0]], [[1, 1]], [2.0], title="one", x="a", y="b", low=[0, 0], high=[1, 1])
-    >>> picture.count('<path class="people"')
-    1
+    ``ends`` are words at the ends of an axis without numbers, or places with texts. With ``gaps`` the boxes do not
+    cover the plane: the rest is hatched. ``marks`` are points with their shape, "ring" or "cross". ``unit``, ``above``
+    and ``hidden`` are words of the key. With ``assumed`` (a text) the whole plane is hatched: a model made it.
     """
     lower, upper = np.asarray(lower, np.float64), np.asarray(upper, np.float64)
     d = np.nan_to_num(np.asarray(density, np.float64))
     low, high = np.asarray(low, np.float64), np.asarray(high, np.float64)
     kept = ~np.isnan(lower).any(axis=1)
     lower, upper, d = lower[kept], upper[kept], d[kept]
-    # Boxes of more columns lie over each other here: they add up, and must not hide each other.
+    # Overlapping boxes, from releases of more columns, add up.
     over = float(np.prod(upper - lower, axis=1).sum()) > 1.001 * float(np.prod(high - low))
     if len(d) > _MOST_BOXES or over:
         lower, upper, d = _raster(lower, upper, d, low, high)
@@ -100,14 +93,7 @@ def boxes(
 
 
 def cloud(points: Any, *, title: str, x: str, y: str, low: Any, high: Any, marks: Sequence[tuple[Any, str]]) -> Markup:
-    """Draw points of the plane, each place once.
-
-    Examples
-    --------
-    >>> picture = cloud([[0.5, 0.5], [0.5, 0.5]], title="t", x="a", y="b", low=[0, 0], high=[1, 1], marks=[])
-    >>> picture.count("h0")
-    1
-    """
+    """Draw points of the plane, each place once."""
     plane = _Plane(np.asarray(low, np.float64), np.asarray(high, np.float64), (None, None))
     places = np.unique(np.round(plane.at(np.asarray(points, np.float64))).astype(int), axis=0)
     path = "".join(f"M{a} {b}h0" for a, b in places.tolist())
@@ -115,16 +101,7 @@ def cloud(points: Any, *, title: str, x: str, y: str, low: Any, high: Any, marks
 
 
 def pairs(names: Sequence[str], errors: Any, *, title: str) -> Markup:
-    """Draw a figure of every pair of columns as a triangle of squares, those of single columns on its long side.
-
-    Of many columns the ones with the largest figures are shown.
-
-    Examples
-    --------
-    >>> picture = pairs(["age", "sex"], [[0.0, 0.25], [0.25, 0.1]], title="errors")
-    >>> picture.count("<rect"), "age and sex: 0.25" in picture
-    (8, True)
-    """
+    """Draw errors of pairs of columns as a triangle, single columns on the diagonal; the largest if there are many."""
     found = np.asarray(errors, np.float64)
     chosen = np.sort(np.argsort(-found.sum(axis=0), kind="stable")[:MOST_PAIRED])
     found, shown = found[np.ix_(chosen, chosen)], [names[i] for i in chosen]
@@ -197,7 +174,7 @@ _SHAPES = {
 
 
 def _raster(lower: Any, upper: Any, d: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
-    """Spread many boxes over 48 by 48 squares, each by how much of it lies in them, so that no seams show."""
+    """Spread many boxes over 48 by 48 squares, by the area of overlap."""
     edges = [np.linspace(low[j], high[j], _RASTER + 1) for j in (0, 1)]
     mass = np.zeros((_RASTER, _RASTER))
     for start in range(0, len(d), 1 << 16):  # in portions: a release may have millions of boxes

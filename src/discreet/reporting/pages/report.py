@@ -1,4 +1,4 @@
-"""The page of a release: what was released, what is promised to whom, what should worry, and the evidence."""
+"""The page of a release: what was released, what is promised to whom, warnings, and the evidence."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -23,11 +23,10 @@ Pictures = list[tuple[Any, str]]
 
 
 def report_page(facts: dict[str, Any]) -> str:
-    """Return the page that shows the facts.
+    """Return the page that shows the facts of `report_facts`.
 
     Examples
     --------
-    >>> from discreet.core.budget.guarantee import Guarantee
     >>> facts = {"file": "t.csv", "kind": "anonymous table", "checks": {"seal": "intact", "seeded": False},
     ...     "promise": {"model": "syntactic", "epsilon": None, "delta": 0, "unit": "one row", "plain": ["Hidden."],
     ...     "symbols": []}, "ledger": [], "assumptions": [], "columns": [], "parameters": {}, "release": {"rows": 3},
@@ -44,10 +43,12 @@ def report_page(facts: dict[str, Any]) -> str:
     left_out = [*release.get("left_out", []), *([] if "lifted" in release else _beyond(marginals))]
     first = release.get("first_rows") or []
     risks = [("Risk, measured on the released table", release.get("risk"))]
-    risks.append(("The same, if the columns that were passed on are known too", release.get("risk_with_kept")))
+    risks.append(
+        ("The same, for someone who also knows the columns that were passed on", release.get("risk_with_kept"))
+    )
     attached = [
-        ("Attacks", "How far an attacker gets, beside people who are not in the release.", facts["attacks"]),
-        ("Audits", "A pass is no proof: it says what these runs would have caught.", facts["audits"]),
+        ("Attacks", "How far an attacker gets, compared with people who are not in the release.", facts["attacks"]),
+        ("Audits", "A pass is not a proof. It shows which leaks these runs would have detected.", facts["audits"]),
     ]
     return render(
         "report.html",
@@ -90,7 +91,7 @@ def _released(facts: dict[str, Any]) -> Answer:
         groups = f" in {release['risk']['classes']:,} groups" if "risk" in release else ""
         article = "An" if facts["kind"][0] in "aeiou" else "A"
         headline = f"{article} {facts['kind']}: {release['rows']:,} rows{groups}"
-        if facts["kind"].endswith(" rows"):  # invented, or drawn
+        if facts["kind"].endswith(" rows"):  # synthetic, or drawn
             headline = f"{release['rows']:,} {facts['kind']}"
     if named:
         more = f" and {len(named) - 8:,} more" if len(named) > 8 else ""
@@ -104,17 +105,17 @@ def _promised(facts: dict[str, Any]) -> Answer:
     promise, kept = facts["promise"], facts["parameters"].get("kept")
     told = [("", prose(text)) for text in promise["plain"][:2]]
     if contradictions(facts):
-        said = "What was claimed stands below; the file does not keep it."
+        said = "The file does not keep its promise. The claim is shown below."
         if facts["checks"]["seal"] == "BROKEN":
-            said = "File and promise do not belong together: one of them was changed. What was claimed stands below."
-        return Answer(PROMISED, "Nothing that can be relied on", [("bad", said)])
+            said = "File and promise do not belong together: one of them was changed. The claim is shown below."
+        return Answer(PROMISED, "Nothing that you can rely on", [("bad", said)])
     if promise["epsilon"] is None:
         k = facts["parameters"].get("reached", {}).get("k")
-        headline = "No differential privacy" if k is None else f"Everyone hides among {int(k):,}"
+        headline = "No differential privacy" if k is None else f"Everyone is hidden among {int(k):,}"
         if kept and k is not None:
             headline += " in the generalised columns"
             if "k" in kept:
-                told.insert(0, ("warn", f"with the kept columns known, among {int(kept['k']):,}"))
+                told.insert(0, ("warn", f"among {int(kept['k']):,} for someone who knows the kept columns"))
         return Answer(PROMISED, headline, told)
     slack = f", δ = {number(promise['delta'], 2)}" if promise["delta"] else ""
     return Answer(
@@ -123,10 +124,10 @@ def _promised(facts: dict[str, Any]) -> Answer:
 
 
 def contradictions(facts: dict[str, Any]) -> list[str]:
-    """Say what of the promise does not hold, as the verdict has it; the seal first."""
+    """Return what does not hold of the promise, the seal first."""
     checks = facts["checks"]
     told = {
-        "BROKEN": "The seal is broken: the file or its promise was changed after it was made. Believe neither.",
+        "BROKEN": "The seal is broken: the file or its promise was changed after it was made. Trust neither.",
         "none": "The promise is not sealed, so nothing ties it to this file.",
     }
     first = [told[checks["seal"]]] if checks["seal"] in told else []
@@ -134,52 +135,50 @@ def contradictions(facts: dict[str, Any]) -> list[str]:
 
 
 def worrying(facts: dict[str, Any]) -> Answer:
-    """Red is for promises that do not hold, amber for what weakens or clouds them, grey for what is not known."""
+    """Return warnings: red for broken promises, amber for weak points, grey for what is not known."""
     promise, checks = facts["promise"], facts["checks"]
     epsilon, kept = promise["epsilon"], facts["parameters"].get("kept")
     lines = []
     lines += [("bad", text) for text in contradictions(facts)]
     if checks["seeded"]:
-        said = "The noise was seeded: it can be repeated and taken off again. This release must not be published."
+        said = "The noise was seeded, so it can be reproduced and removed. Do not publish this release."
         lines.append(("bad", said))
     if epsilon is not None and math.isinf(epsilon):
-        lines.append(("bad", "There is no privacy: ε is infinite."))
+        lines.append(("bad", "There is no privacy guarantee: ε is infinite."))
     elif epsilon is not None and epsilon > 5:
         lines.append(("warn", "The level is weak on its own (ε above 5)."))
     elif (promise.get("whole_row_epsilon") or 0) > 5:
-        said = (
-            f"Rows far apart can be told apart: over the whole table ε is {at_most(promise['whole_row_epsilon'], 3)}."
-        )
-        lines.append(("warn", said))
+        level = at_most(promise["whole_row_epsilon"], 3)
+        lines.append(("warn", f"Rows that are far apart can be distinguished: for them ε is up to {level}."))
     if kept:
         lines.append(("warn", kept_text(kept)))
     lines += [("warn", f"{text[:1].upper()}{text[1:]}.") for text in facts.get("warnings", ())]
     release = facts["release"]
     if release.get("leaves") and release["box_rows_std_error"] * math.sqrt(release["leaves"]) > release["rows"]:
-        said = f"Most of the {release['leaves']:,} boxes hold fewer rows than their noise: fewer columns tell more."
+        said = (
+            f"Most of the {release['leaves']:,} boxes hold fewer rows than their noise. Fewer columns would give more."
+        )
         lines.append(("warn", said))
     risk = release.get("risk", {}).get("prosecutor", {})
     if risk.get("max", 0) > _HIGH_RISK:
-        lines.append(("warn", f"Whoever is easiest to find is found with a chance of {share(risk['max'])}."))
+        lines.append(
+            ("warn", f"The person who is easiest to find is found with a probability of {share(risk['max'])}.")
+        )
     told = [text for text in facts["assumptions"] if "times the epsilon only" in text]
     lines += [("warn", f"{text[:1].upper()}{text[1:]}.") for text in told]
     seen = [text for text in facts["assumptions"] if text.startswith("the first ")]
     lines += [("soft", f"{text[:1].upper()}{text[1:]}.") for text in seen]
     for name, found in facts["release"].get("risk", {}).get("sensitive", {}).items():
         if found["homogeneous"] > 0:
-            lines.append(
-                ("warn", f"{share(found['homogeneous'])} of the rows lie in groups that give their {name} away.")
-            )
+            lines.append(("warn", f"{share(found['homogeneous'])} of the rows are in groups that reveal their {name}."))
     shown = release.get("marginals", [])
     blank = sum(not m.get("divided", True) for m in shown)
     guessed = sum(m.get("divided", True) and m.get("assumed") is not None and views.doubt(m) > 0.5 for m in shown)
     if 2 * (blank + guessed) > len(shown):
-        said = (
-            f"{blank + guessed:,} of {len(shown):,} columns are not known or mostly assumed: fewer columns tell more."
-        )
-        lines.append(("warn", said))
+        said = f"{blank + guessed:,} of {len(shown):,} columns are unknown or mostly assumed."
+        lines.append(("warn", f"{said} Fewer columns would give more."))
     if "comparison" in facts:
-        lines.append(("warn", "This page compares with the raw table: keep it inside."))
+        lines.append(("warn", "This page uses the raw table: keep it internal."))
         together = facts["comparison"].get("together") or {"notes": []}
         lines += [("warn", text) for text in together["notes"][1:]]
     weighed = bool(lines)
@@ -187,18 +186,18 @@ def worrying(facts: dict[str, Any]) -> Answer:
         good = (
             f"The {_guard(facts)} is intact"
             if checks["seal"] == "intact"
-            else "The file is not sealed, so changes would not show"
+            else "The file is not sealed, so changes would go unnoticed"
         )
-        said = f"{good}{', the ledger adds up, the noise cannot be repeated' if facts['ledger'] else ''}."
+        said = f"{good}{', the ledger adds up, the noise cannot be reproduced' if facts['ledger'] else ''}."
         lines.append(("good" if checks["seal"] == "intact" else "warn", said))
     if blank and 2 * (blank + guessed) <= len(shown):
-        lines.append(("soft", f"Not known: how {blank:,} of the columns are distributed."))
+        lines.append(("soft", f"Not known: the distribution of {blank:,} of the columns."))
     lines += [("soft", f"{text[:1].upper()}{text[1:]}.") for text in checks.get("open", ())]
     if not facts["attacks"] and not facts["audits"]:
-        lines.append(("soft", "Not known from this page: how far an attack gets. No attack and no audit was attached."))
-    headline = f"{len(lines)} thing{'s' if len(lines) > 1 else ''} to weigh" if weighed else "Nothing was found"
+        lines.append(("soft", "Not known: how far an attack gets. No attack and no audit is attached."))
+    headline = f"{len(lines)} point{'s' if len(lines) > 1 else ''} to consider" if weighed else "Nothing was found"
     if any(tone == "bad" for tone, _ in lines):
-        headline = "A promise that does not hold"
+        headline = "A promise is broken"
     return Answer(WORRYING, headline, lines)
 
 
@@ -211,29 +210,28 @@ def _declared(column: dict[str, Any]) -> str:
 
 
 def _not_known(release: dict[str, Any]) -> list[str]:
-    """Say what the boxes do not tell, before any of them is shown."""
+    """Return what the boxes do not show."""
     parts = [release["clustering"][:1].upper() + release["clustering"][1:] + "."] if "clustering" in release else []
     parts += counted.told(release.get("measured", ())) + counted.projected(release)
     if elsewhere := release.get("unlisted"):
         listed, other, error = (f"{elsewhere[key]:,.0f}" for key in ("listed_rows", "rows", "std_error"))
         text = (
             f"The boxes hold about {listed} of these rows. The other {other} (standard error {error}) are in cells "
-            f"that are not listed: of {elsewhere['cells']:,} cells only those with a noisy count above "
-            f"{elsewhere['cutoff']:,} are. Where in the table those rows lie is not known, and no chart below shows "
-            "them."
+            f"that are not listed: only cells with a noisy count above {elsewhere['cutoff']:,} are, out of "
+            f"{elsewhere['cells']:,}. Where those rows are is not known. No chart below shows them."
         )
         if elsewhere["noise_alone"] >= 1:
-            text += f" Up to about {elsewhere['noise_alone']:,.0f} of the boxes may be noise alone."
+            text += f" Up to about {elsewhere['noise_alone']:,.0f} of the boxes may be pure noise."
         parts.append(text)
     elif "box_rows" in release and abs(release["box_rows"] - release["rows"]) >= max(1, 0.01 * release["rows"]):
         held, error = f"{release['box_rows']:,.0f}", f"{_WIDE * release['box_rows_std_error']:,.0f}"
         parts.append(
-            f"The boxes, and so the bars of a chart below, add up to {held} ± {error} rows: each box has its own "
-            f"noise. That there are about {release['rows']:,.0f} rows is known better."
+            f"The boxes, and so the bars of the charts below, add up to {held} ± {error} rows, because each box has "
+            f"its own noise. The total of about {release['rows']:,.0f} rows is more accurate."
         )
     if release.get("uncut"):
         names = plain(release["uncut"])
-        parts.append(f"These columns were never divided, so nothing is known of how they are distributed: {names}.")
+        parts.append(f"These columns were never split, so their distribution is not known: {names}.")
     return parts
 
 
@@ -246,18 +244,17 @@ def _charts(release: dict[str, Any]) -> Pictures:
             facts["lower"], facts["upper"], facts["density"], title=f"{x} and {y}", x=x, y=y, low=facts["low"],
             high=facts["high"], ends=facts["ends"], gaps=facts["gaps"], marks=marks,
         )  # fmt: skip
-        more = "; hatched: no box is listed there" if facts["gaps"] else ""
-        more += "; crosses: the centres that were found" if marks else ""
-        found.append((picture, f"{x} and {y}: where the rows lie, by the noisy counts; grey is below zero{more}"))
-    # Of a projection no column is known: a dozen empty frames would only say again what stands above them.
+        more = "; hatched: no box is listed" if facts["gaps"] else ""
+        more += "; crosses: cluster centres" if marks else ""
+        found.append((picture, f"{x} and {y}: density of rows by the noisy counts; grey is below zero{more}"))
+    # A projection has no distributions of single columns.
     drawn = [] if "lifted" in release else release.get("marginals", [])[:_MOST_CHARTS]
     found += [*counted.drawn(release.get("measured", ())), *map(_marginal, drawn)]
     if facts := release.get("classes"):
         picture = svg.ranked([f"{t} rows" for t in facts["labels"]], facts["counts"], title="groups", axis="groups")
-        found.append((picture, "how many groups hold how many rows: the smaller the group, the easier to be found"))
+        found.append((picture, "number of groups by size: people in small groups are easier to find"))
     if rows := release.get("frequencies"):
         names, values, low, high = ([row[key] for row in rows] for key in ("candidate", "count", "lower", "upper"))
-        # Whole people: what stands behind the point is far within the interval.
         picture = svg.ranked(names, values, low, high, title="frequencies", axis="people", form=_whole)
         found.append((picture, "estimated numbers of people, with 95 % intervals"))
     return found
@@ -274,7 +271,7 @@ def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
         return svg.unknown(found.get("why", views.NOT_DIVIDED), title=name, ends=found["ends"]), name
     assumed, errors = found.get("assumed"), found["std_errors"]
     if assumed is not None and views.doubt(found) > 0.5:
-        errors = None  # they would be those of the noise, around what is not known in the first place
+        errors = None  # intervals of the noise around an assumption would mislead
     wide = None if errors is None else [_WIDE * e for e in errors]
     how: dict[str, Any] = {"title": name, "axis": "rows", "assumed": assumed}
     if found["edges"] is None and not found.get("ordered"):
@@ -289,18 +286,18 @@ def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
     if errors is not None:
         text = f"{name}, with 95 % intervals{' of the noise' * doubtful}"
     else:
-        said = found.get("said", "as released: every value is noisy")
+        said = found.get("said", "as released: each value is noisy")
         text = f"{name}, {said if assumed is None else 'mostly assumed: no intervals'}"
     if doubtful:
-        text += "; hatched: boxes that reach beyond the bar, taken to be evenly filled"
+        text += "; hatched: from boxes wider than the bar, assumed to be uniform"
     if "missing" in found:
         text += f"; missing: {found['missing']['value']:,.0f} ± {number(_WIDE * found['missing']['std_error'], 2)} rows"
     return picture, text
 
 
 def _beyond(marginals: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return the columns for which there is no room, and why."""
-    room = f"no room: charts are shown for {_MOST_CHARTS} columns"
+    """Return the columns without a chart, and why."""
+    room = f"only the first {_MOST_CHARTS} columns have a chart"
     return [
         {"column": m["column"], "reason": room if m.get("divided", True) else m.get("why", views.NOT_DIVIDED)}
         for m in marginals[_MOST_CHARTS:]
@@ -308,48 +305,52 @@ def _beyond(marginals: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
 
 
 def _reasons(columns: Sequence[dict[str, str]]) -> dict[str, list[str]]:
-    """Gather the columns without a chart by the reason."""
+    """Group the columns without a chart by the reason."""
     found: dict[str, list[str]] = {}
     for left in columns:
         found.setdefault(left["reason"], []).append(left["column"])
     return found
 
 
-#: What the measures of a sensitive column say: how they are written, and in words.
+#: Measures of a sensitive column: format and meaning.
 _MEASURES = {
     "distinct_l": (number, "fewest different values in a group (distinct l)"),
-    "entropy_l": (number, "fewest equally likely values a group amounts to (entropy l)"),
-    "recursive_c": (number, "the commonest value against the rarer ones, worst group (recursive c)"),
-    "t_equal": (number, "farthest that a group lies from the whole table, values unordered (t)"),
-    "t_ordered": (number, "farthest group from the table, by the order of the values (t)"),
+    "entropy_l": (number, "fewest effective values in a group (entropy l)"),
+    "recursive_c": (number, "most frequent value against the rarer ones, worst group (recursive c)"),
+    "t_equal": (number, "largest distance of a group from the table, values unordered (t)"),
+    "t_ordered": (number, "largest distance of a group from the table, values in order (t)"),
     "alpha": (share, "largest share of one value in a group"),
     "beta": (number, "largest relative gain of belief in a value"),
-    "enhanced_beta": (number, "the same, capped for rare values"),
+    "enhanced_beta": (number, "the same, limited for rare values"),
     "delta": (number, "largest change of belief, as a logarithm; ∞ if a group lacks a value"),
-    "homogeneous": (share, "rows whose value the group gives away"),
+    "homogeneous": (share, "rows whose value the group reveals"),
 }
 
 
 def _risk(risk: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return measure, value and meaning. Where k counts persons, so do the figures, as far as they are known."""
+    """Return measure, value and meaning. If k counts persons, so do the figures where they are known."""
     persons, found = risk.get("persons"), risk["prosecutor"]
     who = "persons" if persons else "rows"
     rows = [
         (
             f"smallest group, k{' (persons)' if persons else ''}",
             number(risk["k"]),
-            f"everyone hides among this many {who}",
+            f"everyone is hidden among this many {who}",
         ),
-        ("groups", number(risk["classes"]), "rows of one group look alike"),
-        ("risk of being found, at most", share(found["max"]), "chance of a prosecutor to pick right, worst group"),
+        ("groups", number(risk["classes"]), "rows of one group are identical"),
+        (
+            "risk of being found, at most",
+            share(found["max"]),
+            "probability that a prosecutor picks the right row, worst group",
+        ),
     ]
     if persons and persons["largest_share"] is not None:
-        told = "who has many rows of a group is found there the easiest"
+        told = "a person with many rows of a group is easiest to find"
         rows.append(("largest share of one person's rows in a group", share(persons["largest_share"]), told))
     if not persons or persons["recounted"]:
-        rows.append(("risk of being found, on average", share(found["mean"]), "the same, mean over all"))
-        rows.append(("marketer", share(risk["marketer"]), "rows right if all are matched"))
-    rows.append(("alone in their group", share(risk["unique"]), "rows that nobody else's resemble"))
+        rows.append(("risk of being found, on average", share(found["mean"]), "the same, mean over all rows"))
+        rows.append(("marketer", share(risk["marketer"]), "share of correct rows if all are matched"))
+    rows.append(("alone in their group", share(risk["unique"]), "rows that are unique"))
     for name, measured in risk.get("sensitive", {}).items():
         rows += [
             (f"{name}: {key.replace('_', ' ')}", write(float(measured[key])), told)
@@ -391,11 +392,11 @@ def _together(found: dict[str, Any] | None) -> dict[str, Any] | None:
         i, j = (names.index(name) for name in pair["columns"])
         errors[i, j] = errors[j, i] = pair["error"]
     said = (
-        "The error of a pair is the share of rows that would have to move for its counts to be the raw ones, numbers "
-        f"in 16 equal bins: 0 is the same, 1 nothing in common. Drawing rows anew costs {pairs['sampling']:.3f}."
+        "The error of a pair is the share of rows that would have to move to match the raw counts, with numbers in 16 "
+        f"equal bins: 0 is identical, 1 has nothing in common. Sampling alone gives {pairs['sampling']:.3f}."
     )
     more = f"; the {plane.MOST_PAIRED} columns with the largest" if len(names) > plane.MOST_PAIRED else ""
-    caption = f"errors of pairs of columns, of single columns on the long side{more}"
+    caption = f"errors of pairs of columns; single columns are on the diagonal{more}"
     return {
         "said": said,
         "charts": [(plane.pairs(names, errors, title="errors of pairs"), caption)] if len(names) > 1 else [],
@@ -416,7 +417,7 @@ def _result(attached: dict[str, Any]) -> tuple[str, Pictures, list[tuple[str, st
 
 
 def intervals(result: dict[str, Any], name: str = "") -> Iterator[tuple[str, float, float, float]]:
-    """Go through the figures of an attack or audit that have an interval: name, value and both ends."""
+    """Yield the figures of an attack or audit that have an interval: name, value and both ends."""
     for key, value in result.items():
         if isinstance(value, dict):
             yield from intervals(value, key.replace("_", " "))
@@ -426,7 +427,7 @@ def intervals(result: dict[str, Any], name: str = "") -> Iterator[tuple[str, flo
 
 
 def _guard(facts: dict[str, Any]) -> str:
-    """Return what shows a change of the file: counts of reports have a checksum, and no seal."""
+    """Return the name of the check for changes: counts of reports have a checksum, and no seal."""
     return "checksum" if facts["digest"] is None and facts["checks"]["seal"] == "intact" else "seal"
 
 
@@ -436,7 +437,7 @@ def _auditor(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("SHA-256 of the file", facts["file_sha256"]),
         ("seal over content and promise", facts["digest"] or "none"),
         (f"{_guard(facts)} checked", facts["checks"]["seal"]),
-        ("noise", "seeded: not to be published" if facts["checks"]["seeded"] else "operating-system entropy"),
+        ("noise", "seeded: do not publish" if facts["checks"]["seeded"] else "operating-system entropy"),
         ("unit of privacy", facts["promise"]["unit"]),
         ("made by", f"Discreet {facts['made_by']}"),
         ("reported by", f"Discreet {facts['reported_by']}"),

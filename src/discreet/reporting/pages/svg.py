@@ -1,8 +1,7 @@
-"""Small charts as SVG text: upright and lying bars, curves. What is not known is hatched.
+"""Small SVG charts: vertical and horizontal bars, curves. What is not known is hatched.
 
-Written by hand because a page that must be mailed, printed and read in the dark cannot carry a 5 MB chart library; the
-colours are classes that the style sheet sets for light and dark. Every text that comes from outside is escaped, so a
-picture goes into a page as it is (`Markup`).
+Written by hand because a page that is mailed and printed cannot include a 5 MB chart library. Colours are classes of
+the style sheet, for light and dark. Texts are escaped, so a picture is inserted as it is (`Markup`).
 """
 
 import math
@@ -41,7 +40,7 @@ from discreet.reporting.words import number
 
 #: Rows of a ranking, and how wide its names and figures may be.
 _MOST_ROWS, _ROW, _NAMES, _FIGURES = 12, 20, 112, 92
-_LETTERS = 17  # of a name that has room beside a lying bar
+_LETTERS = 17  # of a name next to a bar
 
 
 def bars(
@@ -58,18 +57,11 @@ def bars(
     per: Sequence[str] = ("per unit", "per second", "per day"),
     doubt_said: str = "in part assumed",
 ) -> Markup:
-    """Draw upright bars with intervals, and a second series as lines.
+    """Draw vertical bars with intervals, and a second series as lines.
 
-    ``assumed`` is the part of each value that is not known to be there: it is hatched. With ``edges`` the bars are as
-    wide as their bins; where those differ, the height is the value per unit, and the axis says so (``per``: the words
-    for it, of numbers, times and dates). ``marks`` are places and their texts where numbers would tell nothing, such as
-    dates. ``doubt_said`` is what is said of a value that is assumed in part.
-
-    Examples
-    --------
-    >>> picture = bars(["a", "b"], [3.0, 5.0], [0.5, 0.5], title="two", axis="rows", assumed=[0.0, 2.0])
-    >>> picture.startswith("<svg"), picture.count('class="bar"'), picture.count('class="hatch"')
-    (True, 2, 1)
+    ``assumed`` is the part of each value that is not known: it is hatched. With ``edges`` the bars are as wide as
+    their bins; if widths differ, heights are values per unit (``per``: words for numbers, times and dates). ``marks``
+    are places and texts for dates.
     """
     v, e, doubt, other = (clean(x, len(values)) for x in (values, errors, assumed, second))
     told, told_e = v, e
@@ -124,16 +116,7 @@ def ranked(
     doubt_said: str = "in part assumed",
     more: str = "and {n:,} more",
 ) -> Markup:
-    """Draw lying bars with their names and figures written beside them: for categories, and for few figures.
-
-    Of more than twelve the largest are shown, and how many are not (``more``). Names have room for that many letters.
-
-    Examples
-    --------
-    >>> picture = ranked(["cat", "dog"], [7.0, 3.0], [6.0, 2.0], [8.0, 4.0], title="pets", axis="people")
-    >>> picture.count('class="bar"'), picture.count('class="whisker"'), "cat" in picture
-    (2, 2, True)
-    """
+    """Draw horizontal bars with names and figures, the twelve largest if there are more."""
     v, doubt, other = (clean(x, len(values)) for x in (values, assumed, second))
     low, high = (clean(values if x is None else x, len(v)) for x in (lower, upper))
     chosen = (
@@ -187,15 +170,9 @@ def curve(
     level: tuple[float, str] | None = None,
     top: float = -math.inf,
 ) -> Markup:
-    """Draw one curve, on logarithmic axes if asked; the upright one goes up to ``top`` at least.
+    """Draw one curve, with logarithmic axes if ``log``; the vertical axis reaches ``top`` at least.
 
-    ``upright`` are lines across it (place, words, class), ``level`` one along it, ``dot`` a point with words.
-
-    Examples
-    --------
-    >>> picture = curve([1, 2, 3], [0.1, 0.5, 1.0], title="t", x="ε", y="chance", upright=[(2, "claimed", "claim")])
-    >>> picture.count('class="curve"'), "claimed" in picture
-    (1, True)
+    ``upright`` are vertical lines (place, text, class), ``level`` a horizontal one, ``dot`` a point with text.
     """
     a, b = clean(xs, 0), clean(ys, 0)
     across = [*a, *(place for place, _, _ in upright)]
@@ -230,22 +207,15 @@ def curve(
         parts.append(f'<circle class="dot" cx="{where:.1f}" cy="{height:.1f}" r="4"/>')
         # On the side of the curve where it does not run: under it where it rises away from the dot.
         under_it = (b[-1] > b[0]) != bool(side)
-        beside = min(height + 17, HEIGHT - BOTTOM - 5) if under_it else max(height - 7, TOP + 10)
-        parts.append(halo(words, where + (-8 if side else 8), beside, side))
+        side_of_dot = min(height + 17, HEIGHT - BOTTOM - 5) if under_it else max(height - 7, TOP + 10)
+        parts.append(halo(words, where + (-8 if side else 8), side_of_dot, side))
     marks = [*under_axis(under.marks, right), f'<text class="label" x="{(left + WIDTH) / 2}" y="{HEIGHT + 12}">'
              f"{escape(with_times(x, under.times))}</text>"]  # fmt: skip
     return frame(title, [*parts, *marks], y, ticks.times, HEIGHT + 18)
 
 
 def unknown(words: str, *, title: str, ends: Sequence[str] = ("", "")) -> Markup:
-    """Draw what is not known: one hatched field, with words in it.
-
-    Examples
-    --------
-    >>> picture = unknown("not known", title="age", ends=("0", "120"))
-    >>> picture.count('class="hatch"'), "not known" in picture
-    (1, True)
-    """
+    """Draw a hatched field with text, for what is not known."""
     width, height = WIDTH - RIGHT, HEIGHT - BOTTOM - TOP
     middle, base = width / 2, HEIGHT - BOTTOM + 16
     inside = min(LETTER * len(words) + 16, width - 6)

@@ -2,8 +2,8 @@
 
 The number of columns, the kind of release and the ceiling are arguments; the number of rows is declared or noisy. No
 raw count decides here. The bytes are upper bounds of measured peaks (``tests/synopses/boxes/test_bounded_memory.py``
-measures them again). Rows come on top: a batch of them for a grid, up to `discreet.engines.passes.trees.MEMORY` bytes
-for a tree.
+measures them again). Rows come on top: a batch of them for a grid, up to `discreet.engines.readers.tree_rows.MEMORY`
+bytes for a tree.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Are the facts of a promise of the form that is written? Whoever reads them need not ask again."""
+"""Check the form of the facts in a promise, so that readers need no further checks."""
 
 import sys
 from collections.abc import Mapping
@@ -58,13 +58,7 @@ _NEEDED = {"kept": ("columns",), "k_by_columns": ("least", "columns")}
 
 
 def misshapen(facts: Mapping[str, Any], *, syntactic: bool) -> str:
-    """Return the name of a fact that is not of the form that is written; empty if all are.
-
-    Examples
-    --------
-    >>> misshapen({"required": {"k": 5}, "rows": 40}, syntactic=True), misshapen({"rows": "many"}, syntactic=True)
-    ('', 'rows')
-    """
+    """Return the name of a fact whose form is wrong; empty if all are right."""
     for name, value in facts.items():
         if not _plain(value) or not _plain(name):
             return str(name).encode("ascii", "backslashreplace").decode()
@@ -89,7 +83,7 @@ def _fits(value: Any, shape: Any, name: str = "") -> bool:
 
 
 def _plain(value: Any) -> bool:
-    """Tell whether data can be shown: texts that can be written, and numbers that a float can hold."""
+    """Return True if data can be shown: texts that can be encoded, and numbers that a float can hold."""
     if isinstance(value, Mapping):
         return all(_plain(part) for pair in value.items() for part in pair)
     if isinstance(value, list):

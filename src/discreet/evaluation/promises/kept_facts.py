@@ -1,4 +1,4 @@
-"""Whether the rows of a released table keep the public facts that were declared: functions, and what cannot occur."""
+"""Check that the rows of a released table keep the declared public facts: functions, and impossible combinations."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from discreet.synopses.marginals import public_grid
 
 
 def broken_facts(table: Any, domain: Domain) -> tuple[str, ...]:
-    """Return the declared facts, in words, that some row of a table breaks.
+    """Return the declared facts, in words, that some row of a released table breaks.
 
-    For tables that were released: it tells what rows are like, and costs no budget because it is no release.
+    It costs no budget because its result is not released.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def _broken(table: Any, domain: Domain, fact: Function | Impossible) -> bool:
 
 
 def _cell(grid: AxisGrids, place: float) -> int:
-    """Return the cell of a place on the axis of the column that follows."""
+    """Return the cell of a place on the axis of the dependent column."""
     column, (lower, upper) = grid.domain.columns[1], grid.boxes(1)
     if isinstance(column, Date):
         lower, upper = by_days(column, lower), by_days(column, upper)

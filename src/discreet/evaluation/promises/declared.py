@@ -1,4 +1,4 @@
-"""Does a released table keep to what its promise declares: its columns, the part of each, its cells and its values."""
+"""Check that a released table keeps to the declaration in its promise: columns, their roles, cells and values."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,18 +20,10 @@ _HASH = r"^[0-9a-f]{16}$"
 
 @dataclass(frozen=True)
 class Parts:
-    """The part that each column of an anonymous table plays.
+    """The role of each column of an anonymous table.
 
-    Attributes
-    ----------
-    quasi : dict
-        By quasi-identifier, the columns that show it: itself, or its bounds.
-    sensitive : list of str
-        Columns for which l and t hold.
-    kept : list of str
-        Columns that the promise says were passed on.
-    failures : tuple of str
-        What promise, declaration and table say differently.
+    ``quasi`` maps each quasi-identifier to the columns that show it: itself, or its bounds. ``kept`` are columns that
+    were passed on unchanged, ``failures`` contradictions between promise, declaration and table.
     """
 
     quasi: dict[str, list[str]]
@@ -41,25 +33,17 @@ class Parts:
 
     @property
     def shown(self) -> list[str]:
-        """The columns of the table by which rows are grouped."""
+        """The columns by which rows are grouped."""
         return [name for columns in self.quasi.values() for name in columns]
 
 
 def parts_of(
     table: pa.Table, guarantee: Guarantee, quasi: Sequence[str] | None = None, sensitive: Sequence[str] | None = None
 ) -> Parts:
-    """Say which part each column plays, from the promise and the declaration together.
+    """Return the role of each column, from the promise and the declaration together.
 
-    What is declared a quasi-identifier is one, whatever the promise lists, and what is declared sensitive is sensitive
-    unless the promise says that it was passed on like any other column.
-
-    Examples
-    --------
-    >>> domain = Domain({"age": {"bounds": [0, 9], "role": "quasi-identifier"}, "job": {"categories": ["a"],
-    ...     "role": "quasi-identifier"}})
-    >>> promise = Guarantee("syntactic", domain=domain, parameters={"quasi_identifiers": ["age"]})
-    >>> parts_of(pa.table({"age": ["[0, 9]"], "job": ["a"]}), promise).failures
-    ("column 'job' is declared a quasi-identifier, and the promise does not count it as one",)
+    A declared quasi-identifier is one, whatever the promise lists. A column that is declared sensitive is sensitive
+    unless the promise says that it was passed on.
     """
     facts, names, domain = guarantee.parameters, table.column_names, guarantee.domain
     roles = {} if domain is None else {c.name: str(c.role) for c in domain}
@@ -83,7 +67,7 @@ def parts_of(
     known = {*(name for columns in shown.values() for name in columns), *secret, *kept, *hashed}
     if listed and quasi is None:
         failures += [
-            f"column {n!r} was passed on, and the promise does not say so"
+            f"column {n!r} was passed on, but the promise does not mention it"
             for n in names
             if n in roles and n not in known
         ]
@@ -92,7 +76,7 @@ def parts_of(
 
 
 def columns_shown(names: Sequence[str], domain: Domain | None, quasi: Sequence[str]) -> dict[str, list[str]]:
-    """Return, by quasi-identifier, the columns of a table that show it: itself or, for programs, its bounds."""
+    """Return for each quasi-identifier the columns of a table that show it: itself, or its bounds."""
     found: dict[str, list[str]] = {}
     for name in quasi:
         ends: tuple[str, ...] = ("_lower", "_upper", "_set", "_may_be_missing")
@@ -107,14 +91,7 @@ def columns_shown(names: Sequence[str], domain: Domain | None, quasi: Sequence[s
 
 
 def undeclared(table: pa.Table, guarantee: Guarantee, domain: Domain) -> list[str]:
-    """Say which columns of a released table are not declared, or name people.
-
-    Examples
-    --------
-    >>> domain = Domain({"age": (0, 9)})
-    >>> undeclared(pa.table({"age": [1], "age_name": ["ann"]}), Guarantee("metric"), domain)
-    ["column 'age_name' is not declared"]
-    """
+    """Return messages for columns of a released table that are not declared, or that name people."""
     facts = guarantee.parameters
     quasi = [c.name for c in domain if c.role in ("quasi-identifier", "attribute")]
     shown = columns_shown(table.column_names, domain, quasi if "quasi_identifiers" in facts else ())
@@ -131,10 +108,7 @@ def undeclared(table: pa.Table, guarantee: Guarantee, domain: Domain) -> list[st
 
 
 def odd_cells(table: pa.Table, parts: Parts, domain: Domain, labels: Mapping[str, Any]) -> list[str]:
-    """Say which quasi-identifiers show cells that are not within their declared bounds or categories.
-
-    ``labels`` says what the names of groups stand for, by column.
-    """
+    """Return messages for quasi-identifiers with cells outside their declaration; ``labels`` are names of groups."""
     wrong = []
     for name, columns in parts.quasi.items():
         if name not in domain.names:
@@ -161,14 +135,14 @@ def _cells_fit(values: pa.ChunkedArray, shown: str, column: Column, groups: Any)
         low, high = (None, None) if found is None else (found.low, found.high)
     if not known or low is None or high is None:
         return False
-    whole = np.isinf(low) & np.isinf(high)  # "*" tells nothing
+    whole = np.isinf(low) & np.isinf(high)  # "*" shows nothing
     below = (low < column.low - slack) & ~(np.isneginf(low) & (column.bottom is not None))
     above = (high > column.high + slack) & ~(np.isposinf(high) & (column.top is not None))
     return not bool(((below | above) & ~whole).any())
 
 
 def _sets_fit(values: pa.ChunkedArray, labels: Sequence[str], groups: Any, *, bars: bool) -> bool:
-    """Tell whether cells of categories hold declared ones only: as `Grid.text` prints them, or with bars between."""
+    """Return True if cells hold declared categories only, as `Grid.text` prints them or separated by bars."""
     names = {*labels, *(text.capitalize() for text in labels if text in ("true", "false"))}
     if pa.types.is_list(values.type):
         return set(pc.unique(values.combine_chunks().flatten()).to_pylist()) <= names
@@ -183,7 +157,7 @@ def _sets_fit(values: pa.ChunkedArray, labels: Sequence[str], groups: Any, *, ba
 
 
 def _consists_of(pieces: Sequence[str], between: str, names: Collection[str]) -> bool:
-    """Tell whether pieces are names, or runs of pieces are where a name itself holds what stands between names."""
+    """Return True if pieces, or runs of pieces, are names; a name may contain the separator."""
     reached = {0}
     longest = 1 + max((name.count(between) for name in names), default=0)
     for start in range(len(pieces)):
@@ -194,16 +168,7 @@ def _consists_of(pieces: Sequence[str], between: str, names: Collection[str]) ->
 
 
 def odd_values(table: pa.Table, names: Sequence[str], domain: Domain) -> list[str]:
-    """Say which columns that were passed on hold values outside of their declaration; values are not quoted.
-
-    Read as the release reads them: what is missing, blanks around a category and ``1.0`` for ``1`` are as declared.
-
-    Examples
-    --------
-    >>> domain = Domain({"ill": ["flu", "cold"], "cost": (0, 50)})
-    >>> odd_values(pa.table({"ill": [" flu", ""], "cost": ["7", "900"]}), ["ill", "cost"], domain)
-    ["column 'cost' was passed on with 1 value outside of its declaration"]
-    """
+    """Return messages for columns that were passed on with values outside their declaration; values are not quoted."""
     wrong = []
     for name in names:
         if name not in domain.names or name not in table.column_names:

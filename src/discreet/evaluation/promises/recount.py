@@ -1,8 +1,4 @@
-"""What an anonymous table promises counted again, from the table and its promise alone: k, l, t, rows, cells, columns.
-
-Values are read as the release reads them (`code_column`), so that both count the same things. Classes, rules and
-distances are counted here afresh: what is to be checked must not check itself.
-"""
+"""Count k, l and t again on a released table, independently of the code that made it."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +12,7 @@ import pyarrow.compute as pc
 from discreet.anonymity.risk import CodedColumn, code_column
 from discreet.core import FloatArray, Guarantee, IntArray, Person, person_column
 from discreet.engines.tables import key_codes
-from discreet.evaluation.audits.declared import Parts, odd_cells, odd_values, parts_of
+from discreet.evaluation.promises.declared import Parts, odd_cells, odd_values, parts_of
 
 #: What printed figures may be off by.
 _SLACK = 1e-6
@@ -26,16 +22,16 @@ Group: TypeAlias = tuple[IntArray, IntArray]
 
 @dataclass(frozen=True)
 class Recount:
-    """What a table was found to satisfy.
+    """Rules that a table was found to satisfy.
 
     Attributes
     ----------
     found : dict
-        ``rows``, ``classes``, ``k`` (``rows_of_smallest`` where it counts persons), and by column ``l`` and ``t``.
+        ``rows``, ``classes``, ``k`` (``rows_of_smallest`` where it counts persons), and ``l`` and ``t`` by column.
     failures : tuple of str
-        What does not hold of the promise.
+        What does not hold.
     notes : tuple of str
-        What is not promised, or "not checkable" from the table, and why.
+        What is not promised or "not checkable", and why.
 
     Examples
     --------
@@ -52,16 +48,15 @@ class Recount:
 def recount(
     table: pa.Table, guarantee: Guarantee, *, quasi: Sequence[str] | None = None, sensitive: Sequence[str] | None = None
 ) -> Recount:
-    """Count again all that a table shows, and compare it with what is required and what is stated as reached.
+    """Count again what a table shows, and compare it with what is required and stated as reached.
 
-    k, l and t, rows and cells, columns that were passed on and their values, quasi-identifiers that are declared and
-    not listed. Where k counts persons who are not in the table, its rows give an upper bound: below what is promised it
-    is a failure, above it k is "not checkable".
+    Counts k, l and t, rows and cells, and checks columns that were passed on and undeclared quasi-identifiers. Where k
+    counts persons who are not in the table, its rows give an upper bound: k can fail, but not be confirmed.
 
     Parameters
     ----------
     table : pyarrow.Table
-        The table that was handed out.
+        The released table.
     guarantee : Guarantee
         Its promise.
     quasi, sensitive : list of str, optional
@@ -116,7 +111,7 @@ def _by_columns(
     found: dict[str, Any],
     failures: list[str],
 ) -> None:
-    """Count the groups of each group of columns by itself."""
+    """Count the groups of each group of columns separately."""
     found["k_by_columns"] = []
     for part in required["columns"]:
         shown = [column for name in part for column in parts.quasi.get(name, ())]
@@ -131,7 +126,7 @@ def _by_columns(
 
 
 def _classes(table: pa.Table, columns: Sequence[str]) -> IntArray:
-    """Number the groups of rows that look alike: the group of each row."""
+    """Return the number of each row's group of equal rows."""
     groups = np.zeros(table.num_rows, np.int64)
     for name in columns:
         column = table[name].combine_chunks()
@@ -184,7 +179,7 @@ def _groups(
 def _persons(
     whose: pa.ChunkedArray, classes: IntArray, reached: Mapping[str, Any], found: dict[str, Any], failures: list[str]
 ) -> None:
-    """Count persons by their hashed marks: k, and the largest share of one person's rows in a group."""
+    """Count persons by their hashed identifiers: k, and the largest share of one person's rows in a group."""
     marks = key_codes(whose.combine_chunks())
     pairs, rows = np.unique(classes * (int(marks.max()) + 1) + marks, return_counts=True)
     of = pairs // (int(marks.max()) + 1)
@@ -196,7 +191,7 @@ def _persons(
 
 
 def _kept(groups: IntArray, stated: Mapping[str, Any], found: dict[str, Any], failures: list[str]) -> None:
-    """Count the groups that somebody sees who also knows the columns that were passed on."""
+    """Count the groups that someone sees who also knows the columns that were passed on."""
     sizes = np.bincount(groups)
     found["k_with_kept"], unique = int(sizes.min()), float((sizes == 1).sum() / len(groups))
     found["unique_with_kept"] = unique
@@ -216,7 +211,7 @@ def _sensitive_columns(
     failures: list[str],
     notes: list[str],
 ) -> None:
-    """Count l and t of every sensitive column."""
+    """Count l and t of each sensitive column."""
     facts, domain = guarantee.parameters, guarantee.domain
     required, reached = facts["required"], dict(facts.get("reached") or {})
     asked = [rule for rule in ("l", "t") if required.get(rule)]
@@ -228,7 +223,7 @@ def _sensitive_columns(
     )
     if secret and by_person:
         notes.append(
-            "not checkable: l and t count persons, who are not told apart in the table; l is at most the different "
+            "not checkable: l and t count persons, who are not identified in the table; l is at most the different "
             "values that were counted"
         )
     for name in secret:
@@ -243,7 +238,7 @@ def _sensitive_columns(
 
 
 def _values_by_class(classes: IntArray, coded: CodedColumn) -> list[Group]:
-    """Return, by class, the values that occur, as numbers, and how often."""
+    """Return for each class the values that occur, as numbers, and their counts."""
     size = len(coded.labels)
     pairs, counts = np.unique(classes * size + coded.codes, return_counts=True)
     cuts = np.flatnonzero(np.diff(pairs // size)) + 1
