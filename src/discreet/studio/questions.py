@@ -69,8 +69,8 @@ def answer(synopsis: Any, asked: Question, t: Callable[..., str] | None = None) 
     >>> import discreet as dc
     >>> s = dc.synopses.BoxSynopsis(dc.Domain({"age": (0, 100)}), lower=[[0], [50]], upper=[[50], [100]],
     ...                 weights=[60, 40], variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
-    >>> answer(s, Question(where="age < 1.125")).errors["where"][:32]
-    '“1.125” can be read in two ways.'
+    >>> answer(s, Question(where="age < 1.125")).errors["where"][:21]
+    '“1.125” is ambiguous.'
     >>> answer(s, Question(where="age < 50")).value, list(answer(s, Question(where="old")).errors)
     ('60', ['where'])
     """

@@ -71,9 +71,9 @@ class Terms:
     --------
     >>> term = Terms(speaker("en"))
     >>> print(term("delta", "chance"))  # doctest: +ELLIPSIS
-    <button type="button" class="term" popovertarget="term-delta" title="The chance ...">chance</button>
+    <button type="button" class="term" popovertarget="term-delta" title="The probability ...">chance</button>
     >>> print(term.told())  # doctest: +ELLIPSIS
-    <div popover id="term-delta" role="note"><b>δ</b> The chance ...</div>
+    <div popover id="term-delta" role="note"><b>δ</b> The probability ...</div>
     """
 
     def __init__(self, t: Callable[..., str]) -> None:
@@ -103,7 +103,7 @@ def explained(t: Callable[..., str], term: Terms, language: str) -> Callable[...
     --------
     >>> t = speaker("en")
     >>> print(explained(t, Terms(t), "en")("data.look_means"))  # doctest: +ELLIPSIS
-    What you choose after seeing rows depends on them, and the <button ...>promise</button> does not cover ...
+    Choices after seeing rows depend on them, and the <button ...>guarantee</button> does not cover ...
     """
     pattern, names = _said(language)
 
