@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from discreet import datasets
-from discreet.core import output
+from discreet.core.output import files
 from discreet.datasets import fetching, forms
 from discreet.datasets.origins import ORIGINS
 from discreet.errors import DataSourceError
@@ -112,7 +112,7 @@ def test_a_disk_that_cannot_be_written_says_what_to_fetch_by_hand(cache: Path, m
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(output.tempfile, "mkstemp", full)
+    monkeypatch.setattr(files.tempfile, "mkstemp", full)
     with pytest.raises(DataSourceError, match=r"No space left on device.*By hand: fetch"):
         datasets.load("shuttle_test")
 

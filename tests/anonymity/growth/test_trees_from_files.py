@@ -323,7 +323,7 @@ def test_closeness_is_kept_by_levels_chosen_on_a_file_whose_combinations_fit(tmp
     models = [Generalization(domain=Domain(case.columns), suppress=0.1, **case.options) for _ in range(3)]
     models[1]._memory, models[2]._memory = len(case.table) * 32 * 8 * 2, 1
     assert levels(models[1], path) == levels(models[0], case.table)
-    assert "t_closeness must be left out where a large table" in levels(models[2], path)
+    assert "t_closeness must be left out for a large table" in levels(models[2], path)
 
 
 @pytest.mark.parametrize("method", ["density-tree", "mondrian", "generalization"])

@@ -114,7 +114,7 @@ def _roles(**roles: str) -> dc.Domain:
 @pytest.mark.parametrize(
     ("given", "wrong"),
     [
-        ({"levels": None}, "levels must be given: levels that are chosen on the rows tell of them"),
+        ({"levels": None}, "levels must be given: levels chosen on the rows reveal something about them"),
         ({"hierarchies": {"job": "merge"}}, "follows the rows, and sampling then proves nothing"),
         ({"domain": _roles(job="sensitive")}, "'job' has the role sensitive and would be passed on"),
         ({"domain": _roles(job="target")}, "'job' has the role target"),

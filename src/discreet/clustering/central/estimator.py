@@ -91,6 +91,7 @@ class Centers(EstimatorHtml, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return len(self.cluster_centers_)
 
     def _cells(self) -> NearestMap:
+        check_is_fitted(self)
         return NearestMap(self.domain_, self.cluster_centers_, distance_units(self.domain_, self.scale))
 
     def _rows(self, X: Any) -> engines.Source:
