@@ -1,4 +1,4 @@
-"""Write down what the copies of public tables at hand hold: columns, rows, SHA-256 of the values.
+"""Write down what the available copies of public tables hold: columns, rows, SHA-256 of the values.
 
     python docs/scripts/data_record.py       # writes src/discreet/datasets/record.json
 

@@ -56,7 +56,7 @@ def many_dimensions() -> str:
     return "\n".join([table(heads, rows), words + "\n"])
 
 
-#: Published tables: how they are called, their columns, and how many clusters are asked for.
+#: Published tables: how they are called, their columns, and how many clusters are requested.
 PUBLISHED = {
     "letter": ("Letter", 16, 26), "satimage": ("Satimage", 36, 6), "texture": ("Texture", 40, 11),
     "spambase": ("Spambase", 57, 2), "optdigits": ("Optdigits", 64, 10),

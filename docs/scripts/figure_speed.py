@@ -336,7 +336,7 @@ def marginals() -> str:
 
 
 def privacy_cost() -> str:
-    """Return what privacy costs a classifier trained on invented rows of Adult."""
+    """Return what privacy costs a classifier trained on synthetic rows of Adult."""
     held = results.read("synthetic-tables")["results"]
     runs = [r for r in held if r["data"] == "adult-raw" and r["method"] == "discreet" and r["delta"] > 0]
     real = runs[0]["auc_of_real"]

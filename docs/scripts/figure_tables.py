@@ -266,7 +266,7 @@ def rivals() -> str:
 
 
 def categories() -> str:
-    """Return how many words nobody listed each way finds."""
+    """Return how many unlisted words each method finds."""
     held = results.read("categories")["results"]
     ways = list(dict.fromkeys(r["way"] for r in held))
     names = {"kosarak": "Kosarak, pages of sessions", "gowalla": "Gowalla, venues of users"}

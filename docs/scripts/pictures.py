@@ -58,7 +58,7 @@ def report(folder: Path) -> Shot:
     """Return the first screen of an evidence report."""
     people = dc.datasets.patients()
     dc.PrivateKMeans(15, 1.0, people.domain).fit(people.to_arrow()).synopsis_.save(folder / "patients.parquet")
-    about = {"title": "Ages and costs of patients", "owner": "Registry of invented patients"}
+    about = {"title": "Ages and costs of patients", "owner": "Registry of simulated patients"}
     about |= {"purpose": "planning of clinics", "date": "2026-11-02"}
     write_report(folder / "patients.parquet", folder / "report.html", **about)
     return Shot((folder / "report.html").read_text(encoding="utf-8"), "", 1180, 1180)

@@ -128,7 +128,7 @@ def test_a_ledger_is_charged_too_and_clones_share_it() -> None:
 
 def test_bought_answers_are_charged(account: dc.Account) -> None:
     dc.private_bounds(ROWS[:, 0], epsilon=0.5, ledger=account)
-    assert [(e.job, e.state) for e in account.entries] == [("bounds", "bought")]
+    assert [(e.job, e.state) for e in account.entries] == [("bounds", "answered")]
     assert account.remaining == 2.5
     with pytest.raises(BudgetExceeded):
         dc.private_bounds(ROWS[:, 0], epsilon=2.75, ledger=account)

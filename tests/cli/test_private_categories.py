@@ -51,7 +51,7 @@ def test_words_of_many_persons_become_categories_and_the_price_is_said_in_every_
     declared = tomllib.loads(Path("s.toml").read_text())
     assert {"Ash", "Elm"} <= set(declared["columns"]["town"]["categories"])
     assert not {"Secret", "Unknown"} & set(declared["columns"]["town"]["categories"])
-    assert declared["source"]["bought"] == ["town at epsilon 1, delta 1e-06, for one person (column 'user')"]
+    assert declared["source"]["selected"] == ["town at epsilon 1, delta 1e-06, for one person (column 'user')"]
     domain = dc.Domain.from_toml(Path("s.toml"))
     domain = dc.Domain({c.name: c for c in domain if c.name != "user"}, unit="row", source=domain.source)
     made = dc.GridSynopsis(epsilon=1, domain=domain).fit("visits.csv").synopsis_
@@ -83,7 +83,7 @@ def test_an_account_of_these_persons_pays(folder: Path) -> None:
 
 def test_several_columns_share_the_price(folder: Path) -> None:
     text = output(*BUY, "--private-categories", "age")
-    assert tomllib.loads(text)["source"]["bought"] == [
+    assert tomllib.loads(text)["source"]["selected"] == [
         f"{name} at epsilon 0.5, delta 5e-07, for one person (column 'user')" for name in ("town", "age")
     ]
 

@@ -150,7 +150,7 @@ def test_no_row_makes_a_pipeline_fail_or_warn(step: object, value: object) -> No
 
 
 def test_what_a_schema_has_to_say_is_not_lost_on_the_way() -> None:
-    seen = {"looked": 7, "bought": ["town, at a price"]}
+    seen = {"looked": 7, "selected": ["town, at a price"]}
     looked = dc.Domain({"age": (0, 120), "income": (0, 1e6)}, source=seen)
     with pytest.raises(SchemaError, match=r"would not say that the first 7 rows.*scale=\"domain\""):
         dc.private_pipeline(dc.DomainScaler(looked), KM)

@@ -204,7 +204,7 @@ class Account(Standing):
 
         def line() -> dict[str, Any]:
             asked = self._asked("spend", label, price, share, {}, len(self._totals.entries) + 1)
-            return {**asked, "state": "bought", "digest": None, "seeded": False, "steps": laws}
+            return {**asked, "state": "answered", "digest": None, "seeded": False, "steps": laws}
 
         self._chain.append(line)
         return checks.budget("rho" if epsilon is None else "epsilon", rho if epsilon is None else epsilon)

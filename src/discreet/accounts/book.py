@@ -27,7 +27,7 @@ class Entry:
     """One release in an account.
 
     ``price`` and ``delta`` are in the unit of the account. ``state`` is "reserved" until it is published (and forever
-    if its program was lost), then "booked"; "bought" are answers without an artifact; "added" was released without the
+    if its program was lost), then "booked"; "answered" are answers without an artifact; "added" was released without the
     account. ``digest`` is the seal of the artifact, ``steps`` are the laws of its noise, ``task`` is the digest of the
     job.
 
@@ -132,7 +132,7 @@ _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
     },
     "reserve": _ASKED,
     "book": {**_PRICED, **_MADE, "when": _text},
-    "spend": {**_ASKED, **_MADE, "state": lambda v: v in ("bought", "added")},
+    "spend": {**_ASKED, **_MADE, "state": lambda v: v in ("answered", "added")},
     "note": {**_SIGNED, "entry": _whole, "text": _text},
     "close": _SIGNED,
     "repair": {"dropped": _whole},

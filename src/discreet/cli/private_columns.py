@@ -77,7 +77,7 @@ class PrivateColumns:
                 f"{column} at epsilon {float(price['epsilon']):g}, delta {float(price['delta']):g}, for one person "
                 f"(column {persons[0]!r})"
             )
-        return found, replace(dialect, bought=tuple(paid))
+        return found, replace(dialect, selected=tuple(paid))
 
     def _account(self, person: str) -> Any:
         if self.account is None:

@@ -44,7 +44,7 @@ _DATES = (
     (r"\d{8}", "%Y%m%d"),
 )
 _SLASHES = r"(\d{1,2})/(\d{1,2})/(\d{4})"
-#: What may stand behind a date; a format that does not say so reads none of these.
+#: What may stand behind a date; a format without it reads none of these.
 _CLOCKS = (("", ""), (r" \d{1,2}:\d{2}", " %H:%M"), (r" \d{1,2}:\d{2}:\d{2}", " %H:%M:%S"))
 _CLOCK = r"( \d{1,2}:\d{2}(:\d{2})?)?"
 #: Characters of a number or a date. Patterns take time by the square of the length, and a field may hold a megabyte.

@@ -171,7 +171,7 @@ def _files(paths: Sequence[str | Path], dialect: Dialect) -> list[Part]:
 
 
 def _tables_in(folder: Path) -> list[Path]:
-    # What begins so is no table of its own: marks of Spark, hidden files, locks of open workbooks.
+    # What begins so is not a table of its own: marks of Spark, hidden files, locks of open workbooks.
     held = (p for p in folder.iterdir() if p.is_file() and _suffix(p) not in (None, *_LOOSE))
     found = [p for p in held if not p.name.startswith(("_", ".", "~$"))]
     kinds = {_suffix(p) if _suffix(p) in (*_EXCEL, *_STATISTICS) else "" for p in found}
@@ -208,5 +208,5 @@ def _suffix(path: Path) -> str | None:
 
 
 def is_text_table(path: Path) -> bool:
-    """Return whether a file is a text table, by its name."""
+    """Return whether a file is a text table, by name."""
     return _suffix(path) in _TEXT

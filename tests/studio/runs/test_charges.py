@@ -109,7 +109,7 @@ def test_nothing_is_released_beyond_the_account(client: Browser, tmp_path: Path)
     assert run.state == "failed"
     assert "only 0.25 of 0.5 is left" in run.status["message"]
     assert f'href="/p/{project.id}/account"' in failed.text, "a way to where it can be mended"
-    assert [e.state for e in book.entries] == ["bought"]
+    assert [e.state for e in book.entries] == ["answered"]
 
 
 def test_two_tabs_that_press_start_begin_one_run(client: Browser, tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ class Person:
     def describe(self) -> str:
         """Return the unit as a promise names it."""
         if self.rows == "auto":
-            return f"{PERSON} (how many are used is bought)"
+            return f"{PERSON} (the number used is selected privately)"
         groups = f", at most {self.per_group:,} per {' and '.join(self.group)}" if self.per_group else ""
         return f"{PERSON} (at most {self.rows:,} used{groups})"
 
@@ -101,7 +101,7 @@ class Person:
     def l1(self) -> int:
         """By how much one person changes counts altogether, where a row changes one count by one."""
         if self.rows == "auto":
-            raise SchemaError("how many rows of a person are used is not known before it is bought")
+            raise SchemaError("the number of rows used per person is selected privately and not known yet")
         return int(self.rows)
 
     def l2_squared(self, *, grouped: bool = True) -> int:

@@ -68,7 +68,7 @@ class Dialect:
         The sheet of a workbook; required if it has several.
     looked : int, default 0
         Number of rows that someone looked at to find the format; every guarantee repeats it.
-    bought : sequence of str
+    selected : sequence of str
         Columns with private categories, and their price; every guarantee repeats it.
 
     Examples
@@ -93,7 +93,7 @@ class Dialect:
     missing: tuple[str, ...] = ()
     sheet: str = ""
     looked: int = 0
-    bought: tuple[str, ...] = ()
+    selected: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("delimiter", "quote", "decimal", "thousands", "encoding", "sheet"):
@@ -114,7 +114,7 @@ class Dialect:
         checks.choice("header", self.header, (True, False))
         for name in ("skip", "looked"):
             object.__setattr__(self, name, checks.whole(name, getattr(self, name), low=0))
-        for name in ("marks", "names", "dates", "true", "false", "missing", "bought"):
+        for name in ("marks", "names", "dates", "true", "false", "missing", "selected"):
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
         for name in ("marks", "true", "false"):
             for text in getattr(self, name):
@@ -144,7 +144,7 @@ class Dialect:
         )
         prices = (
             f"the categories of a column were selected privately, at a separate price that adds to this one: {text}"
-            for text in self.bought
+            for text in self.selected
         )
         return (*((looked,) if self.looked else ()), *prices)
 

@@ -75,7 +75,7 @@ def draft_schema(
 
 
 def _said(read: str, where: str, dialect: Dialect | None) -> str:
-    if dialect is not None and dialect.bought:
+    if dialect is not None and dialect.selected:
         return f"# Drafted from {where}, some categories selected privately; every guarantee states the price."
     if dialect is not None and dialect.looked:
         return f"# Drafted from {where} after a look at its first {dialect.looked} rows; every guarantee states it."
@@ -90,7 +90,7 @@ def _said(read: str, where: str, dialect: Dialect | None) -> str:
 def _why(key: str, value: Any) -> str:
     if key == "header" and value is False:
         return "  # the first line is a record"
-    return "  # said in every guarantee" if key in ("looked", "bought") else ""
+    return "  # said in every guarantee" if key in ("looked", "selected") else ""
 
 
 def _columns(

@@ -9,7 +9,7 @@ from discreet.core import IntArray
 from discreet.engines.passes.kernels import add_dense, count_runs, merge_sparse
 from discreet.errors import InvalidArgument
 
-#: Up to this many cells rows are counted into a plain array. It is compared with the public number of cells.
+#: Up to this number of cells rows are counted into a plain array. It is compared with the public number of cells.
 DENSE_CELLS = 2**22
 #: Above this many cells `CellCounts.dense` refuses.
 DENSE_LIMIT = 2**27

@@ -27,7 +27,7 @@ from discreet.engines.passes.tally import KeyedNumbers, Pass
 REACH = 2**20
 #: Whole numbers that stand for 1 in a projection.
 ONE = 2**10
-#: Cells into which distances up to the whole diagonal are told apart.
+#: Cells into which distances up to the whole diagonal are distinguished.
 NORM_CELLS = 2**16
 #: Rows of a batch at most, and rows times columns, so that memory does not grow with the number of columns.
 BATCH_SIZE, BATCH_NUMBERS = 2**17, 2**20
@@ -142,7 +142,7 @@ class Groups:
             return nearest_rows(self.projection.of_points(points), self.centers)
         if len(self.centers) == 1:
             return np.zeros(len(points), np.int64)
-        # Whole numbers below 2^45: the product is exact, whoever works it out.
+        # Whole numbers below 2^45: the product is exact on every machine.
         return np.asarray(((self.centers * self.centers).sum(axis=1) - 2 * (points @ self.centers.T)).argmin(axis=1))
 
 

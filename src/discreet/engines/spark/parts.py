@@ -177,7 +177,7 @@ def check_new(path: str | Path) -> None:
 
 
 class PartFolder:
-    """A folder of part files that is written whole or not at all, Parquet or CSV by its name.
+    """A folder of part files that is written whole or not at all, Parquet or CSV by name.
 
     Executors and the driver must both reach it. The guarantee is put into Parquet files; `finish` seals it and writes
     it next to the folder.

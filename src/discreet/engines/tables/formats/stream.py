@@ -20,7 +20,7 @@ from discreet.engines.tables.memory import PolarsTable
 from discreet.engines.tables.part import Batch
 from discreet.errors import DataSourceError, InvalidType
 
-#: Libraries whose tables give a new stream whenever they are asked for one.
+#: Libraries whose tables give a new stream whenever they are asked.
 _AGAIN = ("duckdb", "polars", "ibis", "pandas", "cudf", "pyarrow", "datafusion", "modin", "geopandas")
 
 
