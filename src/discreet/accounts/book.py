@@ -27,7 +27,7 @@ class Entry:
     """One release in an account.
 
     ``price`` and ``delta`` are in the unit of the account. ``state`` is "reserved" until it is published (and forever
-    if its program was lost), then "booked"; "answered" are answers without an artifact; "added" was released without the
+    if its program was lost), then "booked"; "answered" has no artifact; "added" was released without the
     account. ``digest`` is the seal of the artifact, ``steps`` are the laws of its noise, ``task`` is the digest of the
     job.
 

@@ -64,7 +64,7 @@ _ones = _instruction(lambda builder, word: builder.ctpop(word), types.int64, typ
 _product = _instruction(_upper, types.uint64, types.uint64, types.uint64)
 
 # Kernels keep machine code by the texts of the kernels they call; so these are kernels too, compiled into others. Bytes
-# are passed by address, not as an array: an array that is handed on has its references counted, for all threads at once.
+# are passed by address, not as an array: an array that is handed on has its references counted, for all threads.
 
 
 @inlined

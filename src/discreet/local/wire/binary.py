@@ -3,7 +3,8 @@
 A message is: magic ``DSCL``, one byte of version, one of kind (1 reports, 2 state, 3 flipped bitmap), one of flags (bit
 0: the noise was seeded), a zero byte; the length of the header (4 bytes) and the header, the mechanism's parameters as
 canonical JSON; the number of reports (8 bytes), the length of the body (8 bytes) and the body; SHA-256 over all that
-came before. Whole numbers are unsigned and little-endian."""
+came before. Whole numbers are unsigned and little-endian.
+"""
 
 import hashlib
 import json
