@@ -82,9 +82,11 @@ class ReleaseConflict(InvalidArgument):
     1 removed record could be identified by comparing this release with the last one.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, **advice: object) -> None:
         super().__init__("history", None, text)
-        self.args = (text,)
+        # As in `SchemaError`: a job spells the options that may help.
+        self.text, self.advice = text, advice
+        self.args = (text + ("; try " + ", ".join(f"{n}={v!r}" for n, v in advice.items()) if advice else ""),)
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), self.args

@@ -258,8 +258,9 @@ class Kind:
     def translated(self, error: DiscreetError) -> DiscreetError:
         """Return an error of the library as one about the options of the job, if it names any."""
         by_argument = {o.arguments[0]: o.name for o in self.parameters if o.arguments}
-        if isinstance(error, SchemaError) and error.fix and set(error.fix) <= set(by_argument):
-            fix = {by_argument[name]: value for name, value in error.fix.items()}
+        named = error.fix if isinstance(error, SchemaError) else getattr(error, "advice", {})
+        if isinstance(error, (SchemaError, ReleaseConflict)) and named and set(named) <= set(by_argument):
+            fix = {by_argument[name]: value for name, value in named.items()}
             text = error.text
             return self.refused(lambda say: f"{text}; try {', '.join(say(n, v) for n, v in fix.items())}", type(error))
         if isinstance(error, (WrongOption, ReleaseConflict)) or not isinstance(error, InvalidArgument):

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pytest
 
 import discreet as dc
+from command_line import printed
 from discreet.anonymity import DensityTree, Generalization, Mondrian, ReleaseHistory
 from discreet.errors import FormatError, InvalidArgument
 from discreet.jobs import Job
@@ -263,6 +265,19 @@ def test_a_conflict_names_the_release_and_its_day(tmp_path: Path) -> None:
     said = f"1 removed record could be identified by comparing this release with january.csv of {today.day} {today:%B}"
     with pytest.raises(InvalidArgument, match=said):
         tree().fit_transform(TABLE.slice(1), history=history)
+
+
+def test_a_conflict_spells_its_advice_as_it_is_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    released(tree(), ReleaseHistory(tmp_path / "h"), tmp_path / "january.csv")
+    with pytest.raises(dc.errors.ReleaseConflict, match=r"records have changed; try suppress=0\.05$"):
+        tree().fit_transform(TABLE.slice(1), history=tmp_path / "h")
+    dc.Domain(COLUMNS).to_toml(tmp_path / "schema.toml")
+    pa_csv.write_csv(TABLE.slice(1), tmp_path / "people.csv")
+    said = printed(
+        capsys, "anonymize", tmp_path / "people.csv", "--schema", tmp_path / "schema.toml", "--k", K, "--history",
+        tmp_path / "h", "--output", tmp_path / "february.csv", code=2,
+    )  # fmt: skip
+    assert "records have changed; try --suppress 0.05" in " ".join(said.split())
 
 
 def test_a_table_that_cannot_be_written_leaves_no_history(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_an_earlier_t_is_checked_by_the_hierarchy_it_was_promised_with(tmp_path:
     nested = {"ill": [["u", "v"], ["w", "z"]]}
     assert not check_classes(both, {"ill": ill}, k=3, t=0.3, t_kinds={"ill": "hierarchical"}, trees=nested)
     required = {**one.record.required, "t": {"kind": "hierarchical", "most": 0.3}}
-    lacking = ReleaseRecord(one.record.records, required, False, one.record.declared)
+    lacking = ReleaseRecord(one.record.records, required, False, one.record.declared, one.record.measured)
     with pytest.raises(InvalidArgument, match="hierarchies"):
         tree(near).fit_transform(table, history=Past(lacking))
     lacking.save(tmp_path / "lacking.record")

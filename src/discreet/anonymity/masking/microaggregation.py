@@ -155,6 +155,7 @@ class Microaggregation(EstimatorHtml, MaskedMethod, Declared, BaseEstimator):  #
         self._settings(lambda: possible_names(self.domain, named))
 
     def _masked(self, data: Any, delivery: Delivery) -> MaskedRelease:
+        self._check(self.plan_)
         table = read_table(data, self.plan_)
         self._refuse_small(table)
         return self._publish(data, table, delivery)
@@ -188,7 +189,8 @@ class Microaggregation(EstimatorHtml, MaskedMethod, Declared, BaseEstimator):  #
         return plan, read_hierarchies(self.hierarchies, plan)
 
     def _check(self, plan: TablePlan) -> None:
-        self.read_option("grouping")
+        for name in set(self.declared) - {"block_rows"}:
+            self.read_option(name)
         if self.block_rows not in ("auto", None):
             checks.whole("block_rows", self.block_rows, low=2 * int(self.k))
             if self.grouping != "mdav":

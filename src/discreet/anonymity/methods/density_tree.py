@@ -136,13 +136,14 @@ class DensityTree(ToFile, Partitioner):
         table = read_table(data, self.plan_)
         if table.n:
             more = seen.with_new(table, self.tree_.route(table.bins))
+            grown = self._at_fit
             settings = {
-                "criterion": self.criterion,
-                "min_share": self.min_share,
-                "max_depth": self.max_depth,
+                "criterion": grown.criterion,
+                "min_share": float(grown.min_share),
+                "max_depth": grown.max_depth,
                 "tiers": self._tiers(),
             }
-            self.tree_, seen = renew(self.tree_, more, growth_rules(self.rules_, self.blind), table.n, settings)
+            self.tree_, seen = renew(self.tree_, more, growth_rules(self.rules_, grown.blind), table.n, settings)
             self.batches_ += 1
             self.leaf_counts_ = np.bincount(seen.leaf, minlength=self.tree_.n_nodes)[self.tree_.leaves]
         self._seen = seen
@@ -157,9 +158,10 @@ class DensityTree(ToFile, Partitioner):
     def _check_batches(self) -> None:
         """Refuse what is chosen by looking at all records at once."""
         for name, plain in (("supervised", False), ("pruning", None)):
-            if getattr(self, name) != plain:
+            given = getattr(getattr(self, "_at_fit", self), name)
+            if given != plain:
                 expected = "left out where records come in batches: it is chosen by looking at all of them"
-                raise InvalidArgument(name, getattr(self, name), expected, f"{name}={plain}")
+                raise InvalidArgument(name, given, expected, f"{name}={plain}")
 
     def _recalled(self, earlier: Any) -> SeenRecords:
         """Return the records taken so far: those that are held, or given again."""
@@ -211,8 +213,6 @@ class DensityTree(ToFile, Partitioner):
         return found
 
     def _check(self, plan: TablePlan) -> None:
-        for name in ("criterion", "min_share", "max_depth", "pruning"):
-            self.read_option(name)
         if self.blind and self.supervised:
             expected = "left out: supervised splits look at the target"
             raise InvalidArgument("blind", True, expected, "supervised=False")
@@ -251,20 +251,20 @@ class DensityTree(ToFile, Partitioner):
         )
 
     def _facts(self) -> dict[str, Any]:
-        named = {"label": "information gain on the target, with the common spread"}
+        named, grown = {"label": "information gain on the target, with the common spread"}, self._at_fit
         return {
-            "criterion": "supervised" if self.supervised else self.criterion,
+            "criterion": "supervised" if grown.supervised else grown.criterion,
             "cuts_by": {named.get(name, name): n for name, n in self.tree_.criteria().items()},
-            "pruning": self.pruning,
-            **({"label_weight": self.weight_, "levels_ahead": self.ahead_} if self.supervised else {}),
+            "pruning": grown.pruning,
+            **({"label_weight": self.weight_, "levels_ahead": self.ahead_} if grown.supervised else {}),
             **({"batches": self.batches_} if self.batches_ > 1 else {}),
         }
 
     def _notes(self) -> list[str]:
         notes = [RENEWED] if self.batches_ > 1 else []
-        if self.supervised:
+        if self._at_fit.supervised:
             notes.append(f"the cuts were chosen by the values of column {self.plan_.target!r}, which is handed out too")
-        merged = [n for n, tree in (self.hierarchies or {}).items() if isinstance(tree, str)]
+        merged = [n for n, tree in (self._at_fit.hierarchies or {}).items() if isinstance(tree, str)]
         if merged:
             listed = ", ".join(map(repr, merged))
             notes.append(f"the categories of {listed} were grouped by how common they are among the build records")

@@ -114,6 +114,7 @@ class Generalization(ToFile, Partitioner):
                 count = held.left_out if held is not None else partial(self._left_out, table, allowed=allowed)
                 found = choose_levels(self._ladders, present, allowed, count)
             self.levels_ = dict(zip(plan.quasi, found, strict=True))
+        self._freeze()
         self.n_features_in_ = len(plan.quasi)
         return np.empty(0, np.int64)
 
@@ -144,7 +145,7 @@ class Generalization(ToFile, Partitioner):
         codes = [group[bins] for group, bins in zip(groups, table.bins, strict=True)]
         of = classes(codes)
         kept = keep_ok(of, self.rules_, table.sensitive, table.persons)
-        _refuse_left_out(int((~kept).sum()), table.n, self.suppress)
+        _refuse_left_out(int((~kept).sum()), table.n, float(self._at_fit.suppress))
         shown, place = np.unique(of[kept], return_inverse=True)
         rows = np.flatnonzero(kept)
         one = np.empty(int(of.max()) + 1, np.int64)
@@ -160,12 +161,16 @@ class Generalization(ToFile, Partitioner):
         return [ladder[self.levels_[g.name]] for g, ladder in zip(self.plan_.grids, self._ladders, strict=True)]
 
     def _facts(self) -> dict[str, Any]:
-        chosen = self.levels is None
-        return {"levels": self.levels_, "chosen_on_the_records": chosen, "suppression_allowed": float(self.suppress)}
+        given = self._at_fit
+        return {
+            "levels": self.levels_,
+            "chosen_on_the_records": given.levels is None,
+            "suppression_allowed": float(given.suppress),
+        }
 
     def _frozen_partition(self) -> FrozenPartition:
         check_is_fitted(self, "levels_")
-        return ClassesOf(self._groups(), self.rules_, float(self.suppress), self._facts())
+        return ClassesOf(self._groups(), self.rules_, float(self._at_fit.suppress), self._facts())
 
 
 class ClassesOf:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
+from types import SimpleNamespace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -34,7 +35,7 @@ from discreet.anonymity.release.together import enforce_together, read_past
 from discreet.anonymity.risk.blind import check_blind, growth_rules
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import L_KINDS, T_KINDS, LKind, Rules, TKind, stacked
-from discreet.core import Categorical, Declared, EstimatorHtml, IntArray, Person, checks, option
+from discreet.core import Categorical, Declared, EstimatorHtml, IntArray, Person, option
 from discreet.errors import InvalidArgument
 
 #: An assumption of a release that was checked with earlier ones.
@@ -102,7 +103,9 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
         example=0.01,
         help="Share of the rows that may be left out instead of merging cells.",
     )
-    keep: Sequence[str] = option(default=(), example=["year"], help="Columns without a role to keep unchanged.")
+    keep: Sequence[str] = option(
+        default=(), takes="names", example=["year"], help="Columns without a role to keep unchanged."
+    )
     person: str | None = option(
         default=None, example="patient", help="Column that identifies the person of a row: k then counts persons.",
         details="It is dropped like an identifier. Overrides the roles.",
@@ -134,7 +137,7 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
 
         The partition is the same either way. Release such a table with `transform_file`.
         """
-        plan, _ = self._plan(data)
+        _, plan, _ = self._settings(names_of(data, self.domain))
         return self._grows_outside and is_large(engines.open(data, plan.domain), plan, self._memory)
 
     def transform(
@@ -193,7 +196,12 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _is_blind(self) -> bool:
-        return bool(getattr(self, "blind", False))
+        """True if the partition was grown without the sensitive columns."""
+        return bool(getattr(self._at_fit, "blind", False))
+
+    def _freeze(self) -> None:
+        """Keep the options that the partition is grown with: a release and its guarantee follow these."""
+        self._at_fit = SimpleNamespace(**self.read_options())
 
     def _fit(self, data: Any) -> tuple[Table, IntArray]:
         """Grow on records that are released from memory; return them and their leaves."""
@@ -207,7 +215,7 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
 
     def _partition(self, table: BuildRecords, tiers: Mapping[int, IntArray]) -> IntArray:
         """Grow; return the leaf of each row that is in memory."""
-        rules = growth_rules(self.rules_, self._is_blind)
+        rules = growth_rules(self.rules_, bool(getattr(self, "blind", False)))
         grown = self._grow(table, tiers, rules)
         persons = table.entries.persons
         if persons is not None:
@@ -217,6 +225,7 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
             other = self._grow(table, tiers, replace(rules, k=max(rows, rules.k)))
             found = [_with_persons(g, table, rules) for g in (grown, other)]
             grown = max(found, key=lambda g: g.tree.n_leaves)
+        self._freeze()
         self.tree_ = grown.tree
         self.leaf_counts_ = grown.counts[grown.tree.leaves]
         self.n_features_in_ = len(self.plan_.quasi)
@@ -256,8 +265,8 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
 
     def _settings(self, names: Callable[[], Sequence[str]]) -> tuple[Rules, TablePlan, dict[str, Hierarchy | str]]:
         """Check the options against the declared columns; ``names`` are for a domain without names."""
+        self.read_options()
         rules = Rules(self.k, self.l_diversity, self.l_kind, self.c, self.t_closeness, self.t_kind)
-        checks.probability("suppress", self.suppress, closed=True)
         roles = {name: getattr(self, name) for name in ("sensitive", "target", "keep", "person", "grid")}
         plan = make_plan(self.domain, names, **roles)
         if isinstance(plan.domain.unit, Person):
@@ -279,7 +288,7 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
         if known is not None:
             following_column(self.plan_)
         records = [] if known is None else known.records()
-        settings, notes, suppress = self._facts(), self._notes(), float(self.suppress)
+        settings, notes, suppress = self._facts(), self._notes(), float(self._at_fit.suppress)
         if records:
             if self._is_blind:
                 raise InvalidArgument("blind", True, "left out after the first release of a history", "blind=False")

@@ -398,4 +398,4 @@ class ToFile:
 
     def _frozen_partition(self) -> FrozenPartition:
         model: Any = self
-        return LeavesOf(model.tree_, model.rules_, float(model.suppress), model._facts(), bool(model.blind))
+        return LeavesOf(model.tree_, model.rules_, float(model._at_fit.suppress), model._facts(), model._is_blind)

@@ -233,8 +233,9 @@ def _refuse(past: EarlierReleases, found: dict[str, int]) -> None:
     others = len(past.earlier) - 1
     compared = f"{last} and {counted(others, 'release')} before it" if others else last
     raise ReleaseConflict(
-        f"{listed} could be identified by comparing this release with {compared}. Use suppress=0.05 to leave out "
-        "people who were never published, or wait until more records have changed."
+        f"{listed} could be identified by comparing this release with {compared}. Leave out people who were never "
+        "published, or wait until more records have changed",
+        suppress=0.05,
     )
 
 
