@@ -160,16 +160,92 @@ def test_an_incomplete_history_lets_nothing_through(tmp_path: Path) -> None:
     for name in "ab":
         released(tree(), history, tmp_path / f"{name}.csv")
     kept = {place.name: place.read_bytes() for place in history.folder.glob("0*")}
-    (history.folder / "000001.json").unlink()
+    for place in history.folder.glob("000001.*"):
+        place.unlink()
     with pytest.raises(FormatError, match="incomplete, 1 earlier release missing"):
         history.records()
     (history.folder / "000001.json").write_bytes(kept["000001.json"])
-    (history.folder / "000001.record").unlink()
     with pytest.raises(dc.errors.DataSourceError, match="cannot read"):
         history.records()
     (history.folder / "000001.record").write_bytes(kept["000002.record"])
     with pytest.raises(FormatError, match="record of another release"):
         history.records()
+
+
+def test_a_record_without_its_entry_lets_nothing_through(tmp_path: Path) -> None:
+    history = ReleaseHistory(tmp_path / "h")
+    released(tree(), history, tmp_path / "a.csv")
+    record = (history.folder / "000001.record").read_bytes()
+    entry = history.folder / "000001.json"
+    for elsewhere in ("000007.json", "x.json"):
+        entry.rename(history.folder / elsewhere)
+        with pytest.raises(FormatError, match=r"000001.record' has no entry \(000001.json\)"):
+            released(tree(), history, tmp_path / "b.csv")
+        (history.folder / elsewhere).rename(entry)
+    assert (history.folder / "000001.record").read_bytes() == record
+    assert not (tmp_path / "b.csv").exists()
+
+
+def test_no_file_of_a_history_gives_its_number_to_another_release(tmp_path: Path) -> None:
+    history = ReleaseHistory(tmp_path / "h")
+    history.folder.mkdir()
+    (history.folder / "000003.withdrawn").touch()
+    released(tree(), history, tmp_path / "a.csv")
+    assert [entry.number for entry in history.entries] == [4]
+
+
+def test_a_release_counts_until_each_of_its_copies_is_withdrawn(tmp_path: Path) -> None:
+    history = ReleaseHistory(tmp_path / "h")
+    for name in ("draft", "public", "later"):
+        (tmp_path / name).mkdir()
+    release = released(tree(), history, tmp_path / "draft" / "a.csv")
+    release.save(tmp_path / "public" / "a.parquet", form="bounds")
+    history.withdraw(tmp_path / "draft")
+    assert [entry.table for entry in history.entries] == [str(tmp_path / "public" / "a.parquet")]
+    second = released(mondrian(), history, tmp_path / "later" / "b.csv")
+    assert second.guarantee.parameters["earlier_releases"] == 1
+    history.withdraw(tmp_path / "public")
+    assert len(history.entries) == 2, "the second was checked with it"
+    release.save(tmp_path / "draft" / "again.csv")
+    history.withdraw(tmp_path / "later")
+    assert [entry.table for entry in history.entries] == [str(tmp_path / "draft" / "again.csv")]
+    history.withdraw(tmp_path / "draft")
+    assert not history.entries
+
+
+def test_equal_cells_with_other_values_are_another_release(tmp_path: Path) -> None:
+    model = DensityTree(k=K, domain=dc.Domain({**COLUMNS, "note": {"categories": ["x", "y"]}}), keep=["note"])
+    plain = TABLE.append_column("note", pa.array(["x"] * TABLE.num_rows))
+    other = TABLE.append_column("note", pa.array(["x", "y"] * (TABLE.num_rows // 2)))
+    history = ReleaseHistory(tmp_path / "h")
+    first = model.fit(plain).transform(plain, history=history)
+    second = [model.transform(other, history=history), model.transform(plain, history=history, order="input")]
+    first.save(tmp_path / "first.csv")
+    for release in second:
+        assert release.record.seal == first.record.seal
+        with pytest.raises(InvalidArgument, match="1 release came in between"):
+            release.save(tmp_path / "second.csv")
+    model.transform(other, history=history).save(tmp_path / "second.csv")
+    assert len(history.entries) == 2
+
+
+def test_a_block_may_name_its_own_folder_again(tmp_path: Path) -> None:
+    waited: list[int] = []
+    with ReleaseHistory(tmp_path / "h") as history:
+        with ReleaseHistory(tmp_path / "x" / ".." / "h"):
+            tree().fit_transform(TABLE, history=str(tmp_path / "h")).save(tmp_path / "a.csv")
+        waiting = threading.Thread(target=lambda: waited.append(len(ReleaseHistory(tmp_path / "h").records())))
+        waiting.start()
+        waiting.join(0.3)
+        assert not waited, "the outer block still holds the lock"
+        tree().fit_transform(TABLE, history=history).save(tmp_path / "b.csv")
+    waiting.join(30)
+    assert waited == [2]
+
+
+def test_a_history_needs_a_name() -> None:
+    with pytest.raises(InvalidArgument, match="history must be the path of a folder"):
+        tree().fit_transform(TABLE, history="")
 
 
 def test_a_stored_copy_of_a_release_cannot_leave_its_history_out(tmp_path: Path) -> None:

@@ -293,7 +293,7 @@ def test_only_its_owner_can_read_a_release_record(tmp_path: Path) -> None:
     assert rows[1]["suppressed"] is False
     facts = json.loads(pq.read_schema(place).metadata[b"discreet.record"])
     assert facts["format"] == "discreet.record"
-    assert facts["format_version"] == 2
+    assert facts["format_version"] == 3
     assert facts["required"] == {"k": 5}
     assert "p100" not in repr(release) + repr(read) + release.guarantee.to_json()
     assert release.table.column_names == ["age", "ill"]
@@ -322,7 +322,7 @@ def damaged(place: Path) -> Iterator[tuple[str, pa.Table]]:
     yield "was changed", made(good.set_column(2, "cell", pa.array([1] * good.num_rows, pa.int64())))
     yield "was changed", made(good, required={"k": 2})
     yield "was changed", made(good, earlier=["sha256:0"])
-    yield "format_version 2", made(good, format_version=1)
+    yield "format_version 3", made(good, format_version=1)
     yield "damaged", made(good, required={"k": "many"})
     yield "damaged", good.replace_schema_metadata({b"discreet.record": "{"})
     yield "not a release record", good.replace_schema_metadata(None)
@@ -459,6 +459,27 @@ def test_people_who_are_declared_differently_are_not_followed(
             tree(february).fit_transform(people, history=Past(earlier))
         again = tree(january).fit_transform(people, history=Past(earlier))
         assert again.guarantee.parameters["earlier_releases"] == 1
+
+
+@pytest.mark.parametrize(
+    "declared", [{"bounds": [0, 7]}, {"categories": list("76543210")}, {"categories": list("0123456")}]
+)
+def test_sensitive_values_that_are_declared_differently_are_not_compared(
+    declared: dict[str, Any], tmp_path: Path
+) -> None:
+    def tree(ill: dict[str, Any]) -> DensityTree:
+        age = {"bounds": [0, 100], "role": "quasi-identifier"}
+        columns = {"id": {"role": "identifier"}, "age": age, "ill": {**ill, "role": "sensitive"}}
+        return DensityTree(k=4, t_closeness=0.3, domain=Domain(columns))
+
+    january = pa.table({"id": np.arange(80), "age": [20] * 80, "ill": [str(i % 8) for i in range(80)]})
+    even = pa.array(np.arange(0, 80, 2))  # those who left would have odd values: a distance of 0.5
+    first = tree({"categories": list("01234567")}).fit_transform(january)
+    place = tmp_path / "january.record"
+    first.record.save(place)
+    for earlier in (first, ReleaseRecord.load(place)):
+        with pytest.raises(InvalidArgument, match="declares column 'ill' with 8 categories"):
+            tree(declared).fit_transform(january.take(even), history=Past(earlier))
 
 
 def test_people_have_the_same_keys_whatever_type_a_month_keeps_them_in() -> None:

@@ -1,11 +1,11 @@
 """The release history: a folder that knows every release about some people and lets one through at a time.
 
 Reading the history, checking the new release with the earlier ones, and writing the table, its guarantee and its entry
-happen under one lock. The lock belongs to the process and ends with it.
+happen under one lock. The lock belongs to the process and ends with it; a thread that holds it can take it again.
 
 <folder>/            0700
   lock               held from the check until the release is written
-  000001.json        where the table is, its date, the seal of its record, and the records it was checked with
+  000001.json        where the table and its copies are, its date and digest, the seal of its record, earlier seals
   000001.record      who was published in which cell (`discreet.anonymity.release.record`)
   000001.withdrawn   empty: the table was deleted before anyone received it
 
@@ -16,6 +16,7 @@ table. Without a temporary file the release is complete.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import threading
@@ -25,6 +26,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+import pyarrow as pa
 
 from discreet.anonymity.release.record import ReleaseRecord
 from discreet.core import NewFile, cannot_write, counted, promise_place, sync_folder, write_sealed, write_whole
@@ -39,7 +43,7 @@ except ImportError:  # pragma: no cover - Windows
 if TYPE_CHECKING:
     from discreet.anonymity.release.release import Release
 
-_FORMAT, _FORMAT_VERSION = "discreet.history", 1
+_FORMAT, _FORMAT_VERSION = "discreet.history", 2
 _RESTORE = "restore the folder from a backup"
 
 
@@ -61,6 +65,10 @@ class Entry:
         Seals of the records that it was checked with.
     waits : str
         The temporary path of the table until it gets its name; then "".
+    digest : str
+        A digest of the released table, whatever form it is saved in.
+    copies : tuple of str
+        The paths of further copies of the table, in other forms.
     """
 
     number: int
@@ -69,6 +77,27 @@ class Entry:
     seal: str
     earlier: tuple[str, ...]
     waits: str = ""
+    digest: str = ""
+    copies: tuple[str, ...] = ()
+
+
+class _FolderLock:
+    """The lock of a folder, shared by all histories of this process in that folder."""
+
+    def __init__(self) -> None:
+        self.handle: int | None = None
+        self.owner = 0  # the process that holds the lock: a forked one has the handle, and not the lock
+        self.guard = threading.RLock()  # for the threads of this process
+        self.blocks = 0  # `with` blocks of the user that are open
+
+    @classmethod
+    def of(cls, folder: Path) -> _FolderLock:
+        with _LOCKS_GUARD:
+            return _LOCKS.setdefault((os.getpid(), os.path.realpath(folder)), cls())
+
+
+_LOCKS: WeakValueDictionary[tuple[int, str], _FolderLock] = WeakValueDictionary()
+_LOCKS_GUARD = threading.Lock()
 
 
 class ReleaseHistory:
@@ -102,21 +131,21 @@ class ReleaseHistory:
     """
 
     def __init__(self, folder: str | Path) -> None:
+        if not os.fspath(folder):
+            raise InvalidArgument("history", folder, "the path of a folder", 'history="people.history"')
         self.folder = Path(folder).expanduser().absolute()
-        self._handle: int | None = None
-        self._owner = 0  # the process that holds the lock: a forked one has the handle, and not the lock
-        self._guard = threading.RLock()  # for threads that share this object
-        self._inside = False
+        self._held = _FolderLock.of(self.folder)
 
     def __enter__(self) -> ReleaseHistory:
-        self._guard.acquire()
-        self._inside = True
+        self._held.guard.acquire()
+        self._held.blocks += 1
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._inside = False
-        self._unlock()
-        self._guard.release()
+        self._held.blocks -= 1
+        if not self._held.blocks:
+            self._unlock()
+        self._held.guard.release()
 
     @property
     def entries(self) -> list[Entry]:
@@ -133,7 +162,7 @@ class ReleaseHistory:
 
     def records(self) -> list[ReleaseRecord]:
         """Read the records of all earlier releases; refuse a history in which one is missing or was changed."""
-        if not self.folder.exists() and not self._inside:
+        if not self.folder.exists() and not self._held.blocks:
             return []
         with self._locked():
             return complete([self._record(entry) for entry in self.entries])
@@ -156,16 +185,18 @@ class ReleaseHistory:
         target = Path(path).expanduser().absolute()
         check_target(target, promised=True)
         record, payload = release.record, release._payload(target.suffix, form)
-        sealed = release.guarantee.seal(payload)
+        sealed, digest = release.guarantee.seal(payload), _digest(release.table)
         with self._locked():
-            if record.seal in {entry.seal for entry in self.entries}:  # the same table in another form
-                write_sealed(target, payload, sealed)
-                return
+            for entry in self.entries:
+                if (entry.seal, entry.digest) == (record.seal, digest):  # the same table in another form
+                    self._note_copy(entry, str(target))
+                    write_sealed(target, payload, sealed)
+                    return
             self._check(record)
             try:
                 with NewFile(target) as out:
                     today, waits = date.today().isoformat(), str(out.temporary)
-                    entry = Entry(self._next(), str(target), today, record.seal, record.earlier, waits)
+                    entry = Entry(self._next(), str(target), today, record.seal, record.earlier, waits, digest)
                     try:
                         self._write(entry)
                         out.file.write(payload)
@@ -178,11 +209,29 @@ class ReleaseHistory:
                 raise cannot_write(path, error) from None
 
     def withdraw(self, folder: str | Path) -> None:
-        """Note that the tables in a folder were deleted before anyone received them, so later releases ignore them."""
+        """Note that the tables in a folder were deleted before anyone received them, so later releases ignore them.
+
+        A release with a copy in another folder still counts, until that folder is withdrawn too.
+        """
+        if not self.folder.exists():
+            return
         inside = str(Path(folder).absolute()) + os.sep
-        for entry in self._all():
-            if entry.table.startswith(inside):
-                self._mark(entry).touch(mode=0o600)
+        with self._locked():
+            for entry in self._all():
+                places = (entry.table, *entry.copies)
+                left = [place for place in places if not place.startswith(inside)]
+                if not left:
+                    self._mark(entry).touch(mode=0o600)
+                elif len(left) < len(places):
+                    self._write(replace(entry, table=left[0], copies=tuple(left[1:])))
+
+    def _note_copy(self, entry: Entry, place: str) -> None:
+        """Note a further copy of a table before it is written; a withdrawn release counts again."""
+        if self._mark(entry).exists():
+            self._write(replace(entry, table=place, copies=()))
+            self._mark(entry).unlink()
+        elif place not in (entry.table, *entry.copies):
+            self._write(replace(entry, copies=(*entry.copies, place)))
 
     def _check(self, record: ReleaseRecord) -> None:
         """Refuse a release that was not checked with exactly the releases of this history."""
@@ -215,18 +264,19 @@ class ReleaseHistory:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Hold the lock; inside a ``with`` block of the user, until the end of the block."""
-        with self._guard:
-            if self._handle is not None and self._owner == os.getpid():
+        held = self._held
+        with held.guard:
+            if held.handle is not None and held.owner == os.getpid():
                 yield
                 return
-            if self._handle is not None:  # the parent's, which keeps its lock
-                os.close(self._handle)
-            self._handle, self._owner = self._lock(), os.getpid()
+            if held.handle is not None:  # the parent's, which keeps its lock
+                os.close(held.handle)
+            held.handle, held.owner = self._lock(), os.getpid()
             try:
                 self._settle()
                 yield
             finally:
-                if not self._inside:
+                if not held.blocks:
                     self._unlock()
 
     def _lock(self) -> int:
@@ -248,18 +298,25 @@ class ReleaseHistory:
         return handle
 
     def _unlock(self) -> None:
-        if self._handle is not None and self._owner == os.getpid():
-            fcntl.flock(self._handle, fcntl.LOCK_UN)  # closing is not enough where a child was forked meanwhile
-            os.close(self._handle)
-            self._handle = None
+        held = self._held
+        if held.handle is not None and held.owner == os.getpid():
+            fcntl.flock(held.handle, fcntl.LOCK_UN)  # closing is not enough where a child was forked meanwhile
+            os.close(held.handle)
+            held.handle = None
 
     def _all(self) -> list[Entry]:
-        """Read all entries, also of releases that were withdrawn or are not finished."""
+        """Read all entries, also of releases that were withdrawn or are not finished; refuse a record without entry."""
+        for record in sorted(self.folder.glob("*.record")):
+            # An entry is written before its record and removed after it, perhaps while this is read without the lock.
+            if not record.with_suffix(".json").exists() and record.exists():
+                raise FormatError(f"history: {str(record)!r} has no entry ({record.stem}.json); {_RESTORE}")
         found = (_read(place) for place in self.folder.glob("[0-9]*.json"))
         return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.number)
 
     def _next(self) -> int:
-        return 1 + max((entry.number for entry in self._all()), default=0)
+        """Return a number that no file has."""
+        stems = (place.name.partition(".")[0] for place in self.folder.glob("[0-9]*"))
+        return 1 + max((int(stem) for stem in stems if stem.isdecimal()), default=0)
 
     def _record(self, entry: Entry) -> ReleaseRecord:
         place = self._place(entry, "record")
@@ -288,7 +345,7 @@ def as_history(given: Any) -> ReleaseHistory:
     if isinstance(given, ReleaseHistory):
         return given
     if isinstance(given, (str, os.PathLike)):
-        return ReleaseHistory(Path(given))
+        return ReleaseHistory(given)
     raise InvalidType("history", type(given), "a ReleaseHistory or its folder", 'history="people.history"')
 
 
@@ -307,15 +364,24 @@ def refuse_history(given: Any, why: str) -> None:
         raise InvalidArgument("history", type(given).__name__, f"left out after the first release: {why}", fix)
 
 
+def _digest(table: pa.Table) -> str:
+    """Return a digest of the columns of a released table."""
+    sink = pa.BufferOutputStream()
+    plain = table.combine_chunks().replace_schema_metadata(None)
+    with pa.ipc.new_stream(sink, plain.schema) as out:
+        out.write_table(plain)
+    return "sha256:" + hashlib.sha256(sink.getvalue()).hexdigest()
+
+
 def _read(place: Path) -> Entry | None:
     """Read an entry; None if it was removed after it was listed."""
     try:
         told = json.loads(place.read_text(encoding="utf-8"))
         if (told["format"], told["format_version"]) != (_FORMAT, _FORMAT_VERSION):
             raise ValueError("another format")
-        table, day, seal, waits = (told[name] for name in ("table", "date", "seal", "waits"))
-        entry = Entry(int(place.stem), table, day, seal, tuple(told["earlier"]), waits)
-        if not all(isinstance(text, str) for text in (table, day, seal, waits, *entry.earlier)):
+        table, day, seal, waits, digest = (told[name] for name in ("table", "date", "seal", "waits", "digest"))
+        entry = Entry(int(place.stem), table, day, seal, tuple(told["earlier"]), waits, digest, tuple(told["copies"]))
+        if not all(isinstance(text, str) for text in (table, day, seal, waits, digest, *entry.earlier, *entry.copies)):
             raise TypeError
         date.fromisoformat(entry.date)
     except FileNotFoundError:

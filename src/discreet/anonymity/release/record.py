@@ -5,8 +5,9 @@ suppressed. The file undoes the release, so it stays with the raw table and only
 
 It is a Parquet file with the columns ``identifier:NAME`` and ``sensitive:NAME`` (text, null where missing), ``cell`` (a
 number, null for a suppressed row), ``published`` (the cell in words) and ``suppressed``. The metadata key
-``discreet.record`` holds JSON: format, columns, the required rules, the declaration of the identifier, the seals of the
-earlier records that the release was checked with, and its own seal, a SHA-256 digest of everything.
+``discreet.record`` holds JSON: format, the required rules, the declarations of the identifier and of the sensitive
+columns, the seals of the earlier records that the release was checked with, and its own seal, a SHA-256 digest of
+everything.
 
 People are followed by *one* column: the person, or the only identifier. With several columns, a person with a new case
 number would look like another person. The column must be declared in the same way each time, because declared
@@ -32,11 +33,11 @@ from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import Categorical, IntArray, category_text, check_place, write_whole
+from discreet.core import Categorical, Column, IntArray, category_text, check_place, write_whole
 from discreet.engines.tables import same_key
 from discreet.errors import DataSourceError, DiscreetError, FormatError, SchemaError
 
-_FORMAT, _FORMAT_VERSION = "discreet.record", 2
+_FORMAT, _FORMAT_VERSION = "discreet.record", 3
 META = b"discreet.record"
 _IDENTIFIER, _SENSITIVE = "identifier:", "sensitive:"
 #: The quasi-identifiers of a record on the public grids, where somebody may have several: which of them is which.
@@ -57,6 +58,8 @@ class ReleaseRecord:
         True if k counted persons; the identifier is then the person.
     declared : dict
         The declaration of the identifier: its name, kind, and bounds or categories.
+    measured : dict
+        The declarations of the sensitive columns, by name: l and t depend on them.
     earlier : tuple of str
         Seals of the records of the earlier releases that it was checked with.
     label : str
@@ -67,6 +70,7 @@ class ReleaseRecord:
     required: Mapping[str, Any]
     counts_persons: bool
     declared: Mapping[str, Any]
+    measured: Mapping[str, Any]
     earlier: tuple[str, ...] = ()
     label: str = "an earlier release"
 
@@ -83,8 +87,9 @@ class ReleaseRecord:
         columns |= {"cell": number, "published": words.take(number), "suppressed": pa.array(cells.of < 0)}
         if table.plan.person is not None or pc.count_distinct(who).as_py() < table.n:
             columns[_WHERE] = where(table)
-        declared = following_declaration(table.plan)
-        return cls(pa.table(columns), dict(required), table.plan.person is not None, declared, tuple(earlier))
+        plan = table.plan
+        declared, measured = following_declaration(plan), sensitive_declarations(plan)
+        return cls(pa.table(columns), dict(required), plan.person is not None, declared, measured, tuple(earlier))
 
     @property
     def identifiers(self) -> tuple[str, ...]:
@@ -173,10 +178,12 @@ class ReleaseRecord:
                 raise FormatError(f"a release record this version can read has format_version {_FORMAT_VERSION}")
             record = cls(
                 table.replace_schema_metadata(None), facts["required"], facts["counts_persons"], facts["declared"],
-                tuple(facts["earlier"]),
+                facts["sensitive"], tuple(facts["earlier"]),
             )  # fmt: skip
             if record.identifier(record.declared["name"]).null_count:
                 raise FormatError("some rows have no identifier")
+            if set(record.measured) != set(record.sensitive):
+                raise FormatError("it lacks the declaration of a sensitive column")
             good = record.seal == facts["seal"] and record._facts() == {k: v for k, v in facts.items() if k != "seal"}
             rules = record.rules  # rules that cannot be checked later are refused now
             if rules.t_on and rules.t_kind == "hierarchical" and set(record.sensitive) - set(rules.hierarchies):
@@ -194,7 +201,7 @@ class ReleaseRecord:
             "format": _FORMAT,
             "format_version": _FORMAT_VERSION,
             "declared": dict(self.declared),
-            "sensitive": list(self.sensitive),
+            "sensitive": dict(self.measured),
             "counts_persons": self.counts_persons,
             "required": dict(self.required),
             "earlier": list(self.earlier),
@@ -228,7 +235,15 @@ def following_column(plan: TablePlan) -> str:
 
 def following_declaration(plan: TablePlan) -> dict[str, Any]:
     """Return the declaration of the column by which people are followed."""
-    column = plan.domain.column(following_column(plan))
+    return _declaration(plan.domain.column(following_column(plan)))
+
+
+def sensitive_declarations(plan: TablePlan) -> dict[str, Any]:
+    """Return the declarations of the sensitive columns, by name."""
+    return {name: _declaration(plan.domain.column(name)) for name in plan.sensitive}
+
+
+def _declaration(column: Column) -> dict[str, Any]:
     if isinstance(column, Categorical):
         return {"name": column.name, "kind": column.kind, "categories": [category_text(c) for c in column.categories]}
     return {"name": column.name, "kind": column.kind, "bounds": column.to_dict()["bounds"]}

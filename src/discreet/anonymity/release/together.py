@@ -33,7 +33,14 @@ import pyarrow.compute as pc
 
 from discreet.anonymity.growth.frontier import EnforcedCells, refuse_root
 from discreet.anonymity.growth.tree import Tree
-from discreet.anonymity.release.record import ReleaseRecord, as_text, following_declaration, identities, where
+from discreet.anonymity.release.record import (
+    ReleaseRecord,
+    as_text,
+    following_declaration,
+    identities,
+    sensitive_declarations,
+    where,
+)
 from discreet.anonymity.release.table import Table
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.coded import CodedColumn, code_column
@@ -91,7 +98,7 @@ def read_past(records: Sequence[ReleaseRecord], table: Table, leaf: IntArray) ->
     own = identities(table)
     declared = following_declaration(plan)
     for record in records:
-        _check_same(record, declared, plan.sensitive, plan.person is not None)
+        _check_same(record, declared, sensitive_declarations(plan), plan.person is not None)
     sizes = [record.n for record in records] + [table.n]
     release = np.repeat(np.arange(len(sizes)), sizes)
     total = len(release)
@@ -231,11 +238,11 @@ def _refuse(past: EarlierReleases, found: dict[str, int]) -> None:
     )
 
 
-def _check_same(record: ReleaseRecord, declared: dict[str, Any], sensitive: tuple[str, ...], persons: bool) -> None:
-    """Refuse a record with other roles, or with another declaration of the people."""
+def _check_same(record: ReleaseRecord, declared: dict[str, Any], measured: dict[str, Any], persons: bool) -> None:
+    """Refuse a record with other roles, or with another declaration of the people or of the sensitive values."""
     for what, theirs, ours in (
         ("identifiers", record.identifiers, (declared["name"],)),
-        ("sensitive columns", record.sensitive, sensitive),
+        ("sensitive columns", record.sensitive, tuple(measured)),
     ):
         if set(theirs) != set(ours):
             raise ReleaseConflict(
@@ -248,19 +255,24 @@ def _check_same(record: ReleaseRecord, declared: dict[str, Any], sensitive: tupl
             f"in {record.label}, k counts {counts}; in this release it does not. Use the same schema for all releases "
             "about these people."
         )
-    if dict(record.declared) != declared:
-        raise ReleaseConflict(
-            f"{record.label} declares column {declared['name']!r} with {_said(record.declared)}, and this release with "
-            f"{_said(declared)}. The same people could then have different keys. Use the same schema for all releases "
-            "about these people."
-        )
+    pairs = [(record.declared, declared, "The same people could then have different keys.")]
+    pairs += [
+        (record.measured[name], ours, "The diversity and distance of its values would then be measured differently.")
+        for name, ours in measured.items()
+    ]
+    for theirs, ours, why in pairs:
+        if dict(theirs) != ours:
+            raise ReleaseConflict(
+                f"{record.label} declares column {ours['name']!r} with {_said(theirs)}, and this release with "
+                f"{_said(ours)}. {why} Use the same schema for all releases about these people."
+            )
 
 
 def _said(declared: Mapping[str, Any]) -> str:
     """Describe a declaration without the names of its categories, which may be names of people."""
     if "categories" in declared:
         return f"{len(declared['categories'])} categories"
-    return f"bounds {declared.get('bounds')}"
+    return f"bounds {declared.get('bounds')} ({declared.get('kind')})"
 
 
 def _numbers(pieces: Sequence[pa.Array]) -> IntArray:
