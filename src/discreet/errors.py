@@ -11,6 +11,11 @@ _short.maxstring = _short.maxother = 80
 _short.maxlist = _short.maxtuple = _short.maxdict = 4
 
 
+def _is_data(value: object) -> bool:
+    """Return whether a value is an array, a column or a table; a scalar of NumPy is not."""
+    return bool(getattr(value, "shape", ())) or hasattr(value, "__arrow_c_stream__")
+
+
 class DiscreetError(Exception):
     """Base class of all exceptions of this package.
 
@@ -48,6 +53,8 @@ class InvalidArgument(DiscreetError, ValueError):
     """
 
     def __init__(self, name: str, value: object, expected: str, fix: str = "") -> None:
+        # Arrays and tables may be rows that were given in the place of an option: only their type is named.
+        value = type(value).__name__ if _is_data(value) else value
         self.name, self.value, self.expected, self.fix = name, value, expected, fix
         hint = f"; try {fix}" if fix else ""
         # The value itself is right if the argument conflicts with another one, so it is not quoted.

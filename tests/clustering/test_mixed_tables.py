@@ -164,7 +164,7 @@ def test_no_output_holds_the_mean_of_a_category(tmp_path: Path, capsys: pytest.C
     assert "clustered on age, cost; town, sex took no part" in told
     with (tmp_path / "c.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [row["sex"] for row in rows] == ["not known", "not known"]
+    assert [row["sex"] for row in rows] == ["unknown", "unknown"]
     assert all("%" in row["town"] and any(town in row["town"] for town in TOWNS) for row in rows)
     assert {float(row["age"]) > 50 for row in rows} == {True, False}
     assert shell("cluster", tmp_path / "s.parquet", "-k", 2, "--json") == 0
@@ -187,7 +187,7 @@ def test_weights_and_rows_are_never_mistaken_for_each_other(tmp_path: Path, caps
     held = float(cluster_synopsis(made, 2).weights.sum())
     assert shell("cluster", tmp_path / "s.parquet", "-k", 2) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert f"holding {held:,.0f} of about {made.total:,.0f} rows" in told
+    assert f"with {held:,.0f} of about {made.total:,.0f} rows" in told
     assert "not listed" in told
 
 

@@ -109,9 +109,9 @@ def test_terminal_json_and_page_say_it(folder):
     figures = json.loads(run(*words, "-o", "c.csv", "--json", catch=True).stdout)
     doubtful = figures["may_be_noise"]
     assert 0 < sum(doubtful) < len(doubtful) == len(figures["weight_std_errors"]) == len(figures["weights"])
-    assert said.output.count("may be noise alone") == sum(doubtful)
+    assert said.output.count("may be only noise") == sum(doubtful)
     page = (folder / "r.html").read_text()
-    assert page.count("may be noise alone") == sum(doubtful)
+    assert page.count("may be only noise") == sum(doubtful)
     for error in figures["weight_std_errors"]:
         assert f"{error:,.1f}" in page
 

@@ -71,7 +71,7 @@ def test_the_promise_of_a_job_is_not_put_next_to_another_file(name: str, tmp_pat
     (tmp_path / "safe.csv").write_text("released earlier")
     outputs = {"release": "s.parquet", "guarantee": name}
     made = dc.Job("synopsis", "people.csv", DOMAIN, {"epsilon": 1.0}, outputs, tmp_path)
-    with pytest.raises(dc.errors.InvalidArgument, match="it would be the promise of"):
+    with pytest.raises(dc.errors.InvalidArgument, match="because this is the guarantee of"):
         made.run()
     assert not (tmp_path / "s.parquet").exists()
     assert not (tmp_path / name).exists()

@@ -41,7 +41,7 @@ def test_the_terminal_says_what_categories_add() -> None:
     said = distances(promise())
     assert "within a factor 7.39" in said
     assert "categories" in said
-    assert "within a factor 54.6" in said
+    assert "by a factor of 54.6" in said
 
 
 def test_the_first_screen_worries_about_rows_far_apart(tmp_path: Path) -> None:

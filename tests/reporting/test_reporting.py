@@ -159,7 +159,7 @@ def test_centres_are_numbered_and_drawn_where_both_columns_are_numbers(folder, t
     assert text.count('class="cross over"') == 1
     assert "crosses: cluster centres" in text
     assert '<td data-name="">centre 2</td><td data-name="age" class="n">60</td>' in text
-    assert "may be pure noise" in text
+    assert "may be only noise" in text
     write_report(folder / "s.parquet", tmp_path / "r.html", clusters={**found, "columns": ["town", "cost"]})
     assert "cross over" not in (tmp_path / "r.html").read_text()
 

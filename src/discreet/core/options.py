@@ -33,6 +33,7 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from fractions import Fraction
 from typing import Any, ClassVar, dataclass_transform
 
 from discreet.core.output.figures import LARGEST_BUDGET
@@ -165,12 +166,12 @@ class Option:
         """Return whether it names files to read."""
         return bool(set(self.takes) & set(FILE_TYPES))
 
-    def within(self, number: float) -> bool:
+    def within(self, number: float | Fraction) -> bool:
         """Return whether a number lies inside the bounds."""
         if "budget" in self.takes:
             return 0 < number <= LARGEST_BUDGET or number == math.inf
         bounded = "number" in self.takes or any(bound is not None for bound in (self.low, self.above))
-        if bounded and not abs(number) <= 1e308:  # also a whole number that no float can hold
+        if bounded and not -1e308 <= number <= 1e308:  # also a whole number that no float can hold
             return False
         return (
             (self.low is None or number >= self.low)
@@ -260,10 +261,10 @@ class Option:
             if "budget" in self.takes:
                 return checks.budget(self.name, value)
             number = checks.exact(self.name, value, self.accepted(), f"{self.name}={self.nearest(value)!r}")
-            if self.within(float(number)):
+            if self.within(number):
                 return number
             raise self.wrong(value)
-        if {"names", "numbers"} & set(self.takes) and isinstance(value, Sequence):
+        if {"names", "numbers"} & set(self.takes) and isinstance(value, Sequence) and not isinstance(value, bytes):
             return self._read_list(value)
         if "figures" in self.takes and isinstance(value, Mapping):
             return value
@@ -272,7 +273,8 @@ class Option:
         raise self.wrong(value, wrong_type=True)
 
     def _read_list(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        single = dataclasses.replace(self, takes=("number",) if "numbers" in self.takes else ("text",), default=0)
+        kinds = ("number",) if "numbers" in self.takes else ("text",)
+        single = dataclasses.replace(self, takes=kinds, default=0, objects=False)
         try:
             return tuple(single.read(value) for value in values)
         except InvalidArgument:

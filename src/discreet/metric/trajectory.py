@@ -157,11 +157,16 @@ class Trajectory(Declared):
     )  # fmt: skip
 
     def __post_init__(self) -> None:
+        self._check()
+
+    def _check(self) -> None:
+        """Check all settings as they are now: they, and those of the mechanism, may have been set since."""
         if not isinstance(self.mechanism, (NDLaplace, SphericalLaplace)):
             fix, given = "mechanism=NDLaplace(...)", type(self.mechanism).__name__
             raise InvalidType("mechanism", given, "an NDLaplace or a SphericalLaplace", fix)
         for name in ("threshold", "test_epsilon", "budget"):
             setattr(self, name, self.read_option(name))
+        #: Tests, fresh places and guarantee must use the same radius.
         self._radius = checks.positive("radius", self.mechanism.radius)
         self._step = Fraction(2) ** math.floor(math.log2(float(self._radius) / _FINENESS))
 
@@ -189,6 +194,7 @@ class Trajectory(Declared):
         order : {"shuffled", "input"}
             Users in random order, or all rows in their order for internal reports, which the guarantee then states.
         """
+        self._check()
         order = checks.choice("order", order, ORDERS)
         declared = self.mechanism._whole(X)
         if users is None and declared is not None and persons(declared):

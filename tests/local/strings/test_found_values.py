@@ -56,7 +56,7 @@ def test_numbers_of_a_file_are_found_as_numbers(
     for i, row in enumerate(found["estimates"]):
         assert row["lower"] < row["count"] < row["upper"]
         assert row["may_be_noise"] is (i >= 3)  # the others are absent, and marked
-    assert "0.05 false hits" in found["caveats"][0]
+    assert "With a probability of 5 %" in found["caveats"][0]
 
 
 def test_what_was_not_declared_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,8 +75,8 @@ def test_values_that_no_one_holds_are_marked(tmp_path: Path, capsys: pytest.Capt
     counts, _ = _counted(tmp_path, capsys, ["cat"] * 4000, *sets)
     said = _run(capsys, "sketch", "estimate", counts, "--candidates", words, "--top", 5)
     assert said.count("may be noise") >= 4
-    assert "of 31 lie below it and may be noise: perhaps nobody holds them" in said
-    assert "31 values asked for" in said
+    assert "of 31 values are below the limit: perhaps no one has them" in said
+    assert "one of 31 values exceeds" in said
     figures = json.loads(_run(capsys, "sketch", "estimate", counts, "--candidates", words, "--json"))
     marks = {row["candidate"]: row["may_be_noise"] for row in figures["estimates"]}
     assert marks.pop("cat") is False

@@ -79,7 +79,7 @@ def test_the_terminal_and_json_say_it_first(
                 main(["ask", str(tmp_path / "s.parquet"), question, *more])
             said = " ".join(capsys.readouterr().out.split())
             assert not left.value.code
-            assert said.startswith(f"Not known: {question}.")
+            assert said.startswith(f"Unknown: {question}.")
             assert note[1:] in said
             assert "interval" not in said
             assert "About 0" not in said
@@ -124,4 +124,4 @@ def test_groups_are_whole_numbers_and_a_negative_one_is_explained(
     assert "1,140 " in said
     assert "1,140.1" not in said
     assert "-38 " in said
-    assert "A count below 0 is noise" in said
+    assert "A negative count means few rows or none" in said

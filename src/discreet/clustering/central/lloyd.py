@@ -94,7 +94,7 @@ class DPLloyd(Declared, Centers):
     ((3, 2), 2.0)
     """
 
-    n_clusters: int = option(default=8, low=1, help="Number of clusters.")
+    n_clusters: int = option(default=8, low=1, high=2**20, help="Number of clusters.")
     epsilon: float = EPSILON
     domain: Any = DOMAIN
     schedule: str = option(

@@ -88,6 +88,7 @@ class PrivateKMeans(Declared, Centers):
         default=8,
         choices=("auto",),
         low=1,
+        high=2**20,
         help='Number of clusters; "auto" estimates it from the released synopsis, at no further price.',
         details="Without an answer there is one centre, and a `note_`.",
     )

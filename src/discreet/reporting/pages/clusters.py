@@ -94,7 +94,7 @@ def _table(found: dict[str, Any]) -> tuple[list[str], list[list[str]], list[int]
     rows = []
     for i, (center, weight, error, doubtful) in enumerate(each, 1):
         places = [place if isinstance(place, str) else number(place) for place in center]
-        noise = "may be pure noise" if doubtful else ""
+        noise = "may be only noise" if doubtful else ""
         rows.append([f"centre {i}", *places, f"{weight:,.0f}", f"{error:,.1f}", noise])
     heads = ["", *found["columns"], "rows, about", "standard error", ""]
     words = [i for i, place in enumerate(found["centers"][0], 1) if isinstance(place, str)] if found["centers"] else []
