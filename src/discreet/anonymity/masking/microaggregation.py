@@ -189,7 +189,7 @@ class Microaggregation(EstimatorHtml, MaskedMethod, Declared, BaseEstimator):  #
         return plan, read_hierarchies(self.hierarchies, plan)
 
     def _check(self, plan: TablePlan) -> None:
-        for name in set(self.declared) - {"block_rows"}:
+        for name in set(self.declared) - {"block_rows", "keep"}:
             self.read_option(name)
         if self.block_rows not in ("auto", None):
             checks.whole("block_rows", self.block_rows, low=2 * int(self.k))

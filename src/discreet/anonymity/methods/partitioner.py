@@ -103,9 +103,7 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
         example=0.01,
         help="Share of the rows that may be left out instead of merging cells.",
     )
-    keep: Sequence[str] = option(
-        default=(), takes="names", example=["year"], help="Columns without a role to keep unchanged."
-    )
+    keep: Sequence[str] = option(default=(), example=["year"], help="Columns without a role to keep unchanged.")
     person: str | None = option(
         default=None, example="patient", help="Column that identifies the person of a row: k then counts persons.",
         details="It is dropped like an identifier. Overrides the roles.",

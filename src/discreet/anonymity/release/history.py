@@ -130,7 +130,7 @@ class ReleaseHistory:
     (2, 1)
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
         if not os.fspath(folder):
             raise InvalidArgument("history", folder, "the path of a folder", 'history="people.history"')
         self.folder = Path(folder).expanduser().absolute()

@@ -6,7 +6,7 @@ role "attribute" is refused unless ``keep`` names it, so that no column is passe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -245,6 +245,8 @@ def _refuse_thresholds(domain: Domain, passed_on: Sequence[str]) -> None:
 
 
 def _names(label: str, given: Any, names: list[str], roles: Mapping[str, str]) -> tuple[str, ...]:
+    if given is not None and not isinstance(given, Iterable):
+        raise InvalidType(label, given, "a list of columns", f"{label}=[{names[0]!r}]")
     listed = () if given is None else (given,) if isinstance(given, str) else tuple(given)
     for name in listed:
         if name not in names:

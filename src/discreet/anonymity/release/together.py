@@ -258,14 +258,14 @@ def _check_same(record: ReleaseRecord, declared: dict[str, Any], measured: dict[
         )
     pairs = [(record.declared, declared, "The same people could then have different keys.")]
     pairs += [
-        (record.measured[name], ours, "The diversity and distance of its values would then be measured differently.")
-        for name, ours in measured.items()
+        (record.measured[name], now, "The diversity and distance of its values would then be measured differently.")
+        for name, now in measured.items()
     ]
-    for theirs, ours, why in pairs:
-        if dict(theirs) != ours:
+    for before, now, why in pairs:
+        if dict(before) != now:
             raise ReleaseConflict(
-                f"{record.label} declares column {ours['name']!r} with {_said(theirs)}, and this release with "
-                f"{_said(ours)}. {why} Use the same schema for all releases about these people."
+                f"{record.label} declares column {now['name']!r} with {_said(before)}, and this release with "
+                f"{_said(now)}. {why} Use the same schema for all releases about these people."
             )
 
 
