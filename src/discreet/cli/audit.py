@@ -37,7 +37,10 @@ def _artifact(found: Any) -> None:
     for check in found.checks:
         table.add_row(check.name, _COLOURS[check.holds], escape(check.detail))
     console.print(table)
-    if found.passed:
+    open_ = [check.name for check in found.checks if check.holds is None]
+    if found.passed and open_:
+        console.print(f"All checks passed that could be made. Still open: {escape(', '.join(open_))}.")
+    elif found.passed:
         console.print("[green]All checks passed.[/]")
     for check in found.checks:
         if check.holds is False:

@@ -123,7 +123,8 @@ def _draft(
             columns[name] = merged(columns[name], {"categories": words, "missing": "own"} if words else {})
     more: dict[str, Any] = {"dialect": found.dialect, "reasons": found.reasons, "kinds": found.kinds}
     text = draft_schema(names, data, read=read, labels=source.labels, declared=columns, **more)
-    open_ = [n for n in names if undeclared({**({"kind": found.kinds[n]} if n in found.kinds else {}), **columns[n]})]
+    named = [name for name in names if name]
+    open_ = [n for n in named if undeclared({**({"kind": found.kinds[n]} if n in found.kinds else {}), **columns[n]})]
     if output is not None:
         write_whole(output, text)
     if as_json:
@@ -132,7 +133,7 @@ def _draft(
     elif output is None:
         typer.echo(text, nl=False)
     else:
-        said = f"[bold]{counted(len(names), 'column')}[/] drafted in [cyan]{escape(str(output))}[/]."
+        said = f"[bold]{counted(len(named), 'column')}[/] drafted in [cyan]{escape(str(output))}[/]."
         for name in private.columns:
             n = len(columns[name].get("categories", ()))
             said += f" {n:,} categor{'y' if n == 1 else 'ies'} of {escape(name)} selected privately."
@@ -140,7 +141,7 @@ def _draft(
             said += f" {escape(reason)}"
         if not open_:
             said += " All are declared. Next:"
-        elif len(open_) < len(names):
+        elif len(open_) < len(named):
             said += f" Declare {escape(', '.join(open_))}, then:"
         else:
             said += " Declare each one, then:"

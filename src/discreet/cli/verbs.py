@@ -238,7 +238,7 @@ def sentence(option: Option) -> str:
         more.append(f"one of {', '.join(option.choices)}")
     shown = f"{option.default:g}" if isinstance(option.default, float) else option.default
     more += [f"default: {shown}"] if option.default not in (None, False, "") else []
-    return escape(f"{option.help.rstrip('.')} ({'; '.join(more)})." if more else option.help)
+    return escape(f"{option.help.removesuffix('.')} ({'; '.join(more)})." if more else option.help)
 
 
 def completion(choices: Sequence[str]) -> Callable[[str], list[str]]:

@@ -327,7 +327,7 @@ def _for_jobs(each: Option, name: str, own: Option | None) -> Option:
 
 def must_give(option: Option) -> str:
     """Return the words of an error about a required option."""
-    text = option.help.rstrip(".")
+    text = option.help.removesuffix(".")
     return f"given: {text[:1].lower() if text[1:2].islower() or text[1:2] == ' ' else text[:1]}{text[1:]}"
 
 

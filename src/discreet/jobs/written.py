@@ -41,7 +41,7 @@ def example(kind: Kind) -> str:
 
 
 def _meaning(option: Option) -> str:
-    return f"{option.help.rstrip('.')} (with method {option.owners})." if option.methods else option.help
+    return f"{option.help.removesuffix('.')} (with method {option.owners})." if option.methods else option.help
 
 
 _JSON: dict[str, dict[str, Any]] = {
