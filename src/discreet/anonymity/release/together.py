@@ -232,11 +232,13 @@ def _refuse(past: EarlierReleases, found: dict[str, int]) -> None:
     listed = " and ".join(counted(n, f"{name} record") for name, n in found.items() if n)
     others = len(past.earlier) - 1
     compared = f"{last} and {counted(others, 'release')} before it" if others else last
-    raise ReleaseConflict(
-        f"{listed} could be identified by comparing this release with {compared}. Leave out people who were never "
-        "published, or wait until more records have changed",
-        suppress=0.05,
-    )
+    said = f"{listed} could be identified by comparing this release with {compared}. "
+    wait = "or wait until more records have changed"
+    if found.get("removed"):  # what was published cannot be left out: suppression does not help
+        raise ReleaseConflict(
+            f"{said}Keep the records of people who left in the table, release only people who were never published, {wait}"
+        )
+    raise ReleaseConflict(f"{said}Leave out people who were never published, {wait}", suppress=0.05)
 
 
 def _check_same(record: ReleaseRecord, declared: dict[str, Any], measured: dict[str, Any], persons: bool) -> None:
