@@ -236,7 +236,7 @@ def _refuse(past: EarlierReleases, found: dict[str, int]) -> None:
     wait = "or wait until more records have changed"
     if found.get("removed"):  # what was published cannot be left out: suppression does not help
         raise ReleaseConflict(
-            f"{said}Keep the records of people who left in the table, release only people who were never published, {wait}"
+            f"{said}Keep records of people who left in the table, release only people who were never published, {wait}"
         )
     raise ReleaseConflict(f"{said}Leave out people who were never published, {wait}", suppress=0.05)
 
