@@ -306,7 +306,7 @@ class ReleaseHistory:
 
     def _all(self) -> list[Entry]:
         """Read all entries, also of releases that were withdrawn or are not finished; refuse a record without entry."""
-        for record in sorted(self.folder.glob("*.record")):
+        for record in sorted(self.folder.glob("[0-9]*.record")):
             # An entry is written before its record and removed after it, perhaps while this is read without the lock.
             if not record.with_suffix(".json").exists() and record.exists():
                 raise FormatError(f"history: {str(record)!r} has no entry ({record.stem}.json); {_RESTORE}")
