@@ -475,7 +475,7 @@ JOBS = [
     ("synopsis", 'release = "x.parquet"', 'release = "x"\ncenters = "y"', "n_clusters must be given for the output"),
     ("synopsis", 'release = "x.parquet"', 'release = "x"\nreport = "no/r.html"', "output: cannot write"),
     ("cluster", "n_clusters = 3", "", "[parameters] n_clusters must be given"),
-    ("cluster", "n_clusters = 3", "n_clusters = 0", "a whole number of at least 1"),
+    ("cluster", "n_clusters = 3", "n_clusters = 0", "a whole number from 1"),
     ("cluster", "n_clusters = 3", 'n_clusters = "3"', "[parameters] n_clusters must be 'auto' or a whole number"),
     ("cluster", "epsilon = 1", "", "[parameters] epsilon must be given with a schema"),
     ("cluster", '[schema]\npath = "schema.toml"', "", "epsilon can only be used with a schema"),

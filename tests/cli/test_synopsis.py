@@ -132,7 +132,7 @@ def test_a_column_called_weight_keeps_its_name(tmp_path: Path) -> None:
 def test_a_draft_names_the_columns_and_declares_nothing(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text('age,"yearly ""cost"", euro",,age,größe\n35,7,x,1,2\n')
     told = output("schema", tmp_path / "people.csv", "--header", "-o", tmp_path / "schema.toml")
-    assert "5 columns" in told
+    assert "3 columns" in told
     text = (tmp_path / "schema.toml").read_text()
     assert list(tomllib.loads(text)["columns"]) == ["age", 'yearly "cost", euro', "größe"]
     assert all(not declared for declared in tomllib.loads(text)["columns"].values())

@@ -123,7 +123,7 @@ def _draft(
             columns[name] = merged(columns[name], {"categories": words, "missing": "own"} if words else {})
     more: dict[str, Any] = {"dialect": found.dialect, "reasons": found.reasons, "kinds": found.kinds}
     text = draft_schema(names, data, read=read, labels=source.labels, declared=columns, **more)
-    named = [name for name in names if name]
+    named = list(dict.fromkeys(name for name in names if name))  # the draft explains the others
     open_ = [n for n in named if undeclared({**({"kind": found.kinds[n]} if n in found.kinds else {}), **columns[n]})]
     if output is not None:
         write_whole(output, text)
