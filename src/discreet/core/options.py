@@ -39,7 +39,7 @@ from typing import Any, ClassVar, dataclass_transform
 from discreet.core.output.figures import LARGEST_BUDGET
 from discreet.errors import InvalidArgument, InvalidType
 
-#: A docstring section after which generated parameters may not stand.
+#: The heading of a docstring section; generated parameters go before the first one.
 _SECTION = re.compile(r"^[ ]*(\w[\w ]*)\n[ ]*-{3,}[ ]*$", re.MULTILINE)
 #: The values that an annotation allows.
 _TAKES = {
@@ -190,15 +190,15 @@ class Option:
         if self.above == 0 and self.high is None and self.below is None:
             return "a positive finite number"
         if self.above is not None and self.below is not None:
-            return f"{thing} strictly between {self.above:g} and {self.below:g}"
+            return f"{thing} strictly between {_figure(self.above)} and {_figure(self.below)}"
         if self.low is not None and self.high is not None:
             return f"{thing} from {_figure(self.low)} to {_figure(self.high)}"
         if self.low is not None and self.below is not None:
-            return f"{thing} from {self.low:g} to below {self.below:g}"
+            return f"{thing} from {_figure(self.low)} to below {_figure(self.below)}"
         if self.high is not None:
-            return f"{thing} above {self.above or 0:g} and up to {self.high:g}"
+            return f"{thing} above {_figure(self.above or 0)} and up to {_figure(self.high)}"
         if self.low is not None:
-            return f"{thing} of at least {self.low:g}"
+            return f"{thing} of at least {_figure(self.low)}"
         return thing if "whole" in thing else "a finite number"
 
     def accepted(self, *, python: bool = True) -> str:
@@ -287,7 +287,7 @@ class Option:
             kinds += [part for part in _parts(annotation) if part not in (*_TAKES, "None", "Any", "typing.Any")]
         listed = ["{" + ", ".join(f'"{c}"' for c in self.choices) + "}"] if self.choices else []
         shown = "" if self.default is None else f", default {_quoted(self.default)}"
-        optional = ", optional" if self.default is None else ""
+        optional = ", optional" if self.default is None and not self.required else ""
         shown = "" if self.default is dataclasses.MISSING else shown
         head = " or ".join([*listed, *kinds]) or "object"
         text = f"{self.help} {self.details}".strip()

@@ -208,7 +208,7 @@ def _listed(candidates: Any) -> tuple[int, ...]:
 def _check_method(method: Any, k: int) -> Any:
     """Return a copy of a method that partitions by a tree, with some k."""
     if not isinstance(method, (DensityTree, Mondrian)) or getattr(method, "mode", "strict") != "strict":
-        raise InvalidType("method", type(method), "a DensityTree or a strict Mondrian", "DensityTree(domain=domain)")
+        raise InvalidType("method", type(method), "a DensityTree or a Mondrian", "DensityTree(domain=domain)")
     return clone(method).set_params(k=k)
 
 
