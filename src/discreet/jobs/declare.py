@@ -281,6 +281,8 @@ class Kind:
         try:
             call = ast.parse(f"f({error.fix})", mode="eval").body
             assert isinstance(call, ast.Call)
+            if any(isinstance(each, ast.BoolOp) for each in call.args):
+                raise ValueError("'This or That' parses, but it is a sentence")
             values = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
         except (SyntaxError, ValueError):
             return lambda say: re.sub(r"[A-Z]\w+", lambda found: self._class(found[0], say), error.fix)
