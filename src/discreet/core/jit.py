@@ -123,3 +123,14 @@ def inlined(function: F) -> F:
     """Compile a helper into the kernels that call it."""
     _kernel_text(function.__module__, function.__globals__)
     return cast(F, njit(function, inline="always"))
+
+
+#: Steps of a kernel that the interpreter takes in less time than compiling the kernel needs.
+FEW_STEPS = 1 << 14
+
+
+def quickly(kernel: F, steps: int) -> F:
+    """Return a kernel that calls no other, or its Python text if it is to take few steps and was not compiled yet."""
+    if steps > FEW_STEPS or getattr(kernel, "signatures", None):
+        return kernel
+    return cast(F, getattr(kernel, "py_func", kernel))

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.anonymity.growth._rule_kernels import is_ok
 from discreet.anonymity.growth.search_kernels import LEFT, NODE, REST
-from discreet.anonymity.risk.distances import is_ok
 from discreet.core import jit, jit_within
 
 

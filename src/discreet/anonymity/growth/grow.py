@@ -22,6 +22,7 @@ from discreet.anonymity.growth.growth_kernels import (
     grow,
 )
 from discreet.anonymity.growth.lookahead import Growth, grow_ahead
+from discreet.anonymity.growth.plain import grow_plainly
 from discreet.anonymity.growth.search_kernels import GridSpace, GrowthSettings, Labels
 from discreet.anonymity.growth.tree import Tree, grid_shares
 from discreet.anonymity.risk.coded import CodedColumn
@@ -33,6 +34,8 @@ Run = Callable[[int, int, IntArray, IntArray, int, int], tuple[IntArray, IntArra
 
 #: Tables with fewer rows are grown faster by one thread.
 _THREADED = 1 << 14
+#: Rows times columns, and leaves times columns, up to which a table is grown without kernels: a quarter of a second.
+_SMALL, _SMALL_NODES = 1 << 16, 1 << 12
 #: Places on a grid of given points, in units.
 _FINE = 1 << 24
 #: A numeric target with more values than this is taken in classes of equal size.
@@ -66,6 +69,11 @@ class Grower(NamedTuple):
         """True if growth needs the counts of the bins only."""
         plain = not self.limits.l_on and not self.limits.t_on and self.space.places.size <= MOST_COUNTERS
         return self.settings.criterion == criteria.CELL and plain
+
+    @property
+    def summed(self) -> bool:
+        """True if the criterion adds up places."""
+        return self.settings.criterion in (criteria.SPREAD, criteria.LABEL, criteria.FACTOR)
 
     def on(self, bins: Bins, sensitive: IntArray, labels: Labels) -> tuple[Run, Any, Any]:
         """Return a function that grows on a copy of some rows, the copy, and the row numbers, which move with it."""
@@ -144,6 +152,9 @@ def grow_tree(
 
     grower = make_grower(grids, limits, criterion, min_share, max_depth, tiers, moments)
     codes = np.empty((0, n), np.int64) if sensitive is None else sensitive
+    if threads and criterion != "label" and n * len(bins) <= _SMALL and n // limits.k * len(bins) <= _SMALL_NODES:
+        nodes, ids = grow_plainly(grower, bins, codes)
+        return _with_leaves(grids, slim(nodes), ids)
     labels = make_labels(len(codes), target if criterion == "label" else None, weight)
     run, rows, ids = grower.on(bins, codes, labels)
     if ahead and criterion == "label":
@@ -153,10 +164,14 @@ def grow_tree(
         nodes = slim(run(0, n, grower.low, grower.high, 0, 0)[0])
     else:
         nodes = _grow_on_all_cores(run, n, grower.low, grower.high)
+    return _with_leaves(grids, nodes, ids)
+
+
+def _with_leaves(grids: Sequence[Grid], nodes: IntArray, ids: IntArray) -> GrownTree:
+    """Make a tree of a table of nodes, with the leaf of each row; ``ids`` are the rows, leaf by leaf."""
     grown = finish(grids, nodes)
-    leaf = np.empty(n, np.int64)
-    leaves = grown.tree.leaves
-    leaf[ids] = np.repeat(leaves, grown.counts[leaves])  # leaves come in the order of their rows
+    leaf = np.empty(len(ids), np.int64)
+    leaf[ids] = np.repeat(grown.tree.leaves, grown.counts[grown.tree.leaves])
     return GrownTree(grown.tree, grown.counts, leaf)
 
 

@@ -7,7 +7,7 @@ one column has few values, a table of counts takes a few bytes per place.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.anonymity.growth.frontier import frontier, in_the_way, refuse_root
+from discreet.anonymity.growth.frontier import check_nodes, in_the_way, refuse_root, shown_nodes
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.counted import Values, ValueTally
-from discreet.anonymity.risk.distances import Limits, is_ok
+from discreet.anonymity.risk.distances import AT_ONCE, Limits
 from discreet.anonymity.risk.rules import ReachedLevels, Rules
 from discreet.core import AnyArray, IntArray, jit
 from discreet.engines.tables import same_key
@@ -81,6 +81,18 @@ class TabledCounts:
     def limits(self, rules: Rules, chosen: AnyArray) -> Limits:
         """Return the rules with the distributions of the rows in the chosen places."""
         return rules.limits(self.sensitive, None, self.held(chosen))
+
+    def tables(self, kept: AnyArray) -> Iterator[tuple[int, IntArray]]:
+        """Yield the counts of the labels in the places that are kept, for some places at a time, as `tallied` does."""
+        slots = np.flatnonzero(self.code >= 0)
+        values = sum(len(column.labels) for column in self.sensitive)
+        room = max(1, AT_ONCE // max(values, 1))
+        for begin in range(0, len(kept), room):
+            own = kept[begin : begin + room]
+            found = np.zeros((len(own), values), np.int64)
+            for slot in slots:  # of several spellings, one label
+                found[:, self.code[slot]] += self.counts[begin : begin + len(own), slot] * own
+            yield begin, found
 
     def figures(self, rules: Rules, cell: AnyArray) -> tuple[ReachedLevels, int, int, int]:
         """Measure cells, given that of every place in rising order: what is reached, rows, cells, rows in no cell."""
@@ -205,8 +217,11 @@ def enforce_table(
     allowed = math.floor(suppress * n + 1e-9)
     while True:
         limits = counts.limits(rules, kept)
-        fine, rows = np.empty(tree.n_nodes, bool), np.empty(tree.n_nodes, np.int64)
-        _check_table(tree.column, tree.right, tree.ends, before, counts.counts, kept, counts.code, limits, fine, rows)
+        rows = np.empty(tree.n_nodes, np.int64)
+        _count_rows(tree.column, tree.right, before, counts.counts, kept, rows)
+        fine = (rows == 0) | (rows >= limits.k)
+        if limits.l_on or limits.t_on:
+            check_nodes(tree, counts.tables(kept), limits, rows, fine)
         doomed = in_the_way(tree, fine, rows, allowed - n + int(rows[0]))
         if not len(doomed):
             break
@@ -216,7 +231,7 @@ def enforce_table(
         kept &= np.cumsum(edge[:-1]) == 0
     held = counts.held(kept)
     refuse_root(rules, counts.sensitive, np.ones(len(held), bool), bool(fine[0]) and rows[0] > 0, None, held)
-    shown = frontier(tree.column, tree.right, tree.ends, fine)
+    shown = shown_nodes(tree, fine)
     leaves = np.flatnonzero(tree.column < 0)
     cell = np.where(kept & (rows[leaves] > 0), shown[leaves], np.int32(-1))
     merged = int(((cell >= 0) & (cell != leaves)).sum())
@@ -277,24 +292,12 @@ def _by_cell(counts: Any, cell: Any, at: int, begin: int, found: Any) -> int:  #
 
 
 @jit
-def _check_table(
-    column: Any, right: Any, ends: Any, before: Any, table: Any, kept: Any, code: Any, limits: Any, fine: Any, rows: Any
-) -> None:  # pragma: no cover
-    """Mark the nodes that are empty or keep the rules, and count their rows."""
-    seen = np.zeros(limits.share.size, np.int64)
+def _count_rows(column: Any, right: Any, before: Any, table: Any, kept: Any, rows: Any) -> None:  # pragma: no cover
+    """Count the rows of every node."""
     for node in range(column.size - 1, -1, -1):
+        rows[node] = 0
         if column[node] >= 0:
             rows[node] = rows[node + 1] + rows[right[node]]
-        else:
-            rows[node] = 0
-            for c in range(code.size):
-                if kept[before[node]]:
-                    rows[node] += np.int64(table[before[node], c])
-        fine[node] = rows[node] == 0 or rows[node] >= limits.k
-        if (limits.l_on or limits.t_on) and rows[node] >= limits.k:
-            seen[:] = 0
-            for leaf in range(before[node], before[ends[node]]):
-                for c in range(code.size):
-                    if kept[leaf] and code[c] >= 0:
-                        seen[code[c]] += np.int64(table[leaf, c])
-            fine[node] = is_ok(seen, rows[node], limits)
+        elif kept[before[node]]:
+            for c in range(table.shape[1]):
+                rows[node] += np.int64(table[before[node], c])

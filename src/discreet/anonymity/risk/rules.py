@@ -147,7 +147,7 @@ class Rules:
         limits = self.limits(sensitive)
         codes = stacked(sensitive, int(chosen.max(initial=-1)) + 1)
         counts = np.bincount(codes[:, chosen].ravel(), minlength=len(limits.share))
-        return is_ok(counts, len(chosen), limits)
+        return bool(is_ok(counts[None], np.array([len(chosen)]), limits)[0])
 
     def check(self, found: ReachedLevels) -> None:
         """Refuse a release that breaks the rules: the last check, on the released rows."""
@@ -228,20 +228,17 @@ class Rules:
         kept = of >= 0
         alike = np.ones(len(of), np.int64) if rows is None else rows
         limits = self.limits(sensitive, kept, rows, persons) if limits is None else limits
-        starts = np.concatenate([[0], np.cumsum(np.bincount(of[kept]))])
         sizes = np.bincount(of[kept], alike[kept]).astype(np.int64)
-        diversities = np.full((len(sizes), len(sensitive)), np.nan)
-        distances = np.full((len(sizes), len(sensitive)), np.nan)
+        out = np.full((2, len(sizes), len(sensitive)), np.nan)
+        codes = stacked(sensitive, len(of))
         if sensitive and self.per_person and persons is not None:
-            out = np.stack([diversities, distances])
+            starts = np.concatenate([[0], np.cumsum(np.bincount(of[kept]))])
             order, held = rows_by_class(of, starts), np.diff(starts)
-            measure_people(starts[:-1], held, order, stacked(sensitive, len(of)), persons, alike, limits, out)
-            diversities, distances = out
+            measure_people(starts[:-1], held, order, codes, persons, alike, limits, out)
         elif sensitive:
-            order = rows_by_class(of, starts)
-            measure_classes(starts, order, stacked(sensitive, len(of)), alike, limits, diversities, distances)
+            measure_classes(of, len(sizes), codes, rows, limits, out)
         people = sizes if persons is None else persons_by_class(of[kept], persons[kept], len(sizes))
-        return sizes, people, diversities, distances, limits
+        return sizes, people, *out, limits
 
     def _kept(self, people: IntArray, diversities: FloatArray, distances: FloatArray) -> BoolArray:
         good: BoolArray = people >= self.k

@@ -1,0 +1,171 @@
+"""The search for the best split without kernels: for small tables, and for nodes whose rows are outside memory.
+
+It finds what `growth_kernels.grow` finds, to the last digit. Nothing has to be compiled, so a small table is grown
+before the kernels would be ready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from discreet.anonymity.growth.criteria import CELL, FACTOR, MONDRIAN, SPREAD, WIDTH
+from discreet.anonymity.growth.grid import Bins
+from discreet.anonymity.growth.growth_kernels import COLUMN, CRITERION, CUT, LEAF, RIGHT
+from discreet.anonymity.growth.search_kernels import GridSpace, cut_in_gap
+from discreet.anonymity.risk.distances import is_ok
+from discreet.core import AnyArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from discreet.anonymity.growth.grow import Grower
+
+
+class Groups(NamedTuple):
+    """The occupied bins of a column of a node, from low to high; all counts include the bins below."""
+
+    bins: IntArray
+    size: IntArray
+    #: Sums of the places of all columns, columns by bins; without columns if the criterion needs none.
+    sums: IntArray
+    #: Returns the counts of sensitive values, bins by values.
+    values: Callable[[], AnyArray]
+
+
+def best_split(
+    grower: Grower, first: IntArray, last: IntArray, groups: Callable[[int], Groups]
+) -> tuple[int, int]:
+    """Return column and cut of the best split of a node with the cell ``first .. last``; column -1 if there is none."""
+    space, limits, settings = grower.space, grower.limits, grower.settings
+    turn, criterion = list(range(len(first))), settings.criterion
+    found = [groups(j) for j in turn]
+    size = int(found[0].size[-1])
+    if criterion == MONDRIAN:
+        turn = _widest_first([(space.places[j, g.bins[-1]] - space.places[j, g.bins[0]]) * space.units[j] for j, g in enumerate(found)])
+    best, column, split = -np.inf, -1, -1
+    slack = 1e-20 if criterion == FACTOR else 1e-20 * size * size
+    for j in turn:
+        own = found[j]
+        at, cuts, share = _cuts(own, size, space, j, int(first[j]), int(last[j]), limits.k, settings.min_share)
+        left = own.size[at]
+        width = space.edges[j, last[j] + 1] - space.edges[j, first[j]]
+        gains = _gains(criterion, size, left, share, width, own.sums[:, at], own.sums[:, -1], space)
+        good = None
+        for c, gain in enumerate(gains.tolist()):
+            if gain <= best + (slack + 1e-12 * abs(best) if best > -np.inf else 0.0):
+                continue
+            if good is None and (limits.l_on or limits.t_on):
+                values = own.values()
+                good = is_ok(values[at], left, limits) & is_ok(values[-1] - values[at], size - left, limits)
+            if good is None or good[c]:
+                best, column, split = gain, j, int(cuts[c])
+        if criterion == MONDRIAN and column >= 0:
+            break  # the widest column that can be cut
+    return column, split
+
+
+def _widest_first(spread: list[float]) -> list[int]:
+    """Return the columns by spread, falling; equal ones stay in order."""
+    turn: list[int] = []
+    for j, own in enumerate(spread):
+        p = j
+        while p > 0 and spread[turn[p - 1]] < own * (1.0 - 1e-12):
+            p -= 1
+        turn.insert(p, j)
+    return turn
+
+
+def _cuts(
+    own: Groups, size: int, space: GridSpace, j: int, first: int, last: int, k: int, min_share: float
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the cuts with k records on both sides and no sliver: the group before each, its bin, its share."""
+    edges, missing, form = space.edges[j], int(space.missing[j]), int(space.form[j])
+    at = np.flatnonzero((own.size[:-1] >= k) & (size - own.size[:-1] >= k))
+    low, high = own.bins[at] + 1, own.bins[at + 1]
+    if form == 0:
+        cuts = np.where(high == missing, high, (low + high) >> 1)
+    else:
+        tiers = space.tiers[j]
+        tier = int(tiers[first + 1 : last + 1].min(initial=tiers[last]))  # the smallest node that covers the cell
+        gap = getattr(cut_in_gap, "py_func", cut_in_gap)
+        ends = zip(low.tolist(), high.tolist(), strict=True)
+        cuts = np.array([gap(a, b, missing, form, tier, tiers, edges) for a, b in ends], np.int64)
+    share = (edges[cuts] - edges[first]) * (1.0 / (edges[last + 1] - edges[first]))
+    kept = (cuts >= 0) & ((cuts == missing) | ((min_share <= share) & (share <= 1.0 - min_share)))
+    return at[kept], cuts[kept], share[kept]
+
+
+def _gains(
+    criterion: int,
+    size: int,
+    left: IntArray,
+    share: FloatArray,
+    width: float,
+    sums: IntArray,
+    total: IntArray,
+    space: GridSpace,
+) -> FloatArray:
+    """Rate cuts as `criteria` does."""
+    if criterion == CELL:
+        gap = left - share * size
+        return np.asarray(gap * gap / (share * (1.0 - share)))
+    if criterion == WIDTH:
+        return np.asarray(width * (left * (1.0 - share) + (size - left) * share))
+    if criterion == MONDRIAN:
+        return -np.abs(2.0 * left - size)
+    gaps = [own - left * (every / size) for own, every in zip(sums.astype(np.float64), total.tolist(), strict=True)]
+    gains = np.zeros(len(left))
+    if criterion == SPREAD:
+        for gap, unit in zip(gaps, space.units, strict=True):
+            gains += (gap * unit) ** 2
+    else:
+        for axis in space.axes:
+            along = np.zeros(len(left))
+            for gap, part in zip(gaps, axis, strict=True):
+                along += part * gap
+            gains += along * along
+    return np.asarray(gains * (1.0 / left + 1.0 / (size - left)))
+
+
+def grow_plainly(grower: Grower, bins: Bins, sensitive: IntArray) -> tuple[IntArray, IntArray]:
+    """Grow a tree; return the table of nodes that `growth_kernels.grow` returns, and the rows leaf by leaf."""
+    limits, settings, n = grower.limits, grower.settings, bins.shape[1]
+    values = len(limits.share)
+    summed = len(bins) if grower.summed else 0
+    places = np.take_along_axis(grower.space.places, bins.astype(np.int64), axis=1)[:summed]
+    nodes: list[list[int]] = []
+    order: list[IntArray] = []
+    begin = 0
+    stack = [(np.arange(n), grower.low, grower.high, 0, -1)]
+    while stack:
+        ids, first, last, depth, above = stack.pop()
+        node, column, cut = len(nodes), -1, -1
+        if above >= 0:
+            nodes[above][RIGHT] = node
+        nodes.append([-1, -1, -1, LEAF, begin, begin + len(ids), depth])
+        if len(ids) >= 2 * limits.k and depth < settings.max_depth:
+
+            def groups(j: int, ids: IntArray = ids) -> Groups:
+                rows = ids[np.argsort(bins[j, ids], kind="stable")]
+                own = bins[j, rows].astype(np.int64)
+                ends = np.flatnonzero(np.append(own[1:] != own[:-1], True))
+
+                def held() -> AnyArray:
+                    of = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=-1))
+                    counts = sum(np.bincount(of * values + c[rows], minlength=len(ends) * values) for c in sensitive)
+                    return np.cumsum(np.reshape(counts, (len(ends), values)), axis=0)
+
+                return Groups(own[ends], ends + 1, np.cumsum(places[:, rows], axis=1)[:, ends], held)
+
+            column, cut = best_split(grower, first, last, groups)
+        if column < 0:
+            order.append(ids)
+            begin += len(ids)
+            continue
+        nodes[node][COLUMN], nodes[node][CUT], nodes[node][CRITERION] = column, cut, settings.criterion
+        low, high = first.copy(), last.copy()
+        low[column], high[column] = cut, cut - 1
+        below = bins[column, ids] < cut
+        stack += [(ids[~below], low, last, depth + 1, node), (ids[below], first, high, depth + 1, -1)]
+    return np.array(nodes, np.int64), np.concatenate(order)
