@@ -33,36 +33,34 @@ def put_in_order(rows: Any, a: int, b: int, j: int, n_groups: int, work: Any) ->
 @jit
 def line_up(
     rows: Any, a: int, b: int, j: int, n_groups: int, d: int, n_sensitive: int, work: Any
-) -> int:  # pragma: no cover
-    """Make the sensitive values of a column ready: return where they are counted by bin, or -1 for rows in order."""
-    if len(rows) == 0:
-        return j
+) -> bool:  # pragma: no cover
+    """Make the sensitive values of a column ready; return whether they are counted by bin, or else rows in order."""
     first, last, values = work.group_bin[0], work.group_bin[n_groups - 1], work.values
-    if work.best_place[1, 0] == 0 and values.shape[2] > 0 and (last - first + 1) * values.shape[2] <= 8 * (b - a):
-        values[0, first : last + 1, :] = 0
+    if work.best_place[1, 0] == 0 and values.shape[1] > 0 and (last - first + 1) * values.shape[1] <= 8 * (b - a):
+        values[first : last + 1, :] = 0
         for i in range(a, b):
             for q in range(d, d + n_sensitive):
-                values[0, rows[i, j], rows[i, q]] += 1
-        return 0
+                values[rows[i, j], rows[i, q]] += 1
+        return True
     put_in_order(rows, a, b, j, n_groups, work)
-    return -1
+    return False
 
 
 @jit_within
 def sides_ok(
-    walked: int, left: int, size: int, at: int, rows: Any, d: int, n_sensitive: int, limits: Any, work: Any
+    walked: int, left: int, size: int, counted: bool, rows: Any, d: int, n_sensitive: int, limits: Any, work: Any
 ) -> bool:  # pragma: no cover
     """Return whether both sides of a split keep the rules; the first ``walked`` rows are counted as left already.
 
-    ``at`` is what `line_up` returned.
+    ``counted`` is what `line_up` returned.
     """
     counts = work.sensitive
-    if at >= 0:
+    if counted:
         g, start = 0, 0
         while start < left:
             if start >= walked:
                 for s in range(counts.shape[1]):
-                    counts[LEFT, s] += work.values[at, work.group_bin[g], s]
+                    counts[LEFT, s] += work.values[work.group_bin[g], s]
             start += work.group_size[g]
             g += 1
     else:
@@ -88,7 +86,7 @@ def choose(
     work: Any,
 ) -> None:  # pragma: no cover
     """Keep the best split whose sides both keep the rules; differences by rounding only count as equal."""
-    d, walked, at = work.lowest.size, 0, -2
+    d, walked, counted, lined_up = work.lowest.size, 0, False, False
     for c in range(n_cuts):
         gain, tie, best = work.gains[c], work.ties[c], work.best_gain[0]
         if best > -np.inf:
@@ -96,11 +94,12 @@ def choose(
             if gain < best - margin or (gain <= best + margin and tie <= work.best_gain[1]):
                 continue
         if work.sensitive.shape[1] > 0:
-            if at == -2:
-                at = line_up(rows, a, b, j, n_groups, d, labels.n_sensitive, work)
+            if not lined_up:
+                lined_up = True
+                counted = line_up(rows, a, b, j, n_groups, d, labels.n_sensitive, work)
                 work.sensitive[LEFT, :] = 0
             left = work.cut_left[c]
-            good = sides_ok(walked, left, b - a, at, rows, d, labels.n_sensitive, limits, work)
+            good = sides_ok(walked, left, b - a, counted, rows, d, labels.n_sensitive, limits, work)
             walked = left
             if not good:
                 continue

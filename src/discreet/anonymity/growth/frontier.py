@@ -136,8 +136,8 @@ def _fine_nodes(
             measure_people(starts[:-1], asked, rows_by_class(leaf, starts), codes, persons, alike, limits, out)
             people_ok(out, asked, limits, fine)
         else:
-            before = tree.leaves_before
-            check_nodes(tree, tallied(before[leaf], tree.n_leaves, codes, rows, len(limits.share)), limits, counts, fine)
+            tables = tallied(tree.leaves_before[leaf], tree.n_leaves, codes, rows, len(limits.share))
+            check_nodes(tree, tables, limits, counts, fine)
     return fine, counts
 
 
@@ -183,7 +183,7 @@ def in_the_way(tree: Tree, fine: BoolArray, counts: IntArray, allowed: int) -> I
     return cheapest[np.cumsum(counts[cheapest]) <= allowed]
 
 
-def shown_nodes(tree: Tree, fine: BoolArray) -> IntArray:
+def shown_nodes(tree: Tree, fine: BoolArray) -> AnyArray:
     """Return the published node of each node below it."""
     shown = np.empty(tree.n_nodes, np.int32)
     quickly(_show, tree.n_nodes)(tree.column, tree.right, tree.ends, fine, shown)

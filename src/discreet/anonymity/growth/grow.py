@@ -34,8 +34,8 @@ Run = Callable[[int, int, IntArray, IntArray, int, int], tuple[IntArray, IntArra
 
 #: Tables with fewer rows are grown faster by one thread.
 _THREADED = 1 << 14
-#: Rows times columns, and leaves times columns, up to which a table is grown without kernels: a quarter of a second.
-_SMALL, _SMALL_NODES = 1 << 16, 1 << 12
+#: Rows times columns, and leaves times columns, up to which a table is grown without kernels: a fifth of a second.
+_SMALL, _SMALL_NODES = 1 << 16, 1 << 11
 #: Places on a grid of given points, in units.
 _FINE = 1 << 24
 #: A numeric target with more values than this is taken in classes of equal size.

@@ -19,7 +19,6 @@ from discreet.anonymity.growth.criteria import (
 )
 from discreet.anonymity.growth.search_kernels import (
     describe,
-    describe_counts,
     find_cuts,
     make_scratch,
     widest_first,
@@ -51,18 +50,13 @@ def best_cut(
     settings: Any,
     work: Any,
 ) -> tuple[int, int, int]:  # pragma: no cover
-    """Return column, cut and criterion of the best cut of the rows ``a .. b - 1``; column -1 if there is none.
-
-    Without rows ``work`` holds the histograms of all columns, counted where the rows are.
-    """
+    """Return column, cut and criterion of the best cut of the rows ``a .. b - 1``; column -1 if there is none."""
     size, d = b - a, first.size
     criterion, turn = settings.criterion, work.turn
     block = 1 if criterion == MONDRIAN else work.counts.shape[0]
     work.best_gain[:] = -np.inf
     work.best_place[:] = -1
-    if len(rows) == 0:
-        describe_counts(space.places, work)
-    elif criterion != CELL or work.sensitive.shape[1] > 0:
+    if criterion != CELL or work.sensitive.shape[1] > 0:
         describe(rows, ids, a, b, space.places, labels, work)
     for j in range(d):
         turn[j] = j
@@ -70,8 +64,7 @@ def best_cut(
         widest_first(space.places, space.units, work)
     for p in range(d):
         j = turn[p]
-        at = p % block if len(rows) > 0 else j
-        n_groups, n_cuts = find_cuts(rows, a, b, j, at, first, last, space, limits.k, settings.min_share, work)
+        n_groups, n_cuts = find_cuts(rows, a, b, j, p % block, first, last, space, limits.k, settings.min_share, work)
         left, share, gains = work.cut_left[:n_cuts], work.cut_share[:n_cuts], work.gains[:n_cuts]
         slack = 1e-20 * size * size  # of gains that are all but 0
         if criterion == CELL:

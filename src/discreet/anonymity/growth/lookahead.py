@@ -127,7 +127,7 @@ def allowed_cuts(
         walked = 0
         for c in range(n_cuts):
             left = sizes[c]
-            good = values == 0 or sides_ok(walked, left, n, -1, rows, d, labels.n_sensitive, limits, work)
+            good = values == 0 or sides_ok(walked, left, n, False, rows, d, labels.n_sensitive, limits, work)
             walked = left
             if good:
                 found[n_found, 0], found[n_found, 1] = j, work.cut_bin[c]

@@ -33,33 +33,37 @@ class Groups(NamedTuple):
     values: Callable[[], AnyArray]
 
 
-def best_split(
-    grower: Grower, first: IntArray, last: IntArray, groups: Callable[[int], Groups]
-) -> tuple[int, int]:
+def best_split(grower: Grower, first: IntArray, last: IntArray, groups: Callable[[int], Groups]) -> tuple[int, int]:
     """Return column and cut of the best split of a node with the cell ``first .. last``; column -1 if there is none."""
     space, limits, settings = grower.space, grower.limits, grower.settings
     turn, criterion = list(range(len(first))), settings.criterion
     found = [groups(j) for j in turn]
     size = int(found[0].size[-1])
     if criterion == MONDRIAN:
-        turn = _widest_first([(space.places[j, g.bins[-1]] - space.places[j, g.bins[0]]) * space.units[j] for j, g in enumerate(found)])
+        ends = [space.places[j, own.bins[[0, -1]]] for j, own in enumerate(found)]
+        turn = _widest_first([(high - low) * unit for (low, high), unit in zip(ends, space.units, strict=True)])
     best, column, split = -np.inf, -1, -1
     slack = 1e-20 if criterion == FACTOR else 1e-20 * size * size
     for j in turn:
         own = found[j]
         at, cuts, share = _cuts(own, size, space, j, int(first[j]), int(last[j]), limits.k, settings.min_share)
+        if not len(at):
+            continue
         left = own.size[at]
         width = space.edges[j, last[j] + 1] - space.edges[j, first[j]]
-        gains = _gains(criterion, size, left, share, width, own.sums[:, at], own.sums[:, -1], space)
+        gains = _gains(criterion, size, left, share, width, own.sums[:, at], own.sums[:, -1:], space)
         good = None
-        for c, gain in enumerate(gains.tolist()):
-            if gain <= best + (slack + 1e-12 * abs(best) if best > -np.inf else 0.0):
+        # Differences by rounding only count as equal.
+        limit = best + (slack + 1e-12 * abs(best)) if best > -np.inf else best
+        for c in np.flatnonzero(gains > limit).tolist():
+            if gains[c] <= limit:
                 continue
             if good is None and (limits.l_on or limits.t_on):
                 values = own.values()
                 good = is_ok(values[at], left, limits) & is_ok(values[-1] - values[at], size - left, limits)
             if good is None or good[c]:
-                best, column, split = gain, j, int(cuts[c])
+                best, column, split = float(gains[c]), j, int(cuts[c])
+                limit = best + (slack + 1e-12 * abs(best))
         if criterion == MONDRIAN and column >= 0:
             break  # the widest column that can be cut
     return column, split
@@ -113,19 +117,15 @@ def _gains(
     if criterion == WIDTH:
         return np.asarray(width * (left * (1.0 - share) + (size - left) * share))
     if criterion == MONDRIAN:
-        return -np.abs(2.0 * left - size)
-    gaps = [own - left * (every / size) for own, every in zip(sums.astype(np.float64), total.tolist(), strict=True)]
-    gains = np.zeros(len(left))
-    if criterion == SPREAD:
-        for gap, unit in zip(gaps, space.units, strict=True):
-            gains += (gap * unit) ** 2
-    else:
-        for axis in space.axes:
-            along = np.zeros(len(left))
-            for gap, part in zip(gaps, axis, strict=True):
-                along += part * gap
-            gains += along * along
-    return np.asarray(gains * (1.0 / left + 1.0 / (size - left)))
+        return np.asarray(-np.abs(2.0 * left - size))
+    gaps = sums - left * (total / size)
+    along = gaps * space.units[:, None] if criterion == SPREAD else _added(space.axes[:, :, None] * gaps, 1)
+    return np.asarray(_added(along * along, 0) * (1.0 / left + 1.0 / (size - left)))
+
+
+def _added(amounts: FloatArray, axis: int) -> FloatArray:
+    """Return a sum, added up one after the other as kernels do."""
+    return np.asarray(np.take(np.cumsum(amounts, axis=axis), -1, axis=axis))
 
 
 def grow_plainly(grower: Grower, bins: Bins, sensitive: IntArray) -> tuple[IntArray, IntArray]:
@@ -149,10 +149,10 @@ def grow_plainly(grower: Grower, bins: Bins, sensitive: IntArray) -> tuple[IntAr
             def groups(j: int, ids: IntArray = ids) -> Groups:
                 rows = ids[np.argsort(bins[j, ids], kind="stable")]
                 own = bins[j, rows].astype(np.int64)
-                ends = np.flatnonzero(np.append(own[1:] != own[:-1], True))
+                ends = np.append(np.flatnonzero(own[1:] != own[:-1]), len(own) - 1)
 
                 def held() -> AnyArray:
-                    of = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=-1))
+                    of = np.searchsorted(ends, np.arange(len(rows)))
                     counts = sum(np.bincount(of * values + c[rows], minlength=len(ends) * values) for c in sensitive)
                     return np.cumsum(np.reshape(counts, (len(ends), values)), axis=0)
 

@@ -2,8 +2,7 @@
 
 A large node is searched by histograms over its bins, a small one by sorting. Either way a column becomes a short list
 of *groups*, the occupied bins from low to high, with one candidate split per gap: the grid point nearest its middle.
-The rows of a node are contiguous; a row is the bins of all columns, then its sensitive values if a rule needs them. For
-a node whose rows are outside memory no rows are given: its histograms were counted before (`outside.py`).
+The rows of a node are contiguous; a row is the bins of all columns, then its sensitive values if a rule needs them.
 """
 
 from typing import Any, NamedTuple
@@ -83,7 +82,7 @@ class Scratch(NamedTuple):
     keys: Any
     #: Sums of bins by column and bin, in lanes (`_count_kernels.py`), where places are bins and rows are bytes.
     packed: Any
-    #: Sensitive values by bin, of one column; of a node whose rows lie elsewhere, of every column.
+    #: Sensitive values by bin, of one column.
     values: Any
     #: The groups: bin and size; sums by column, of a short node in lanes and with those of all groups before.
     group_bin: Any
@@ -135,7 +134,7 @@ def make_scratch(
         make_keys(np.zeros((3, SMALL), np.uint16), 2**16 - 1),
         make_keys(np.zeros((3, SMALL), np.uint32), 2**32 - 1),
         np.zeros((block, n_bins, 2 * width if summed > 0 else 0), np.uint64),
-        np.zeros((1, n_bins, counted), np.int64),
+        np.zeros((n_bins, counted), np.int64),
         np.zeros(room, np.int64),
         np.zeros(room, np.int64),
         np.zeros((summed, room), np.int64),
@@ -190,23 +189,6 @@ def describe(rows: Any, ids: Any, a: int, b: int, places: Any, labels: Any, work
     if work.classes.shape[1] > 0:
         for i in range(a, b):
             work.classes[NODE, labels.target[ids[i]]] += 1
-
-
-@jit
-def describe_counts(places: Any, work: Any) -> None:  # pragma: no cover
-    """Write down the same of a node whose rows lie elsewhere, from its histograms."""
-    counts, values = work.counts, work.values
-    for m in range(counts.shape[0]):
-        work.total[m], work.lowest[m], work.highest[m] = 0, -1, -1
-        for bin_ in range(counts.shape[1]):
-            if counts[m, bin_] > 0:
-                work.total[m] += counts[m, bin_] * places[m, bin_]
-                work.lowest[m] = bin_ if work.lowest[m] < 0 else work.lowest[m]
-                work.highest[m] = bin_
-    work.sensitive[NODE, :] = 0
-    for s in range(values.shape[2]):
-        for bin_ in range(values.shape[1]):  # a row is once in every column's
-            work.sensitive[NODE, s] += values[0, bin_, s]
 
 
 @jit
@@ -285,10 +267,10 @@ def find_cuts(
 
     ``at`` is the column's place among those that are counted together.
     """
-    size, here = b - a, len(rows) > 0
-    in_order = here and sorts(size, first, last)
+    size = b - a
+    in_order = sorts(size, first, last)
     work.best_place[1, 0] = in_order
-    if here and not in_order and at == 0:
+    if not in_order and at == 0:
         count_block(rows, a, b, j, min(first.size, j + work.counts.shape[0]), first, last, space.places, work)
     if first[j] == last[j]:
         return 0, 0

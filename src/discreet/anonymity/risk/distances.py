@@ -54,7 +54,7 @@ def recursive_ratio(counts: AnyArray, l: int) -> FloatArray:  # noqa: E741
     """Return r_1 / (r_l + ... + r_m) of the frequencies in falling order; infinite with fewer than l values."""
     falling = -np.sort(-counts, axis=1)
     tail = falling[:, l - 1 :].sum(axis=1)
-    return np.divide(falling[:, 0], tail, out=np.full(len(counts), np.inf), where=tail > 0)
+    return np.asarray(np.divide(falling[:, 0], tail, out=np.full(len(counts), np.inf), where=tail > 0))
 
 
 def equal_distance(counts: AnyArray, sizes: AnyArray, share: FloatArray) -> FloatArray:
@@ -89,10 +89,10 @@ def hierarchical_distance(
 def diversity(counts: AnyArray, sizes: AnyArray, kind: int, l: float) -> FloatArray:  # noqa: E741
     """Return the diversity of each class: number of values, e^entropy, or the ratio that c must exceed."""
     if kind == DISTINCT:
-        return np.count_nonzero(counts, axis=1).astype(np.float64)
+        return np.asarray(np.count_nonzero(counts, axis=1), np.float64)
     if kind == ENTROPY:
         p = counts / sizes[:, None]
-        return np.exp(-(p * np.log(p, out=np.zeros(p.shape), where=p > 0)).sum(axis=1))
+        return np.asarray(np.exp(-(p * np.log(p, out=np.zeros(p.shape), where=p > 0)).sum(axis=1)))
     return recursive_ratio(counts, int(l))
 
 
@@ -147,7 +147,8 @@ def tallied(
     for begin in range(0, n, room):
         end = min(begin + room, n)
         chosen = order[starts[begin] : starts[end]]
-        yield begin, _table(of[chosen] - begin, end - begin, codes[:, chosen], None if rows is None else rows[chosen], values)
+        own = None if rows is None else rows[chosen]
+        yield begin, _table(of[chosen] - begin, end - begin, codes[:, chosen], own, values)
 
 
 def _table(of: AnyArray, n: int, codes: IntArray, rows: IntArray | None, values: int) -> AnyArray:
