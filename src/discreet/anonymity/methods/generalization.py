@@ -27,8 +27,9 @@ from discreet.anonymity.release.framed import FramedTable
 from discreet.anonymity.release.history import as_history, refuse_history
 from discreet.anonymity.release.record import following_column
 from discreet.anonymity.release.release import Release, publish
+from discreet.anonymity.release.rows import FrozenPartition, PublishedCells
 from discreet.anonymity.release.spilled import SpilledTable
-from discreet.anonymity.release.streamed import FrozenPartition, PublishedCells, ToFile
+from discreet.anonymity.release.streamed import ToFile
 from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan, read_table
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import IntArray, checks, option

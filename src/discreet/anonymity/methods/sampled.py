@@ -21,7 +21,7 @@ from discreet.anonymity.methods.generalization import ClassesOf, _given, _ladder
 from discreet.anonymity.release.prepare import make_plan, names_of, read_hierarchies
 from discreet.anonymity.release.printed import with_legend
 from discreet.anonymity.release.release import Release, _bounds, _intervals
-from discreet.anonymity.release.streamed import batches
+from discreet.anonymity.release.rows import batches
 from discreet.anonymity.release.table import TablePlan
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import Rules

@@ -26,7 +26,8 @@ from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
 from discreet.anonymity.growth.outside import BucketGrower
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.on_executors import ExecutorRows, RowsHere, bin_label
-from discreet.anonymity.release.streamed import FrozenPartition, LeavesOf
+from discreet.anonymity.release.rows import FrozenPartition
+from discreet.anonymity.release.streamed import LeavesOf
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter
 from discreet.anonymity.risk.counted import Values

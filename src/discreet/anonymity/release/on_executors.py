@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from discreet import engines, noise
 from discreet.anonymity.release.delivery import Delivery
-from discreet.anonymity.release.streamed import FoundRows, FrozenPartition, ReleasedColumns, batches, cells_at
+from discreet.anonymity.release.rows import FoundRows, FrozenPartition, ReleasedColumns, batches, cells_at
 from discreet.anonymity.release.table import TablePlan
 from discreet.anonymity.risk.counted import Values, ValueTally
 from discreet.core import BoolArray, Domain, Guarantee, IntArray, WordArray
@@ -46,7 +46,7 @@ def bin_label(column: Any, own: IntArray) -> IntArray:
 
 
 class ExecutorRows:
-    """Rows that stay where they are; see `discreet.anonymity.release.streamed.Rows`."""
+    """Rows that stay where they are; see `discreet.anonymity.release.rows.DriverRows`."""
 
     def __init__(
         self, source: engines.Source, plan: TablePlan, partition: FrozenPartition, names: Sequence[str]

@@ -16,7 +16,7 @@ from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.history import ReleaseHistory
-from discreet.anonymity.release.kept import KeptCounter, nearly_unique, own_sensitive
+from discreet.anonymity.release.kept import KeptCounter, own_sensitive
 from discreet.anonymity.release.printed import PROMISE_KEY, with_legend
 from discreet.anonymity.release.record import ReleaseRecord
 from discreet.anonymity.release.table import Table, TablePlan
@@ -313,13 +313,11 @@ def _listed(names: Sequence[str]) -> str:
 def _kept_by(table: Table, own: IntArray, rows: IntArray, persons: bool = True) -> dict[str, Any]:
     """Measure the cost of the kept columns of released rows, given their cells, and find nearly unique columns."""
     counter = KeptCounter(table.plan, persons)
-    shares = own_sensitive(table.sensitive, rows, np.ones(table.n, np.int64))
     if counter.columns:
         picked = pa.array(rows)
         sources = {name: table.identifiers if name == counter.person else table.others for name in counter.names}
         counter.add(own, {name: held[name].take(picked).combine_chunks() for name, held in sources.items()})
-        shares |= counter.own()
-    return {**counter.result(), **nearly_unique(shares, table.plan)}
+    return counter.facts(own_sensitive(table.sensitive, np.bincount(rows, minlength=table.n)))
 
 
 def in_order(order: str) -> tuple[str, ...]:

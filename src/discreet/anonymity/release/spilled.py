@@ -24,7 +24,7 @@ from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
 from discreet.anonymity.growth.outside import BucketGrower
 from discreet.anonymity.growth.tree import Tree
-from discreet.anonymity.release.streamed import batches
+from discreet.anonymity.release.rows import batches
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter
 from discreet.anonymity.risk.counted import Values

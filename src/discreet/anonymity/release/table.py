@@ -18,6 +18,7 @@ from discreet import engines
 from discreet.anonymity.growth.grid import NO_BIN, Bins, Grid, make_grid
 from discreet.anonymity.risk.coded import CodedColumn, code_column
 from discreet.anonymity.risk.persons import person_codes
+from discreet.anonymity.risk.rules import ReachedLevels, Rules
 from discreet.core import (
     NAMING,
     AnyArray,
@@ -188,6 +189,18 @@ class PlaceCounts:
     sensitive: tuple[CodedColumn, ...]
     persons: IntArray | None
     rows: IntArray
+
+    def figures(self, rules: Rules, of_place: AnyArray | None = None) -> tuple[ReachedLevels, int, int, int, IntArray]:
+        """Measure cells, given that of every place: what is reached, rows, cells, rows in no cell, rows shown by entry.
+
+        Without ``of_place``, places are cells.
+        """
+        cell = self.place if of_place is None else of_place[self.place]
+        reached = rules.measure(cell, self.sensitive, self.persons, self.rows)
+        shown = cell >= 0
+        rows = int(self.rows[shown].sum())
+        cells, suppressed = len(np.unique(cell[shown])), int(self.rows.sum()) - rows
+        return reached, rows, cells, suppressed, np.where(shown, self.rows, 0)
 
 
 def read_table(data: Any, plan: TablePlan) -> Table:
