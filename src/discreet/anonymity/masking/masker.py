@@ -104,8 +104,7 @@ def _measure(table: Table, before: FloatArray, after: FloatArray, stream: noise.
     spread = np.array([np.std(c[~np.isnan(c)]) if (~np.isnan(c)).any() else 0.0 for c in before])[:, None]
     spread[spread == 0] = 1.0
     linked = linkage((before / spread).T, (after[:, rows] / spread).T, rows)
-    every = np.arange(table.n)
-    near = [near_values(before[j], after[j], every, 0.05, "rank") for j in range(len(before))]
+    near = [near_values(was, shown, 0.05) for was, shown in zip(before, after, strict=True)]
     looked = sum(total for _, total in near)
     moved = np.isnan(before) != np.isnan(after)  # swapped gaps have no difference
     means = (

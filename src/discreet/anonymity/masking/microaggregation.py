@@ -30,13 +30,7 @@ from discreet.anonymity.masking.masked import (
     whole_points,
 )
 from discreet.anonymity.release.delivery import Delivery
-from discreet.anonymity.release.prepare import (
-    make_plan,
-    names_of,
-    possible_names,
-    read_hierarchies,
-    with_hierarchies,
-)
+from discreet.anonymity.release.prepare import make_plan, names_of, possible_names, read_hierarchies, with_hierarchies
 from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.risk.classes import join, number_column
 from discreet.anonymity.risk.hierarchy import Hierarchy

@@ -7,8 +7,7 @@ records in classes that break a rule are few enough to be left out.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any
@@ -20,20 +19,22 @@ from sklearn.utils.validation import check_is_fitted
 from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.methods.datafly import Combinations, Ladder, choose_levels, classes, keep_ok
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner
 from discreet.anonymity.release.delivery import Delivery
-from discreet.anonymity.release.framed import FramedTable
 from discreet.anonymity.release.history import as_history, refuse_history
 from discreet.anonymity.release.record import following_column
 from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.rows import FrozenPartition, PublishedCells
-from discreet.anonymity.release.spilled import SpilledTable
 from discreet.anonymity.release.streamed import ToFile
 from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan, read_table
+from discreet.anonymity.risk.classes import join
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import IntArray, checks, option
+from discreet.core import BoolArray, IntArray, checks, option
 from discreet.errors import InvalidArgument, InvalidType
+
+#: For one column, the group of every bin at every level: level 0 is the bins themselves, the last one group.
+Ladder = list[IntArray]
 
 
 class Generalization(ToFile, Partitioner):
@@ -111,9 +112,7 @@ class Generalization(ToFile, Partitioner):
         else:
             allowed = int(float(self.suppress) * table.n)
             present = [np.flatnonzero(table.bin_counts(j)) for j in range(len(plan.quasi))]
-            with Combinations(table, self.rules_) if isinstance(table, SpilledTable) else nullcontext() as held:
-                count = held.left_out if held is not None else partial(self._left_out, table, allowed=allowed)
-                found = choose_levels(self._ladders, present, allowed, count)
+            found = choose_levels(self._ladders, present, allowed, partial(self._left_out, table, allowed=allowed))
             self.levels_ = dict(zip(plan.quasi, found, strict=True))
         self._freeze()
         self.n_features_in_ = len(plan.quasi)
@@ -123,12 +122,11 @@ class Generalization(ToFile, Partitioner):
         _widths(self.widths, plan)
 
     def _left_out(self, table: BuildRecords, groups: Sequence[IntArray], allowed: int) -> int:
-        """Return the records in classes that break a rule; for a frame, any number above ``allowed`` may be too low."""
+        """Return the records in classes that break a rule; outside memory, more than ``allowed`` may be too low."""
         if isinstance(table, Table):
             own = classes([group[bins] for group, bins in zip(groups, table.bins, strict=True)])
             counts = table.placed(None, own)
         else:
-            assert isinstance(table, FramedTable)
             # Classes with fewer than k rows always break a rule. If they are few, there are few classes in total.
             few = table.few(groups, self.rules_.k)
             if few > allowed:
@@ -223,6 +221,46 @@ class ClassesOf:
         of_place = np.full(len(self._known), -1, np.int64)
         of_place[shown] = np.arange(len(shown))
         return PublishedCells(first, last, of_place, self._settings)
+
+
+def choose_levels(
+    ladders: Sequence[Ladder], present: Sequence[IntArray], allowed: int, left_out: Callable[[list[IntArray]], int]
+) -> list[int]:
+    """Return the level of each column at which few enough records are left out.
+
+    ``present`` are the bins of each column that have records. ``left_out`` counts the records in classes that break a
+    rule, given the group of each bin of each column.
+    """
+    level = [0] * len(ladders)
+    while True:
+        groups = [ladder[level[j]] for j, ladder in enumerate(ladders)]
+        open_ = [j for j, ladder in enumerate(ladders) if level[j] < len(ladder) - 1]
+        if not open_ or left_out(groups) <= allowed:
+            return level
+        level[max(open_, key=lambda j: (len(np.unique(groups[j][present[j]])), -j))] += 1
+
+
+def classes(codes: Sequence[IntArray]) -> IntArray:
+    """Number the combinations of the columns' groups."""
+    return join([(c, int(c.max(initial=0)) + 1) for c in codes], len(codes[0]))
+
+
+def keep_ok(
+    of: IntArray, rules: Rules, sensitive: Sequence[CodedColumn], persons: IntArray | None, rows: IntArray | None = None
+) -> BoolArray:
+    """Return which rows stay when the classes that break a rule are left out; see `Rules.measure` for ``rows``.
+
+    Leaving rows out changes the distribution for t, so this is repeated until nothing changes.
+    """
+    kept = np.ones(len(of), bool)
+    while kept.any():
+        good = rules.kept(np.where(kept, of, -1), sensitive, persons, rows)
+        stays = kept.copy()
+        stays[kept] = good[of[kept]]
+        if stays.sum() == kept.sum():
+            break
+        kept = stays
+    return kept
 
 
 def _runs(groups: Sequence[IntArray], codes: Sequence[Any]) -> tuple[IntArray, IntArray]:

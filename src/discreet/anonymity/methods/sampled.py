@@ -16,8 +16,7 @@ from sklearn.base import BaseEstimator
 from discreet import engines
 from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.grid import make_grid
-from discreet.anonymity.methods.datafly import Ladder
-from discreet.anonymity.methods.generalization import ClassesOf, _given, _ladder, _runs, _widths
+from discreet.anonymity.methods.generalization import ClassesOf, Ladder, _given, _ladder, _runs, _widths
 from discreet.anonymity.release.prepare import make_plan, names_of, read_hierarchies
 from discreet.anonymity.release.printed import with_legend
 from discreet.anonymity.release.release import Release, _bounds, _intervals

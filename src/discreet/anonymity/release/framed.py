@@ -27,6 +27,7 @@ from discreet.anonymity.growth.outside import BucketGrower
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.on_executors import ExecutorRows, RowsHere, bin_label
 from discreet.anonymity.release.rows import FrozenPartition
+from discreet.anonymity.release.spilled import class_hashes, label_numbers
 from discreet.anonymity.release.streamed import LeavesOf
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter
@@ -39,7 +40,6 @@ from discreet.engines.spark import brought, collected
 MEMORY = 1 << 27
 #: Rows of a block.
 _BLOCK = 1 << 16
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,7 @@ class FramedTable:
         return counter.result()
 
     def few(self, groups: Sequence[IntArray], k: int) -> int:
-        """Return the rows in classes with fewer than k rows, given the group of each bin by column.
-
-        Classes are distinguished by a hash, so the result may be too small, never too large.
-        """
+        """Return the rows in classes with fewer than k rows, or fewer of them; see `class_hashes`."""
         read = self._read
         made = self._blocks().mapInArrow(lambda pieces: _hashed(pieces, read, groups), "h bigint, n bigint")
         sizes = made.groupBy("h").agg({"n": "sum"}).toDF("h", "n")
@@ -143,7 +140,8 @@ class FramedTable:
         """Return the frame of all rows in blocks, which Spark keeps; the plan does not change any more."""
         if not self._held:
             rows = ExecutorRows(self._source, self.plan, _OnePlace(), self._names)
-            here, values, numbers = rows.worker(self._asked), self._values, self._numbers()
+            here, values = rows.worker(self._asked), self._values
+            numbers = label_numbers(self.plan, self.entries, values)
             asked = {name: (values[name], own) for name, own in zip(self._asked, numbers, strict=True)}
             columns = rows.table.frame_of(here.positions)
             packed = columns.mapInArrow(lambda pieces: _packed(pieces, here, asked), "block binary")
@@ -153,17 +151,6 @@ class FramedTable:
     @property
     def _asked(self) -> list[str]:
         return [column.name for column in self.entries.sensitive]
-
-    def _numbers(self) -> list[IntArray]:
-        """By sensitive column: the place of its values among all labels; the last is for missing values."""
-        found, start = [], 0
-        for column in self.entries.sensitive:
-            values = self._values[column.name]
-            codes = np.append(np.arange(len(values)), [-1] * (None in column.labels)).astype(np.int64)
-            coded = values.coded(self.plan.domain, column.name, codes).codes
-            found.append(start + coded.astype(np.int64))
-            start += len(column.labels)
-        return found
 
     def release(self) -> None:
         """Let Spark free the blocks."""
@@ -270,11 +257,7 @@ def _counted(pieces: Iterator[pa.RecordBatch], read: _Blocks, job: CountJob) -> 
 def _hashed(pieces: Iterator[pa.RecordBatch], read: _Blocks, groups: Sequence[IntArray]) -> Iterator[pa.RecordBatch]:
     """Count rows by a hash of the groups they are in."""
     for rows, _ in read(pieces):
-        own = np.zeros(len(rows), np.uint64)
-        for j, group in enumerate(groups):
-            own = (own ^ group[rows[:, j]].astype(np.uint64)) * _ODD
-            own ^= own >> np.uint64(32)
-        found, counts = np.unique(own.view(np.int64), return_counts=True)
+        found, counts = np.unique(class_hashes(rows, groups).view(np.int64), return_counts=True)
         yield pa.RecordBatch.from_arrays([pa.array(found), pa.array(counts.astype(np.int64))], ["h", "n"])
 
 
