@@ -15,7 +15,7 @@ import pytest
 from discreet import Domain
 from discreet.anonymity import DensityTree, Generalization, Microaggregation, Mondrian
 from discreet.anonymity.growth.grid import make_grid
-from discreet.anonymity.masking.masked import on_grid
+from discreet.anonymity.masking.masker import on_grid
 from discreet.anonymity.masking.microaggregation import _means
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.rules import Rules

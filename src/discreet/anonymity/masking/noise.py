@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from discreet import noise
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.masking.masked import number_array, on_grid, whole_points
-from discreet.anonymity.masking.masker import Masker
+from discreet.anonymity.masking.masker import Masker, on_grid, whole_points
+from discreet.anonymity.release.release import number_array
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.core import Date, FloatArray, Time, option
 from discreet.errors import InvalidArgument, InvalidType

@@ -11,8 +11,7 @@ from discreet import noise
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.masking._swap_kernels import count_inside, swap_ranks
 from discreet.anonymity.masking.grouping import Points, auto_rows, mdav_groups, path_groups
-from discreet.anonymity.masking.masked import plain_array
-from discreet.anonymity.masking.masker import Masker
+from discreet.anonymity.masking.masker import Masker, plain_array
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.core import FloatArray, IntArray, Person, option
 from discreet.errors import InvalidArgument, SchemaError

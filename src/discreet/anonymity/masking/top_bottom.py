@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from discreet import noise
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.masking.masked import plain_array
-from discreet.anonymity.masking.masker import Masker
+from discreet.anonymity.masking.masker import Masker, plain_array
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.core import FloatArray, Integer, coding
 from discreet.errors import SchemaError

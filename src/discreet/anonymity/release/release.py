@@ -1,8 +1,9 @@
 """A release: the anonymous table and its guarantee."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,18 @@ from discreet.anonymity.release.printed import PROMISE_KEY, with_legend
 from discreet.anonymity.release.record import ReleaseRecord
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import Date, Guarantee, IntArray, Integer, Time, checks, date_array, time_array, write_with_promise
+from discreet.core import (
+    Date,
+    FloatArray,
+    Guarantee,
+    IntArray,
+    Integer,
+    Time,
+    checks,
+    date_array,
+    time_array,
+    write_with_promise,
+)
 from discreet.engines import check_target
 from discreet.engines.tables import are_escaped, escaped, with_escapes
 from discreet.errors import InvalidArgument
@@ -331,11 +343,8 @@ def _order_of(table: Table, columns: Mapping[str, Any]) -> list[str]:
 
 
 def _intervals(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
-    shown = {}
-    for j, grid in enumerate(cells.grids):
-        texts = pa.array(cells.texts(j), pa.string())
-        shown[grid.name] = texts.take(pa.array(own))
-    return shown
+    picked = pa.array(own)
+    return {grid.name: pa.array(cells.texts(j), pa.string()).take(picked) for j, grid in enumerate(cells.grids)}
 
 
 def _bounds(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
@@ -345,8 +354,7 @@ def _bounds(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
         if grid.numeric:
             ends = [grid.bounds(a, b) for a, b in runs]
             for side, name in enumerate(("lower", "upper")):
-                column = _points(grid, [None if e is None else e[side] for e in ends])
-                shown[f"{grid.name}_{name}"] = column.take(pa.array(own))
+                shown[f"{grid.name}_{name}"] = _points(grid, ends, itemgetter(side)).take(pa.array(own))
         else:
             sets = [[str(c) for c in grid.categories(a, b) or []] for a, b in runs]
             shown[f"{grid.name}_set"] = pa.array(sets, pa.list_(pa.string())).take(pa.array(own))
@@ -356,29 +364,31 @@ def _bounds(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
     return shown
 
 
-def _points(grid: Grid, points: Sequence[float | None]) -> pa.Array:
-    """Return places on the axis of a column as Arrow: numbers, or dates."""
-    column = pa.array(points, pa.float64())
-    if isinstance(grid.column, Date):
-        return date_array(column.to_numpy(zero_copy_only=False))
-    if isinstance(grid.column, Time):
-        return time_array(column.to_numpy(zero_copy_only=False))
-    if isinstance(grid.column, Integer) and all(p is None or p == int(p) for p in points):
-        return column.cast(pa.int64())
-    return column
+def number_array(grid: Grid, values: FloatArray, whole: bool) -> pa.Array:
+    """Write numbers of a column as Arrow: dates, times and whole ones as such, NaN as missing."""
+    if isinstance(grid.column, (Date, Time)):
+        return (date_array if isinstance(grid.column, Date) else time_array)(values)
+    missing = np.isnan(values)
+    if whole or isinstance(grid.column, Integer):
+        return pa.array(np.rint(np.where(missing, 0, values)).astype(np.int64), mask=missing)
+    return pa.array(values, mask=missing)
+
+
+def _points(grid: Grid, ends: Sequence[Any], pick: Callable[[Any], float]) -> pa.Array:
+    """Return a place of every interval; None stands for missing."""
+    points = np.array([np.nan if e is None else pick(e) for e in ends], np.float64)
+    missing = np.isnan(points)
+    if isinstance(grid.column, Integer) and (points[~missing] % 1).any():  # between two whole numbers
+        return pa.array(points, mask=missing)
+    return number_array(grid, points, False)
 
 
 def _centers(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
-    shown: dict[str, pa.Array] = {}
+    shown = _intervals(cells, own)
     for j, grid in enumerate(cells.grids):
-        if not grid.numeric:
-            shown[grid.name] = _intervals(Cells((grid,), cells.first[:, [j]], cells.last[:, [j]], cells.of), own)[
-                grid.name
-            ]
-            continue
-        ends = [grid.bounds(int(a), int(b)) for a, b in zip(cells.first[:, j], cells.last[:, j], strict=True)]
-        middle = _points(grid, [None if e is None else (e[0] + e[1]) / 2 for e in ends])
-        shown[grid.name] = middle.take(pa.array(own))
+        if grid.numeric:
+            ends = [grid.bounds(int(a), int(b)) for a, b in zip(cells.first[:, j], cells.last[:, j], strict=True)]
+            shown[grid.name] = _points(grid, ends, lambda e: (e[0] + e[1]) / 2).take(pa.array(own))
     return shown
 
 
@@ -419,10 +429,7 @@ def _values(grid: Grid, bins: IntArray) -> pa.Array:
     points = edges[:-1] if whole else (edges[:-1] + edges[1:]) / 2
     if isinstance(grid.column, Integer):
         whole, points = True, np.floor(points)
-    values = points[places]
-    if isinstance(grid.column, (Date, Time)):
-        return (date_array if isinstance(grid.column, Date) else time_array)(np.where(missing, np.nan, values))
-    return pa.array(values.astype(np.int64) if whole else values, mask=missing)
+    return number_array(grid, np.where(missing, np.nan, points[places]), whole)
 
 
 def _others(table: Table, rows: IntArray) -> dict[str, pa.ChunkedArray]:
