@@ -156,7 +156,7 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
         data : array, data frame, table or path
             All records of the release.
         output : {"interval", "center", "sample"}
-            The published form of the quasi-identifiers; see `discreet.anonymity.Release`.
+            The published form of the quasi-identifiers: bounds of the cell, its centre, or rows drawn from the cells.
         random_state : None, int or Generator
             For drawing and shuffling; None is secure.
         history : ReleaseHistory or its folder, optional
@@ -164,8 +164,13 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
             out by comparing the tables keep the rules too. Cells are merged for that, and people who were never
             published may be suppressed. `Release.save` adds the release to the history. The schema must name a person
             or one identifier. See docs/releasing-again.md.
-        order, identifiers, key
-            See `discreet.anonymity.release.delivery.Delivery`.
+        order : {"shuffled", "input"}
+            A random order; or that of the input, for a table that stays inside the organisation. The order of the input
+            can identify people: in rows sorted by age, the last of a class is the oldest.
+        identifiers : {"drop", "hash"}
+            Leave identifiers out, or replace them by a keyed hash (HMAC-SHA256, 16 hexadecimal digits).
+        key : bytes, optional
+            The secret of the hash, 16 bytes or more.
 
         Raises
         ------
