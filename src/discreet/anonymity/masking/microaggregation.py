@@ -211,7 +211,8 @@ class Microaggregation(Masker):
             labels |= cells.legend().get("labels", {})
         numbered = {name: number_column(values[name])[:2] for name in table.plan.quasi}
         classes = join(list(numbered.values()), table.n)  # a reader sees groups with equal means as one class
-        required, reached, notes = self.rules_.to_dict(), self.rules_.reached(classes, table.sensitive), list(_NOTES)
+        reached = self.rules_.measure(classes, table.sensitive).to_dict()
+        required, notes = self.rules_.to_dict(), list(_NOTES)
         if len(parts) > 1:
             names = [[table.plan.quasi[j] for j in part] for part in parts]
             least = [int(np.bincount(join([numbered[n] for n in part], table.n)).min()) for part in names]

@@ -42,7 +42,7 @@ _WHERE = "where"
 class ReleaseRecord:
     """The published cell of each person in one release. Never publish it.
 
-    ``records`` are the columns of the file, ``required`` the rules as `Rules.to_history` writes them. ``counts_persons``
+    ``records`` are the columns of the file, ``required`` the rules as `Rules.to_history` has them. ``counts_persons``
     says whether k counted persons. ``declared`` and ``measured`` declare the identifier and the sensitive columns, on
     which l and t depend. ``earlier`` are seals of the records it was checked with. ``label`` names it in errors.
     """

@@ -168,7 +168,8 @@ def enforce_together(
     occupied = np.unique(leaf[node >= 0])
     kept = node[node >= 0]
     merged = len(np.setdiff1d(occupied, kept))
-    return EnforcedCells(node, merged, int((node < 0).sum())), rules.reached(final, table.sensitive, table.persons)
+    together = rules.measure(final, table.sensitive, table.persons).to_dict()
+    return EnforcedCells(node, merged, int((node < 0).sum())), together
 
 
 def _broken(past: EarlierReleases, node: IntArray, history: IntArray, rules: Rules, table: Table) -> IntArray:
