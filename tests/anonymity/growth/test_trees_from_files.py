@@ -17,7 +17,7 @@ import pytest
 from discreet.anonymity import DensityTree, Generalization, Mondrian
 from discreet.anonymity.growth import outside
 from discreet.anonymity.growth.criteria import common_axes, moments
-from discreet.anonymity.methods import density_tree, partitioner
+from discreet.anonymity.methods import partitioner
 from discreet.anonymity.methods.density_tree import CRITERIA
 from discreet.anonymity.release import spilled
 from discreet.anonymity.release.spilled import SpilledTable, is_large
@@ -360,7 +360,7 @@ def test_what_looks_at_rows_again_and_again_is_refused_of_a_table_larger_than_me
     domain = Domain({"age": quasi, "label": {"categories": ["a", "b"], "role": "target"}})
     model = DensityTree(5, domain=domain, **given)
     model.fit(tmp_path / "people.parquet")
-    monkeypatch.setattr(density_tree, "machine_memory", lambda: 1000.0)
+    monkeypatch.setattr(partitioner, "machine_memory", lambda: 1000.0)
     with pytest.raises(InvalidArgument, match="left out with a table that does not fit into memory"):
         model.fit(tmp_path / "people.parquet")
     model.fit(table)  # it is in memory already

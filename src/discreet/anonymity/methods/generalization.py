@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.utils.validation import check_is_fitted
 
 from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.frontier import refuse_root
@@ -26,7 +25,7 @@ from discreet.anonymity.release.record import following_column
 from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.rows import FrozenPartition, PublishedCells
 from discreet.anonymity.release.streamed import ToFile
-from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan, read_table
+from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.rules import Rules
@@ -39,6 +38,9 @@ Ladder = list[IntArray]
 
 class Generalization(ToFile, Partitioner):
     """Anonymous tables by recoding whole columns.
+
+    Classes that break a rule are left out; if that is more than ``suppress`` allows, the release is refused. A release
+    by levels can only be the first of its history.
 
     Attributes
     ----------
@@ -77,30 +79,6 @@ class Generalization(ToFile, Partitioner):
         default=0.05, low=0, high=1, example=0.01, help="Largest share of the rows that may be left out."
     )
 
-    @property
-    def _grows_outside(self) -> bool:
-        return True
-
-    def transform(self, data: Any, output: str = "interval", *, history: Any = None, **delivery: Any) -> Release:
-        """Recode and release records.
-
-        Classes that break a rule are left out; if that is more than ``suppress`` allows, the release is refused.
-        Parameters as in `DensityTree.transform`. A release by levels can only be the first of its history.
-        """
-        check_is_fitted(self, "levels_")
-        table = read_table(data, self.plan_)
-        whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
-        refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), whole.ok, table.persons)
-        return self._recode(table, history, Delivery(output, **delivery))
-
-    def fit_transform(
-        self, data: Any, y: Any = None, output: str = "interval", *, history: Any = None, **delivery: Any
-    ) -> Release:
-        """Choose levels on these records and release them. Parameters as in `transform`."""
-        table, tiers = self._read(data)
-        self._partition(table, tiers)
-        return self._recode(table, history, Delivery(output, **delivery))
-
     def _partition(self, table: BuildRecords, tiers: Mapping[int, IntArray]) -> IntArray:
         """Check the levels, or choose them on the build records."""
         plan = self.plan_
@@ -135,41 +113,26 @@ class Generalization(ToFile, Partitioner):
         kept = keep_ok(counts.place, self.rules_, counts.sensitive, counts.persons, counts.rows)
         return int(counts.rows[~kept].sum())
 
-    def _recode(self, table: Table, history: Any, delivery: Delivery) -> Release:
+    def _release(self, table: Table, leaf: IntArray | None, history: Any, delivery: Delivery) -> Release:
         refuse_history(history, "levels hold for whole columns, so single cells cannot be merged")
         known = None if history is None else as_history(history)
         if known is not None:
             following_column(self.plan_)
-        groups = self._groups()
-        codes = [group[bins] for group, bins in zip(groups, table.bins, strict=True)]
-        of = classes(codes)
-        kept = keep_ok(of, self.rules_, table.sensitive, table.persons)
-        _refuse_left_out(int((~kept).sum()), table.n, float(self._at_fit.suppress))
-        shown, place = np.unique(of[kept], return_inverse=True)
-        rows = np.flatnonzero(kept)
-        one = np.empty(int(of.max()) + 1, np.int64)
-        one[of[rows]] = rows  # any row of a class has its runs
-        first, last = _runs(groups, [c[one[shown]] for c in codes])
-        cell = np.full(table.n, -1, np.int64)
-        cell[rows] = place.ravel()
-        cells = Cells(table.plan.grids, first, last, cell)
-        facts = self._facts()
+        partition = self._frozen_partition()
+        place = partition.route(table.bins)
+        decided = partition.decide(table.placed(None, place))
+        cells, facts = Cells(table.plan.grids, decided.first, decided.last, decided.of_place[place]), decided.settings
         return publish(table, cells, self.rules_, delivery, method="Generalization", settings=facts, history=known)
 
-    def _groups(self) -> list[IntArray]:
-        return [ladder[self.levels_[g.name]] for g, ladder in zip(self.plan_.grids, self._ladders, strict=True)]
-
-    def _facts(self) -> dict[str, Any]:
+    def _frozen_partition(self) -> FrozenPartition:
         given = self._at_fit
-        return {
+        groups = [ladder[self.levels_[g.name]] for g, ladder in zip(self.plan_.grids, self._ladders, strict=True)]
+        facts = {
             "levels": self.levels_,
             "chosen_on_the_records": given.levels is None,
             "suppression_allowed": float(given.suppress),
         }
-
-    def _frozen_partition(self) -> FrozenPartition:
-        check_is_fitted(self, "levels_")
-        return ClassesOf(self._groups(), self.rules_, float(self._at_fit.suppress), self._facts())
+        return ClassesOf(groups, self.rules_, float(given.suppress), facts)
 
 
 class ClassesOf:
@@ -210,14 +173,13 @@ class ClassesOf:
 
     def decide(self, counts: PlaceCounts) -> PublishedCells:
         """Leave out the combinations that break a rule."""
-        whole = self._rules.measure(np.zeros(len(counts.rows), int), counts.sensitive, counts.persons, counts.rows)
-        every = np.ones(len(counts.rows), bool)
-        refuse_root(self._rules, counts.sensitive, every, whole.ok, counts.persons, counts.rows)
+        n = len(counts.rows)
+        whole = self._rules.measure(np.zeros(n, int), counts.sensitive, counts.persons, counts.rows)
+        refuse_root(self._rules, counts.sensitive, np.ones(n, bool), whole.ok, counts.persons, counts.rows)
         kept = keep_ok(counts.place, self._rules, counts.sensitive, counts.persons, counts.rows)
         _refuse_left_out(int(counts.rows[~kept].sum()), int(counts.rows.sum()), self._suppress)
         shown = np.unique(counts.place[kept])
-        codes = self.known()[shown]
-        first, last = _runs(self._groups, list(codes.T))
+        first, last = _runs(self._groups, list(self.known()[shown].T))
         of_place = np.full(len(self._known), -1, np.int64)
         of_place[shown] = np.arange(len(shown))
         return PublishedCells(first, last, of_place, self._settings)
@@ -226,10 +188,9 @@ class ClassesOf:
 def choose_levels(
     ladders: Sequence[Ladder], present: Sequence[IntArray], allowed: int, left_out: Callable[[list[IntArray]], int]
 ) -> list[int]:
-    """Return the level of each column at which few enough records are left out.
+    """Return the level of each column by Datafly's rule: raise the one with the most groups among its bins ``present``.
 
-    ``present`` are the bins of each column that have records. ``left_out`` counts the records in classes that break a
-    rule, given the group of each bin of each column.
+    ``left_out`` counts the records in classes that break a rule, given the group of each bin of each column.
     """
     level = [0] * len(ladders)
     while True:
@@ -272,12 +233,8 @@ def _runs(groups: Sequence[IntArray], codes: Sequence[Any]) -> tuple[IntArray, I
 
 def _refuse_left_out(left_out: int, n: int, suppress: Any) -> None:
     if left_out > float(suppress) * n or left_out == n:
-        raise InvalidArgument(
-            "suppress",
-            suppress,
-            f"at least the share of records in classes that break a rule ({left_out / n:.4g}) and below 1",
-            "higher levels, or levels=None",
-        )
+        expected = f"at least the share of records in classes that break a rule ({left_out / n:.4g}) and below 1"
+        raise InvalidArgument("suppress", suppress, expected, "higher levels, or levels=None")
 
 
 def _ladder(grid: Grid, tiers: IntArray | None, widths: Sequence[float] | None) -> Ladder:
@@ -287,7 +244,8 @@ def _ladder(grid: Grid, tiers: IntArray | None, widths: Sequence[float] | None) 
         # A coded end stays by itself up to the last level.
         start, end = int(grid.coded[0]), grid.levels - int(grid.coded[1])
         inner = np.arange(end - start)
-        found = [_cut(grid, width)[start:end] for width in widths] if widths is not None else _doublings(inner)
+        doubled = [inner // 2**i for i in range(1, (len(inner) - 1).bit_length())]
+        found = doubled if widths is None else [_cut(grid, width)[start:end] for width in widths]
         steps = [bins] + [_with_ends(group, start, grid.levels - end) for group in found if len(group)]
     elif tiers is not None and len(tiers):
         depths = range(int(tiers.max()), 0, -1)
@@ -304,15 +262,6 @@ def _with_ends(group: IntArray, below: int, above: int) -> IntArray:
     """Put a group of its own before and behind others, where there is a coded end."""
     inner = group - group[0] + below
     return np.concatenate([np.zeros(below, np.int64), inner, np.full(above, inner[-1] + 1, np.int64)])
-
-
-def _doublings(bins: IntArray) -> Ladder:
-    found = []
-    size = 2
-    while size < len(bins):
-        found.append(bins // size)
-        size *= 2
-    return found
 
 
 def _cut(grid: Grid, width: float) -> IntArray:

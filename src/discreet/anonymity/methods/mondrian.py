@@ -18,15 +18,7 @@ class Mondrian(ToFile, Partitioner):
     """Anonymous tables by median splits.
 
     A split lies between two bins, at the grid point that divides the rows most evenly (strict Mondrian). The column is
-    the one in which the rows of the node are spread most, relative to its declared width. Relaxed Mondrian, in which
-    cells overlap, is not offered: its cells depend on the order of the input.
-
-    Attributes
-    ----------
-    tree_ : Tree
-        The partition.
-    rules_ : Rules
-        The rules that every cell keeps.
+    the one in which the rows of the node are spread most, relative to its declared width.
 
     Privacy
     -------
@@ -43,10 +35,6 @@ class Mondrian(ToFile, Partitioner):
 
     _: KW_ONLY
     blind: bool = BLIND
-
-    @property
-    def _grows_outside(self) -> bool:
-        return True
 
     def _grow(self, table: BuildRecords, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
         return grow_records(table, rules, criterion="mondrian", min_share=0.0, max_depth=2**31, tiers=tiers)
