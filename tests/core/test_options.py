@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.errors import InvalidArgument
+from discreet.errors import InvalidArgument, InvalidType
 
 BOX = dc.Domain.box([0, 0], [1, 1])
 ROWS = np.random.default_rng(0).random((50, 2))

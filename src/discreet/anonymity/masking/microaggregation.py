@@ -31,7 +31,7 @@ from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.prepare import make_plan, names_of, possible_names, read_hierarchies, with_hierarchies
 from discreet.anonymity.release.release import number_array
 from discreet.anonymity.release.table import Table, TablePlan, read_table
-from discreet.anonymity.risk.classes import join, number_column
+from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import Rules
 from discreet.core import FloatArray, IntArray, checks, option
@@ -209,7 +209,8 @@ class Microaggregation(Masker):
             found, cells = self._values(table, coordinates, groups, part)
             values |= found
             labels |= cells.legend().get("labels", {})
-        numbered = {name: number_column(values[name])[:2] for name in table.plan.quasi}
+        encoded = {name: values[name].dictionary_encode("encode") for name in table.plan.quasi}
+        numbered = {n: (np.asarray(e.indices, np.int64), len(e.dictionary)) for n, e in encoded.items()}
         classes = join(list(numbered.values()), table.n)  # a reader sees groups with equal means as one class
         reached = self.rules_.measure(classes, table.sensitive).to_dict()
         required, notes = self.rules_.to_dict(), list(_NOTES)

@@ -20,8 +20,7 @@ from discreet.anonymity.methods.renewal import SeenRecords, renew
 from discreet.anonymity.methods.supervised import choose_growth
 from discreet.anonymity.release.streamed import ToFile
 from discreet.anonymity.release.table import Table, TablePlan, read_table
-from discreet.anonymity.risk.blind import BLIND, growth_rules
-from discreet.anonymity.risk.rules import Rules, stacked
+from discreet.anonymity.risk.rules import BLIND, Rules, growth_rules, stacked
 from discreet.core import FloatArray, IntArray, option
 from discreet.errors import InvalidArgument
 

@@ -82,9 +82,7 @@ class Generalization(ToFile, Partitioner):
     def _partition(self, table: BuildRecords, tiers: Mapping[int, IntArray]) -> IntArray:
         """Check the levels, or choose them on the build records."""
         plan = self.plan_
-        self._ladders = [
-            _ladder(grid, tiers.get(j), _widths(self.widths, plan).get(grid.name)) for j, grid in enumerate(plan.grids)
-        ]
+        self._ladders = ladders_of(plan, tiers, self.widths)
         if self.levels is not None:
             self.levels_ = _given(self.levels, plan, self._ladders)
         else:
@@ -235,6 +233,12 @@ def _refuse_left_out(left_out: int, n: int, suppress: Any) -> None:
     if left_out > float(suppress) * n or left_out == n:
         expected = f"at least the share of records in classes that break a rule ({left_out / n:.4g}) and below 1"
         raise InvalidArgument("suppress", suppress, expected, "higher levels, or levels=None")
+
+
+def ladders_of(plan: TablePlan, tiers: Mapping[int, IntArray], widths: Any) -> list[Ladder]:
+    """Return the levels of every column."""
+    given = _widths(widths, plan)
+    return [_ladder(grid, tiers.get(j), given.get(grid.name)) for j, grid in enumerate(plan.grids)]
 
 
 def _ladder(grid: Grid, tiers: IntArray | None, widths: Sequence[float] | None) -> Ladder:

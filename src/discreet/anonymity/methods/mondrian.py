@@ -9,8 +9,7 @@ from typing import Any
 from discreet.anonymity.growth.grow import GrownTree
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner, grow_records
 from discreet.anonymity.release.streamed import ToFile
-from discreet.anonymity.risk.blind import BLIND
-from discreet.anonymity.risk.rules import Rules
+from discreet.anonymity.risk.rules import BLIND, Rules
 from discreet.core import IntArray
 
 

@@ -32,9 +32,8 @@ from discreet.anonymity.release.release import Release, publish
 from discreet.anonymity.release.spilled import MEMORY, SpilledTable, is_large, known_rows, machine_memory, spilled
 from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.release.together import enforce_together, read_past
-from discreet.anonymity.risk.blind import check_blind, growth_rules
 from discreet.anonymity.risk.hierarchy import Hierarchy
-from discreet.anonymity.risk.rules import L_KINDS, T_KINDS, LKind, Rules, TKind, stacked
+from discreet.anonymity.risk.rules import L_KINDS, T_KINDS, LKind, Rules, TKind, check_blind, growth_rules, stacked
 from discreet.core import Categorical, Declared, EstimatorHtml, IntArray, Person, option
 from discreet.errors import InvalidArgument
 

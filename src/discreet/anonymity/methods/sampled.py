@@ -15,9 +15,8 @@ from sklearn.base import BaseEstimator
 
 from discreet import engines
 from discreet.anonymity.growth.cells import Cells
-from discreet.anonymity.growth.grid import make_grid
-from discreet.anonymity.methods.generalization import ClassesOf, Ladder, _given, _ladder, _runs, _widths
-from discreet.anonymity.release.prepare import make_plan, names_of, read_hierarchies
+from discreet.anonymity.methods.generalization import ClassesOf, Ladder, _given, _runs, ladders_of
+from discreet.anonymity.release.prepare import make_plan, names_of, ordered_grids, read_hierarchies, tiers_of
 from discreet.anonymity.release.printed import with_legend
 from discreet.anonymity.release.release import Release, _bounds, _intervals
 from discreet.anonymity.release.rows import batches
@@ -205,25 +204,10 @@ class SampledGeneralization(EstimatorHtml, Declared, BaseEstimator):  # type: ig
         if merged:
             what = "a Hierarchy: one that merges rare categories follows the rows, and sampling then proves nothing"
             raise InvalidArgument("hierarchies", trees[merged[0]], what, "groups that are public")
-        plan, ladders = _laddered(plan, trees, _widths(self.widths, plan))
+        plan = replace(plan, grids=tuple(ordered_grids(plan, trees)[0]))  # type: ignore[arg-type]
+        ladders = ladders_of(plan, tiers_of(plan, trees), self.widths)  # type: ignore[arg-type]
         self.levels_ = _given(self.levels, plan, ladders)
         return plan, ladders
-
-
-def _laddered(
-    plan: TablePlan, trees: Mapping[str, Any], widths: Mapping[str, Sequence[float]]
-) -> tuple[TablePlan, list[Ladder]]:
-    """Put columns with a hierarchy in its order; return the levels of every column."""
-    grids, ladders = [], []
-    for grid in plan.grids:
-        tiers = None
-        if grid.name in trees:
-            tree, categories = trees[grid.name], grid.column.categories  # type: ignore[union-attr]
-            tiers = tree.tiers(categories)
-            grid = make_grid(grid.column, None, tree.order(categories), tree.labels(grid.name, categories))
-        grids.append(grid)
-        ladders.append(_ladder(grid, tiers, widths.get(grid.name)))
-    return replace(plan, grids=tuple(grids)), ladders
 
 
 def _count(source: engines.Source, plan: TablePlan, groups: Sequence[IntArray]) -> tuple[IntArray, IntArray]:

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from discreet import engines
-from discreet.anonymity.growth.grid import make_grid
+from discreet.anonymity.growth.grid import Grid, make_grid
 from discreet.anonymity.release.framed import FramedTable
 from discreet.anonymity.release.spilled import SpilledTable
 from discreet.anonymity.release.table import Table, TablePlan, without_values
 from discreet.anonymity.risk.hierarchy import Hierarchy
-from discreet.core import Categorical, IntArray, as_domain, dialect_of
+from discreet.core import AnyArray, Categorical, IntArray, as_domain, dialect_of
 from discreet.errors import InvalidArgument, InvalidType
 
 R = TypeVar("R", Table, SpilledTable, FramedTable)
@@ -84,18 +84,25 @@ def with_hierarchies(data: Any, table: R, trees: Hierarchies) -> tuple[R, dict[s
     _refuse_missing(data, table)
     plan = table.plan
     found = {name: tree for name, tree in trees.items() if isinstance(tree, Hierarchy)}
+    for j, name in enumerate(plan.quasi):
+        if name in trees and name not in found:
+            categories = categories_of(plan, j)
+            found[name] = Hierarchy.merging(categories, table.bin_counts(j)[: len(categories)].tolist())
+    grids, places = ordered_grids(plan, found)
+    return table.reordered(grids, places), found
+
+
+def ordered_grids(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> tuple[list[Grid], dict[int, AnyArray]]:
+    """Return grids with categories in the order of their hierarchies, and by column where each bin goes."""
     grids, places = list(plan.grids), {}
     for j, name in enumerate(plan.quasi):
-        if name not in trees:
-            continue
-        categories = categories_of(plan, j)
-        if name not in found:
-            found[name] = Hierarchy.merging(categories, table.bin_counts(j)[: len(categories)].tolist())
-        order = found[name].order(categories)
-        grids[j] = make_grid(grids[j].column, None, order, found[name].labels(name, categories))
-        places[j] = np.arange(grids[j].n_bins, dtype=np.uint16)
-        places[j][list(order)] = np.arange(len(order))
-    return table.reordered(grids, places), found
+        if name in trees:
+            tree, categories = trees[name], categories_of(plan, j)
+            order = tree.order(categories)
+            grids[j] = make_grid(grids[j].column, None, order, tree.labels(name, categories))
+            places[j] = np.arange(grids[j].n_bins, dtype=np.uint16)
+            places[j][list(order)] = np.arange(len(order))
+    return grids, places
 
 
 def tiers_of(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> dict[int, IntArray]:

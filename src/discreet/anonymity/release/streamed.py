@@ -27,8 +27,7 @@ from discreet.anonymity.release.release import promise
 from discreet.anonymity.release.rows import DriverRows, FoundRows, FrozenPartition, PublishedCells, ReleasedColumns
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCounts, enforce_table
-from discreet.anonymity.risk.blind import check_blind, growth_rules
-from discreet.anonymity.risk.rules import ReachedLevels, Rules
+from discreet.anonymity.risk.rules import ReachedLevels, Rules, check_blind, growth_rules
 from discreet.core import AnyArray, IntArray
 from discreet.engines import PARQUET, WrittenTable, check_target
 from discreet.engines.tables import with_escapes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ from discreet.anonymity.risk.distances import Limits, measure_classes, rows_by_c
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.people_kernels import measure_people
 from discreet.anonymity.risk.persons import largest_share, persons_by_class
-from discreet.core import BoolArray, FloatArray, IntArray, checks
+from discreet.core import BoolArray, FloatArray, IntArray, checks, option
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 LKind = Literal["distinct", "entropy", "recursive"]
@@ -326,3 +326,32 @@ def stacked(sensitive: Sequence[CodedColumn], n: int) -> IntArray:
         found.append(column.codes.astype(np.int64) + start)
         start += len(column.labels)
     return np.stack(found) if found else np.empty((0, n), np.int64)
+
+
+# Cells that reveal nothing by the way they were found: not splitting a cell because of l or t reveals something about its
+# values. With ``blind=True``, splits, merges and suppression look at quasi-identifiers and persons only; l and t are
+# checked at the end, on whole cells. The release does not change if the sensitive values of a cell are dealt to its rows
+# in another way, so an attacker who knows the algorithm and all quasi-identifiers learns no more than the shares of the
+# values in a cell. If cells fail, the whole release is refused: leaving out only these would reveal their values.
+BLIND: Any = option(
+    default=False, example=True,
+    help="Split, merge and suppress without the sensitive columns; check l and t at the end.",
+    details="A release that fails them is refused. Otherwise a cell that was not split because of l or t reveals more "
+    "about its values than how often each occurs. See docs/risk.md for the cost.",
+)  # fmt: skip
+
+
+def growth_rules(rules: Rules, blind: bool) -> Rules:
+    """Return the rules that may decide where to split, merge and suppress."""
+    return replace(rules, l_diversity=None, t_closeness=None) if blind else rules
+
+
+def check_blind(rules: Rules, of: Any, sensitive: Sequence[CodedColumn], persons: Any = None, rows: Any = None) -> None:
+    """Refuse cells that fail l or t."""
+    found = rules.measure(of, sensitive, persons, rows)
+    if not found.ok:
+        reached = {name: value for name, value in found.to_dict().items() if name in ("l", "t")}
+        raise InvalidArgument(
+            "blind", True, f"used with cells that keep l and t; blind splits at k={rules.k} reach {reached}",
+            f"k={2 * rules.k}, chosen once: raising k until it fits reveals that smaller values did not",
+        )  # fmt: skip
