@@ -40,10 +40,7 @@ _NOTHING = (
 
 @dataclass(frozen=True, eq=False)
 class MaskedRelease(Release):
-    """A release whose quasi-identifiers are values, not cells; so it has no bounds.
-
-    ``disclosure`` holds measures of disclosure and loss where the method promises nothing; they use the original rows.
-    """
+    """A release of values, not cells. ``disclosure`` are measures on the original rows, where nothing is promised."""
 
     disclosure: Mapping[str, Any] = field(default_factory=dict)
 
@@ -152,9 +149,8 @@ def _measure(table: Table, before: FloatArray, after: FloatArray, stream: noise.
     near = [near_values(was, shown, 0.05) for was, shown in zip(before, after, strict=True)]
     looked = sum(total for _, total in near)
     moved = np.isnan(before) != np.isnan(after)  # swapped gaps have no difference
-    means = (
-        np.nanmean(after, axis=1) - np.nanmean(before, axis=1) if moved.any() else np.nanmean(after - before, axis=1)
-    )
+    apart = np.nanmean(after, axis=1) - np.nanmean(before, axis=1)
+    means = apart if moved.any() else np.nanmean(after - before, axis=1)
     shift = np.abs(means) / spread[:, 0]
     gap = np.abs(_correlation(after) - _correlation(before))
     return {
@@ -194,10 +190,7 @@ def masked_release(
     random: bool,
     disclosure: Mapping[str, Any] | None = None,
 ) -> MaskedRelease:
-    """Put changed values and the columns that are passed on together.
-
-    ``random`` says whether the values depend on the stream: then a seeded one makes the guarantee seeded.
-    """
+    """Put changed values and the columns that are passed on together; ``random`` values depend on the stream."""
     rows = np.arange(table.n)
     if delivery.order == "shuffled":
         rows = noise.permutation(table.n, rng=stream)
@@ -264,13 +257,11 @@ def refuse_coded(plan: TablePlan, method: str) -> None:
     """Refuse thresholds where values are published: those beyond them would be shown."""
     for grid in plan.grids:
         for side, value in coding.declared(grid.column).items() if grid.numeric else ():
-            raise InvalidArgument(
-                f"{side} of column {grid.name!r}",
-                value,
+            expected = (
                 f"left out: {method} publishes values, also beyond it; DensityTree, Mondrian, Generalization and "
-                "TopBottomCoding code it",
-                f"a column without {side}",
             )
+            expected += "TopBottomCoding code it"
+            raise InvalidArgument(f"{side} of column {grid.name!r}", value, expected, f"a column without {side}")
 
 
 def plain_array(grid: Grid, values: FloatArray) -> pa.Array:

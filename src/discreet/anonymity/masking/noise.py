@@ -38,9 +38,8 @@ class Noisy(Masker):
         super()._check_plan(plan)
         for grid in plan.grids:
             if not grid.numeric:
-                raise InvalidArgument(
-                    "domain", grid.name, "numbers in all quasi-identifiers: noise needs them", f"keep=[{grid.name!r}]"
-                )
+                expected = "numbers in all quasi-identifiers: noise needs them"
+                raise InvalidArgument("domain", grid.name, expected, f"keep=[{grid.name!r}]")
 
     def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
         width = np.array([[g.column.high - g.column.low] for g in table.plan.grids])

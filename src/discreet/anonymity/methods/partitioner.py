@@ -295,7 +295,7 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
             check_blind(self.rules_, cells.of, table.sensitive, table.persons)
             settings["cuts"] = "blind"
         settings |= {"leaves_merged": found.merged, "suppression_allowed": suppress}
-        told = {"method": type(self).__name__, "settings": settings, "notes": notes, "history": known}
+        told: dict[str, Any] = {"method": type(self).__name__, "settings": settings, "notes": notes, "history": known}
         return publish(table, cells, self.rules_, delivery, **told, earlier=[record.seal for record in records])
 
 

@@ -130,16 +130,14 @@ def _read(
     rows = np.arange(shown.num_rows)
     if isinstance(released, Release):
         if released.dropped:
-            raise InvalidArgument(
-                "original", f"{released.dropped} rows more", "the rows that are released", "dropping missing values"
-            )
+            more = f"{released.dropped} rows more"
+            raise InvalidArgument("original", more, "the rows that are released", "dropping missing values")
         if not len(released.rows) and shown.num_rows:
             raise InvalidArgument("released", "a sample", "rows that have an original", 'output="center"')
         rows = released.rows
     elif shown.num_rows != truth.num_rows:
-        raise InvalidArgument(
-            "released", f"{shown.num_rows} rows", f"as many as the original ({truth.num_rows})", "the Release itself"
-        )
+        expected = f"as many as the original ({truth.num_rows})"
+        raise InvalidArgument("released", f"{shown.num_rows} rows", expected, "the Release itself")
     return names, truth, shown, rows
 
 

@@ -1,10 +1,9 @@
 """Build records of a Spark frame: binned, counted and grown on by the executors.
 
-The frame is read twice: once for the counts of bins, sensitive values and persons, once for the bins of all rows, which
-Spark keeps, many rows to a block of bytes, until growth ends. For every level of the upper part of a tree executors
-count the blocks, and Spark adds the counts up (`discreet.anonymity.growth.outside`). Rows of the nodes that are left
-are then brought together, bucket by bucket, on executors, which grow them with the kernels that grow all trees. The
-driver gets counts and nodes, never rows.
+The frame is read twice: for the counts of bins, sensitive values and persons, and for the bins of all rows, which Spark
+keeps in blocks of bytes until growth ends. Executors count the blocks for every level of the upper part of a tree, and
+grow the rows of the nodes that are left (`discreet.anonymity.growth.outside`). The driver gets counts and nodes, never
+rows.
 """
 
 from __future__ import annotations
@@ -139,7 +138,7 @@ class FramedTable:
     def _blocks(self) -> Any:
         """Return the frame of all rows in blocks, which Spark keeps; the plan does not change any more."""
         if not self._held:
-            rows = ExecutorRows(self._source, self.plan, _OnePlace(), self._names)
+            rows = ExecutorRows(self._source, self.plan, _uncut(self.plan, self._rules), self._names)
             here, values = rows.worker(self._asked), self._values
             numbers = label_numbers(self.plan, self.entries, values)
             asked = {name: (values[name], own) for name, own in zip(self._asked, numbers, strict=True)}
@@ -152,11 +151,6 @@ class FramedTable:
     def _asked(self) -> list[str]:
         return [column.name for column in self.entries.sensitive]
 
-    def release(self) -> None:
-        """Let Spark free the blocks."""
-        for frame in self._held:
-            frame.unpersist()
-
 
 @contextmanager
 def framed(source: engines.Source, plan: TablePlan, rules: Rules) -> Iterator[FramedTable]:
@@ -165,7 +159,7 @@ def framed(source: engines.Source, plan: TablePlan, rules: Rules) -> Iterator[Fr
     counter = Counter(plan, asked=(*asked, *([plan.person] if plan.person else [])))
     bins = [np.zeros(grid.n_bins, np.int64) for grid in plan.grids]
     dropped = 0
-    for labels, raw, rows in ExecutorRows(source, plan, _OnePlace(), counter.names).entries(by_bin=True):
+    for labels, raw, rows in ExecutorRows(source, plan, _uncut(plan, rules), counter.names).entries(by_bin=True):
         own = labels.fill_null(1).to_numpy(zero_copy_only=False)
         dropped += int(rows[own > 0].sum())
         for j, held in enumerate(bins):
@@ -181,23 +175,13 @@ def framed(source: engines.Source, plan: TablePlan, rules: Rules) -> Iterator[Fr
     try:
         yield table
     finally:
-        table.release()
+        for frame in table._held:
+            frame.unpersist()
 
 
-class _OnePlace:
-    """A partition that is not cut yet."""
-
-    def route(self, bins: Any) -> IntArray:
-        return np.zeros(bins.shape[1], np.int64)
-
-    def labels(self, places: IntArray) -> pa.Array:
-        return pa.array(places, pa.int64())
-
-    def places(self, labels: pa.Array) -> IntArray:
-        return np.asarray(labels, np.int64)
-
-    def decide(self, counts: PlaceCounts) -> Any:
-        raise AssertionError("rows are only counted here: what is released has cells")
+def _uncut(plan: TablePlan, rules: Rules) -> LeavesOf:
+    """Return a partition of one place."""
+    return LeavesOf(Tree(plan.grids, *np.full((4, 1), -1)), rules, 0.0, {})
 
 
 @dataclass(frozen=True)

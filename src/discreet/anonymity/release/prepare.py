@@ -57,12 +57,12 @@ def read_hierarchies(given: Any, plan: TablePlan) -> dict[str, Hierarchy | str]:
     found: dict[str, Hierarchy | str] = {}
     for name, tree in given.items():
         if name not in (*plan.quasi, *plan.sensitive):
-            raise InvalidArgument("hierarchies", name, "given for quasi-identifiers and sensitive columns", "no other")
+            fix = f"leaving {name!r} out"
+            raise InvalidArgument("hierarchies", name, "given for quasi-identifiers and sensitive columns", fix)
         column = plan.domain.column(name)
         if not isinstance(column, Categorical):
-            raise InvalidArgument(
-                "hierarchies", name, "given for columns with categories; numbers have a grid", f"grid={{{name!r}: 10}}"
-            )
+            expected = "given for columns with categories; numbers have a grid"
+            raise InvalidArgument("hierarchies", name, expected, f"grid={{{name!r}: 10}}")
         if isinstance(tree, str) and tree == MERGE and name in plan.quasi:
             found[name] = MERGE
             continue
@@ -77,9 +77,9 @@ def read_hierarchies(given: Any, plan: TablePlan) -> dict[str, Hierarchy | str]:
 
 
 def with_hierarchies(data: Any, table: R, trees: Hierarchies) -> tuple[R, dict[str, Hierarchy]]:
-    """Put categories in the order of their hierarchies; refuse a quasi-identifier without a single value.
+    """Put categories in the order of their hierarchies, those of `MERGE` built on the rows; return both.
 
-    Returns the table and the hierarchies, those of `MERGE` built on its rows.
+    A quasi-identifier without a single value is refused.
     """
     _refuse_missing(data, table)
     plan = table.plan

@@ -115,27 +115,18 @@ class Release:
     def bounds(self) -> pa.Table:
         """The quasi-identifiers for programs: lower and upper ends, or lists of categories."""
         if not len(self.rows):
-            raise InvalidArgument(
-                "output", "sample", "interval or center: a drawn row has no bounds", 'output="interval"'
-            )
+            expected = "interval or center: a drawn row has no bounds"
+            raise InvalidArgument("output", "sample", expected, 'output="interval"')
         return pa.table(_bounds(self.cells, self.cells.of[self.rows]))
 
     @cached_property
     def record(self) -> ReleaseRecord:
-        """The published cell of each person, for the release history. It undoes the release.
-
-        Raises
-        ------
-        SchemaError
-            If the schema names no identifier and no person, or a row has none.
-        """
+        """The published cell of each person, for the release history. It undoes the release."""
         if self._kept is None:
-            raise InvalidArgument(
-                "release",
-                type(self).__name__,
-                "a release by cells, in the program that made it: stored copies and changed values have no record",
-                "DensityTree, Mondrian or Generalization",
+            expected = (
+                "a release by cells, in the program that made it: stored copies and changed values have no record"
             )
+            raise InvalidArgument("release", type(self).__name__, expected, "DensityTree, Mondrian or Generalization")
         return ReleaseRecord.of(self._kept.table, self.cells, self._kept.required, self._kept.earlier)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -178,10 +169,8 @@ class Release:
         check_target(target, promised=True)  # both or none
         told = replace(self, guarantee=with_escapes(self.guarantee, target, escape_formulas))
         if self._must_be_followed:
-            raise InvalidArgument(
-                "release", "a stored copy", "saved by the program that made it: its history needs the input rows",
-                "making the release again",
-            )  # fmt: skip
+            expected = "saved by the program that made it: its history needs the input rows"
+            raise InvalidArgument("release", "a stored copy", expected, "making the release again")
         if self._kept is not None and self._kept.history is not None:
             self._kept.history.add(told, path, form)
         else:
@@ -225,8 +214,7 @@ def publish(
 ) -> Release:
     """Turn cells into a release; rows with cell -1 are suppressed. The rules are checked again on the released rows.
 
-    ``earlier`` are the seals of the records that the cells were checked with; `Release.save` adds the release to
-    ``history``.
+    ``earlier`` are the seals of the records that the cells were checked with.
     """
     stream = noise.generator(delivery.random_state)
     rows = np.flatnonzero(cells.of >= 0)
@@ -247,7 +235,6 @@ def publish(
         kept = _kept_by(table, own, rows)
         if delivery.identifiers == "hash":
             columns = {**hashed_columns(table.identifiers, rows, delivery.key, table.plan.domain), **columns}
-    names = _order_of(table, columns)
     figures = {
         "reached": found.to_dict(),
         "rows": len(own),
@@ -258,7 +245,7 @@ def publish(
     }
     told = {**(settings or {}), **({} if delivery.output == "sample" else cells.legend())}
     guarantee = promise(table.plan, rules, figures, delivery, method, told, notes, stream.seeded)
-    made = with_legend(pa.table({name: columns[name] for name in names}), guarantee)
+    made = with_legend(pa.table({name: columns[name] for name in _order_of(table, columns)}), guarantee)
     origin = Origin(table, rules.to_history(), tuple(earlier), history)
     return Release(made, guarantee, cells, rows, suppressed, table.dropped, origin)
 
@@ -439,10 +426,8 @@ def _others(table: Table, rows: IntArray) -> dict[str, pa.ChunkedArray]:
 
 def _flat(table: pa.Table) -> pa.Table:
     """Write lists as texts, for CSV."""
-    columns = {}
-    for name in table.column_names:
-        column = table[name]
+    for i, column in enumerate(table.columns):
         if pa.types.is_list(column.type):
-            column = pa.array(["|".join(v) if v is not None else None for v in column.to_pylist()], pa.string())
-        columns[name] = column
-    return pa.table(columns)
+            texts = pa.array(["|".join(v) if v is not None else None for v in column.to_pylist()], pa.string())
+            table = table.set_column(i, table.column_names[i], texts)
+    return table

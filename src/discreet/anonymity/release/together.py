@@ -64,11 +64,10 @@ class PublishedRows:
 
 @dataclass(frozen=True)
 class EarlierReleases:
-    """The records of all releases before this release is decided.
+    """The records of all releases before this one is decided; ``record`` is that of each row of this release.
 
-    ``record`` is the record of each row of this release. ``before`` numbers the earlier states of each record;
-    ``known`` also says whether its values have changed since. ``shown`` and ``hidden``: it was ever published, ever
-    suppressed.
+    ``before`` numbers the earlier states of each record, ``known`` also says whether its values have changed since.
+    ``shown`` and ``hidden``: it was ever published, ever suppressed.
     """
 
     earlier: tuple[PublishedRows, ...]

@@ -1,8 +1,4 @@
-"""The risk of a table: the rules its classes keep, and who could be identified in it.
-
-All measures come from one pass: the classes of equal quasi-identifiers, and the counts of each sensitive value in each
-class. Rows are counted batch by batch and not kept (`counts.py`).
-"""
+"""The risk of a table: the rules its classes keep, and who could be identified in it, from one pass (`counts.py`)."""
 
 import json
 import math
