@@ -23,12 +23,10 @@ from discreet.anonymity.risk.counted import Values, ValueTally
 from discreet.core import BoolArray, Domain, Guarantee, IntArray, WordArray
 from discreet.core.schema import Dialect
 from discreet.engines.readers import places_of
-from discreet.engines.spark import PERSON, ROWS, PartFolder, SparkTable, check_new
+from discreet.engines.spark import PERSON, ROWS, PartFolder, SparkTable
 from discreet.engines.spark import parts as spark_parts
 from discreet.engines.tables import same_key
 from discreet.engines.writing import declared_type
-
-__all__ = ["ExecutorRows", "RowsHere", "bin_label", "check_new"]
 
 #: Rows that are looked at in one go on an executor, and entries that are held there before they are handed on.
 _ROWS, _ENTRIES = 1 << 17, 1 << 18

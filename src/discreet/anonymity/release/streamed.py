@@ -22,7 +22,7 @@ from discreet.anonymity.growth.frontier import enforce
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.delivery import Delivery, check_key
 from discreet.anonymity.release.kept import KeptCounter, own_sensitive
-from discreet.anonymity.release.on_executors import ExecutorRows, check_new
+from discreet.anonymity.release.on_executors import ExecutorRows
 from discreet.anonymity.release.release import promise
 from discreet.anonymity.release.rows import DriverRows, FoundRows, FrozenPartition, PublishedCells, ReleasedColumns
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
@@ -30,6 +30,7 @@ from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCount
 from discreet.anonymity.risk.rules import ReachedLevels, Rules, check_blind, growth_rules
 from discreet.core import AnyArray, IntArray
 from discreet.engines import PARQUET, WrittenTable, check_target
+from discreet.engines.spark import check_new
 from discreet.engines.tables import with_escapes
 from discreet.errors import DataSourceError, InvalidArgument
 
@@ -85,7 +86,7 @@ def release_file(
 
 
 class _Pass:
-    """What one pass counts of the rows."""
+    """The counts of one pass over the rows."""
 
     def __init__(self, plan: TablePlan, counter: Counter) -> None:
         self.counter, self.kept, self.seen = counter, KeptCounter(plan), 0

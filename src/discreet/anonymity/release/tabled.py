@@ -44,7 +44,7 @@ class CountTable:
         return int(codes.max(initial=-1)) + 2 <= MOST_VALUES
 
     def add(self, place: AnyArray, codes: AnyArray, rows: IntArray | None = None) -> None:
-        """Count rows, or entries of several rows each."""
+        """Count rows, or entries that stand for several each."""
         self._total += len(place) if rows is None else int(rows.sum())
         width, kind = int(codes.max(initial=-1)) + 2, self.counts.dtype
         if self._total > np.iinfo(kind).max:
@@ -63,10 +63,9 @@ class CountTable:
 
 @dataclass(frozen=True)
 class TabledCounts:
-    """Rows by place and value.
+    """Rows by place and value: ``counts`` has a row for each of the rising ``places``, and a last one for no place.
 
-    ``counts`` has a row per place and a last one for rows without a place. ``code`` is the number of each value among
-    the labels of the sensitive column, -1 if it does not occur. ``places`` are the numbers of the places, rising.
+    ``code`` is the number of each value among the labels of the sensitive column, -1 if it does not occur.
     """
 
     counts: AnyArray
@@ -114,7 +113,7 @@ class Counter:
         self._tally = ValueTally()
 
     def add(self, place: IntArray, raw: dict[str, pa.Array], rows: IntArray | None = None) -> None:
-        """Count rows, or entries of several rows each."""
+        """Count rows, or entries that stand for several each."""
         self.add_codes(place, [self.values[name].codes(raw[name]) for name in self.names], rows)
 
     def add_codes(self, place: IntArray, codes: Sequence[AnyArray], rows: IntArray | None = None) -> None:

@@ -191,7 +191,7 @@ class Hierarchy:
         The smallest node that covers a run has the least depth in it, and its children meet where that is reached.
         """
         listed = [self._paths[category_text(categories[i])] for i in self.order(categories)]
-        # A node has one depth, so two paths share the nodes that stand at the same place of both.
+        # A node has one depth, so two paths share the nodes that are equal at equal depth.
         shared = [sum(x == y for x, y in zip(a, b, strict=False)) for a, b in itertools.pairwise(listed)]
         return np.array(shared, np.int64) - 1
 

@@ -151,8 +151,7 @@ class Rules:
         """Return the levels that a table reaches in its worst class.
 
         ``classes`` is the class of each row, -1 for a suppressed row. With ``persons`` k counts persons. ``rows`` is
-        the number of equal rows that each entry stands for. ``limits`` are those of a larger table of which these are
-        some rows.
+        the number of equal rows that each entry stands for. ``limits`` may be those of a larger table.
         """
         sizes, people, diversities, distances, limits = self._by_class(classes, sensitive, persons, rows, limits)
         there = sizes > 0
