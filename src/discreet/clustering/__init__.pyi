@@ -17,7 +17,6 @@ from .pipelines import private_pipeline as private_pipeline
 from .shapes.density import DensityClusters as DensityClusters
 from .shapes.gaussians import GaussianClusters as GaussianClusters
 from .shapes.spectral import SpectralClusters as SpectralClusters
-from .shapes.ward import WardClusters as WardClusters
 
 # What users see. The other names are for other rooms.
 __all__ = [
@@ -31,7 +30,6 @@ __all__ = [
     "MixtureFit",
     "PrivateKMeans",
     "SpectralClusters",
-    "WardClusters",
     "WeightedClusters",
     "choose",
     "cluster_synopsis",

@@ -21,7 +21,7 @@ def touching(leaves: Leaves) -> tuple[IntArray, IntArray]:
     seen = leaves.seen
     if len(leaves.which) > 1 and set(seen.domain.names) <= set(seen.uncut):
         expected = "one that divides the columns that are clustered: boxes show which leaves touch"
-        fix = "WardClusters().fit(synopsis), which needs places alone"
+        fix = "GaussianClusters().fit(synopsis), which needs places alone"
         raise InvalidArgument("synopsis", "boxes that are all the whole domain", expected, fix)
     low, high = seen.lower[leaves.which], seen.upper[leaves.which]
     sides = high - low
