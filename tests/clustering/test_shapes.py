@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.base import clone
 from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score

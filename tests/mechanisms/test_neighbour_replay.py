@@ -173,12 +173,10 @@ def lifted(case: Case) -> Any:
 
 
 def lloyd(case: Case) -> Any:
-    options = {"schedule": case.pick("improved", "plain"), "draw": case.pick("joint", "split")}
-    options |= {"init": case.pick("packing", "synopsis"), "random_state": case.seed}
-    budget = case.budget if options["draw"] == "joint" else {"epsilon": case.epsilon}
+    n_iter = case.pick("auto", 1, 3)
 
     def release(table: Any) -> tuple[Any, Any]:
-        model = dc.DPLloyd(2, domain=case.domain, **options, **budget).fit(table)
+        model = dc.DPLloyd(2, domain=case.domain, n_iter=n_iter, random_state=case.seed, **case.budget).fit(table)
         return [model.cluster_centers_], model.guarantee_
 
     return release

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core import AnyArray, Domain, FloatArray, Frames, Guarantee, IntArray, checks, html
-from discreet.errors import FormatError, InvalidArgument, InvalidType, SchemaError
+from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.noise import Generator
 from discreet.synopses import file
 from discreet.synopses.frozen import frozen_floats, frozen_ints
@@ -290,14 +290,6 @@ class Synopsis(Questions, Frames):
         """
         return sample(self, n, rng)
 
-    def merge(self, other: Synopsis, *, disjoint_people: bool = False) -> Synopsis:
-        """Combine the synopses of two disjoint tables. Only a `BoxSynopsis` can."""
-        # Two models side by side no longer know what was measured: answers would look surer than they are.
-        raise SchemaError(
-            "only synopses of boxes can be merged: what was measured of one table says nothing about the other; add "
-            "answers instead, as in first.count(...) + second.count(...), or put samples together"
-        )
-
     def _choose(self, n: int, stream: Generator) -> IntArray:
         """Choose the leaves of n synthetic rows."""
         raise NotImplementedError
@@ -391,8 +383,7 @@ class Synopsis(Questions, Frames):
         d, epsilon = len(self._domain), self._guarantee.epsilon
         facts = [f"{self.n_leaves:,} {self.leaf_names[self.n_leaves != 1]} of {d} column{'s' * (d > 1)}"]
         if self.hidden is not None:
-            what = "survivors" if self.hidden.only_above else "survivors and others"
-            facts[0] += f" ({what} of {self.hidden.n_cells:,} cells)"
+            facts[0] += f" (survivors of {self.hidden.n_cells:,} cells)"
         facts.append(rows_text(self._total))
         if (elsewhere := self.unlisted) is not None:
             facts[-1] += f" of which {elsewhere.value:,.0f} ± {elsewhere.std_error:,.0f} in cells that are not listed"

@@ -14,7 +14,7 @@ import pytest
 import discreet as dc
 from discreet import engines
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType, SchemaError
-from discreet.synopses import BoxSynopsis, HiddenCells, Synopsis, refine
+from discreet.synopses import BoxSynopsis, HiddenCells, Synopsis
 from discreet.synopses.boxes.grid import estimator
 from discreet.synopses.boxes.grid.rules import axis_parts
 from discreet.synopses.opening import open_release
@@ -128,32 +128,6 @@ def release(weights: list[int], hidden: HiddenCells | None = None, variance: flo
     domain, total = dc.Domain.box(0, 1), None if hidden is None else 50.0
     parts = {"lower": edges, "upper": edges + 1 / 8, "weights": weights, "variances": [variance] * n}
     return BoxSynopsis(domain, guarantee=dc.Guarantee("central"), hidden=hidden, total=total, **parts)
-
-
-def test_a_merged_list_says_what_holds_of_all_its_cells(tmp_path):
-    lazy, dense = release([20, 30], HiddenCells(1000, 12, 4.0)), release([5, -2, 3])
-    both = lazy.merge(dense)
-    assert both.hidden == dense.merge(lazy).hidden == HiddenCells(1003, 12, 4.0, only_above=False)
-    assert (both.weights < both.hidden.cutoff).any()  # so it must not claim that they are above
-    assert "survivors and others of 1,003 cells" in repr(both)
-    assert "(survivors of 1,000 cells)" in repr(lazy)
-    other = release([18], HiddenCells(500, 15, 9.0))
-    assert lazy.merge(other).hidden == HiddenCells(1500, 15, 9.0, only_above=False)
-    alike = release([18], HiddenCells(500, 12, 4.0))
-    assert lazy.merge(alike).hidden == HiddenCells(1500, 12, 4.0)
-    assert both.merge(alike).hidden.only_above is False
-    both.save(tmp_path / "both.parquet")
-    assert Synopsis.load(tmp_path / "both.parquet").hidden == both.hidden
-    assert "only_above" not in lazy.hidden.to_dict()  # seals of lists that were never merged stay as they were
-    with pytest.raises(InvalidType, match="only_above"):
-        HiddenCells(3, 1, 1.0, only_above=1)  # type: ignore[arg-type]
-
-
-def test_the_projection_of_a_merged_list_weighs_counts_by_their_own_noise():
-    both = release([40, 40], HiddenCells(1000, 1, 4.0)).merge(release([40, 40], variance=0.04))
-    moved = 40 - refine.project(both.replace(total=150.0)).weights
-    assert moved.sum() == pytest.approx(10)
-    assert moved[0] == pytest.approx(100 * moved[2])
 
 
 @pytest.mark.parametrize(

@@ -92,13 +92,7 @@ def entries() -> Iterator[AuditedMechanism]:
             f"clustering.PrivateKMeans/lift, {name}", _Fit(method), _pairs(solid), _EPSILON, delta, batch=False,
             trials=_QUICK,
         )  # fmt: skip
-    lloyds: dict[str, Any] = {
-        "joint": {},
-        "split": {"draw": "split", "schedule": "plain"},
-        "synopsis": {"init": "synopsis"},
-    }
-    for name, settings in lloyds.items():
-        yield _entry(f"clustering.DPLloyd/{name}", DPLloyd(2, epsilon=_EPSILON, domain=line, **settings), line)
+    yield _entry("clustering.DPLloyd", DPLloyd(2, epsilon=_EPSILON, domain=line), line)
     yield from _persons()
     yield from _questions()
     yield _drawn_classes()

@@ -23,9 +23,8 @@ def projected_weights(synopsis: Synopsis) -> tuple[FloatArray, str]:
     y, total = synopsis.weights.astype(np.float64), synopsis.total
     if synopsis.hidden is None:
         return nearest_weights(y, synopsis.variances, total)[0], "project"
-    # In units of the variance of the hidden cells, so that λ is in rows. (Only merged lists have another.)
-    own = synopsis.hidden.variance
-    weights, shift = nearest_weights(y, synopsis.variances / own if own > 0 else np.ones_like(y), total)
+    # All counts have the same noise, so λ is in rows.
+    weights, shift = nearest_weights(y, np.ones_like(y), total)
     if y.sum() >= total and shift >= synopsis.hidden.cutoff:
         return weights, "project"
     return scaled(np.maximum(y, 0.0), total), "project: survivors scaled to the total"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.core import FloatArray, IntArray
-from discreet.errors import InvalidArgument, InvalidType, SchemaError
+from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise import Generator, below
-from discreet.synopses.boxes.merge import joint_hidden, joint_promise
 from discreet.synopses.boxes.projection import projected_weights
 from discreet.synopses.boxes.tables import HiddenCells, TreeTable
 from discreet.synopses.queries.answers import Count
@@ -85,60 +84,6 @@ class BoxSynopsis(Synopsis):
     def warnings(self) -> tuple[str, ...]:
         """Notes that a reader should see before using it; usually none."""
         return (*super().warnings, *([UNUSED] if self._domain.facts else []))
-
-    def merge(self, other: Synopsis, *, disjoint_people: bool = False) -> BoxSynopsis:
-        """Combine the synopses of two disjoint tables over the same domain.
-
-        Parameters
-        ----------
-        other : BoxSynopsis
-            Its leaves are added to these; they may overlap in space. The trees are left out.
-        disjoint_people : bool
-            Declare that no person has rows in both tables. Then the promise is the weaker of the two. By default both
-            are about the same people, and ε adds up.
-
-        Privacy
-        -------
-        Neighbours: add or remove one row, which is in one of the tables. By sequential composition the pair of releases
-        costs ε₁ + ε₂ for a person who is in both. If no person is, one of the releases does not change at all: the
-        price is max(ε₁, ε₂). The data cannot show that, so it is recorded as an assumption.
-
-        Examples
-        --------
-        >>> import discreet as dc
-        >>> def release(weight, price):
-        ...     ledger = dc.Ledger(epsilon=price)
-        ...     ledger.spend("count", price)
-        ...     return BoxSynopsis(dc.Domain.box(0, 1), lower=[[0]], upper=[[1]], weights=[weight], variances=[1.0],
-        ...                        guarantee=dc.Guarantee.from_ledger(ledger, model="central"))
-        >>> north, south = release(40, 0.5), release(70, 0.25)
-        >>> both = north.merge(south)
-        >>> both.total, both.guarantee.epsilon, north.merge(south, disjoint_people=True).guarantee.epsilon
-        (110.0, 0.75, 0.5)
-        """
-        if not isinstance(other, Synopsis):
-            raise InvalidType("other", type(other), "a Synopsis", "first.merge(second)")
-        if not isinstance(disjoint_people, bool):
-            raise InvalidType("disjoint_people", disjoint_people, "True or False", "disjoint_people=False")
-        if self.domain != other.domain:
-            raise SchemaError(
-                f"synopses can be merged over one domain only, got {self.domain} and {other.domain}; "
-                "release both with the same declaration"
-            )
-        if not isinstance(other, BoxSynopsis):
-            other.merge(self)  # refuses
-        return BoxSynopsis(
-            self.domain,
-            **{
-                name: np.concatenate([getattr(self, name), getattr(other, name)])
-                for name in ("lower", "upper", "weights", "variances", "points")
-            },
-            guarantee=joint_promise(self.guarantee, other.guarantee, disjoint_people),
-            total=self.total + other.total,
-            total_variance=self.total_variance + other.total_variance,
-            hidden=joint_hidden([(s.n_leaves, s.hidden) for s in (self, other)]),
-            uncut=set(self.uncut) & set(other.uncut),
-        )
 
     def _choose(self, n: int, stream: Generator) -> IntArray:
         running = np.cumsum(self._chances() if self.n_leaves else np.ones(1))

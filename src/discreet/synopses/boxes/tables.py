@@ -1,7 +1,7 @@
 """Tables inside a synopsis of boxes: the tree above the leaves, and the cells that are left out."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -111,27 +111,21 @@ class HiddenCells:
     n_cells : int
         All cells of the grid, listed or not.
     cutoff : int
-        No cell that is left out has a noisy count above this.
+        A cell is listed if and only if its noisy count is above this.
     variance : float
-        Noise variance of the counts; the largest, if several grids were merged.
-    only_above : bool, default True
-        Whether the converse holds too, and a cell is listed if and only if its noisy count exceeds the cutoff. Not so
-        after a merge with a synopsis that lists all its cells, or has a lower cutoff.
+        Noise variance of the counts.
 
     Examples
     --------
     >>> HiddenCells(n_cells=10**12, cutoff=27, variance=1.84)
-    HiddenCells(n_cells=1000000000000, cutoff=27, variance=1.84, only_above=True)
+    HiddenCells(n_cells=1000000000000, cutoff=27, variance=1.84)
     """
 
     n_cells: int
     cutoff: int
     variance: float
-    only_above: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.only_above, bool):
-            raise InvalidType("only_above", self.only_above, "True or False", "only_above=True")
         object.__setattr__(self, "n_cells", checks.whole("n_cells", self.n_cells, low=1))
         cutoff = self.cutoff.item() if isinstance(self.cutoff, np.integer) else self.cutoff
         if isinstance(cutoff, bool) or not isinstance(cutoff, int):
@@ -152,5 +146,4 @@ class HiddenCells:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data."""
-        facts = {"n_cells": self.n_cells, "cutoff": self.cutoff, "variance": self.variance}
-        return facts if self.only_above else {**facts, "only_above": False}
+        return asdict(self)

@@ -156,7 +156,7 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsi
         lower[:, at], upper[:, at] = filled[:, fine[j]]
     n = fine.shape[1]
     rows = max(found.total, 0.0)
-    # Where answers need a noise per row (means, merged synopses): that of all cells of a column, spread over the rows.
+    # Where answers need a noise per row (means): that of all cells of a column, spread over the rows.
     spread = float(np.mean([b.variances.sum() for b in found.bins])) / n
     single = [
         MeasuredMarginal(
