@@ -9,7 +9,6 @@ from .how_many.suggest import suggest_k as suggest_k
 from .leaves.kmeans import WeightedClusters as WeightedClusters
 from .leaves.kmeans import nearest as nearest
 from .leaves.kmeans import weighted_kmeans as weighted_kmeans
-from .leaves.mixture import MixtureFit as MixtureFit
 from .leaves.mixture import fit_mixture as fit_mixture
 from .noisy.kmeans import DenoisingKMeans as DenoisingKMeans
 from .pipelines import DomainScaler as DomainScaler
@@ -27,7 +26,6 @@ __all__ = [
     "DensityClusters",
     "GaussianClusters",
     "KSuggestion",
-    "MixtureFit",
     "PrivateKMeans",
     "SpectralClusters",
     "WeightedClusters",

@@ -242,13 +242,12 @@ def refinement_for(synopsis: Synopsis, n_clusters: int) -> tuple[str, ...]:
         len(np.unique(np.column_stack([a, b])[~np.isnan(a)].view(np.complex128)))
         for a, b in zip(synopsis.lower.T, synopsis.upper.T, strict=True)
     ]
-    middles = (synopsis.upper - synopsis.lower) / 2 + synopsis.lower
     return refinement(
         synopsis.total * rate / n_clusters if synopsis.total > 0 else 0.0,
         n_axes=len(cells),
         parts=min((c for c in cells if c > 1), default=1),
         work=synopsis.n_leaves * n_clusters,
-        means=not np.array_equal(synopsis.points, middles, equal_nan=True),
+        means=synopsis.has_means,
         tree=synopsis.tree is not None,
     )
 

@@ -54,9 +54,7 @@ class Leaves:
         sides = (seen.upper - seen.lower)[which]
         # An axis along which a leaf was never cut says nothing of its rows, and the same of every cluster.
         even = np.where(sides < seen.domain.high - seen.domain.low, (sides / units) ** 2 / 12, 0.0)
-        middles = seen.lower + (seen.upper - seen.lower) / 2
-        means = not np.array_equal(seen.points, middles, equal_nan=True)
-        within = even * (MEANS_SPREAD if means else 1.0)
+        within = even * (MEANS_SPREAD if seen.has_means else 1.0)
         return cls(seen.points[which] / units, weights[which], within, which, seen, units,
                    left_out(synopsis.domain, axes))  # fmt: skip
 

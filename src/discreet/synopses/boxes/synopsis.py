@@ -7,7 +7,7 @@ import numpy as np
 from discreet.core import FloatArray, IntArray
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise import Generator, below
-from discreet.synopses.boxes.projection import projected_weights
+from discreet.synopses.boxes.refine import projected_weights
 from discreet.synopses.boxes.tables import HiddenCells, TreeTable
 from discreet.synopses.queries.answers import Count
 from discreet.synopses.queries.counts import STEPS
