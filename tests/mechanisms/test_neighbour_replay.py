@@ -109,7 +109,7 @@ def tree(case: Case) -> Any:
     options = {"max_depth": case.pick(1, 3, 5), "leaf_means": case.pick(False, True), "random_state": case.seed}
     options |= {"axis": case.pick("auto", "widest", "spread")} if kind in ("binary", "median", "quantile") else {}
     options |= {
-        "budget": case.pick("geometric", "uniform", "linear", "fibonacci"),
+        "budget": case.pick("geometric", "uniform", "linear"),
         "test_from": case.pick("auto", 0, 1),
     }
     budget = case.budget

@@ -16,7 +16,6 @@ from discreet import engines
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType, SchemaError
 from discreet.synopses import BoxSynopsis, HiddenCells, Synopsis
 from discreet.synopses.boxes.grid import estimator
-from discreet.synopses.boxes.grid.rules import axis_parts
 from discreet.synopses.opening import open_release
 
 # Memory
@@ -159,13 +158,6 @@ def test_no_number_of_rows_makes_a_rule_ask_for_an_impossible_grid(rule, columns
     for n in (1, 10**6, 10**15):
         cells = engines.GridMap(domain, estimator._parts(domain, n, Fraction(1), settings)).n_cells
         assert cells <= (2**27 if settings.two_levels else 2**63 - 1)
-
-
-def test_axes_of_very_unequal_widths_stay_within_the_limit():
-    domain = dc.Domain({"x": (0, 1e30), "y": (0, 1), "z": (0, 1e30)})
-    parts = axis_parts(lambda e, d, k: 5, domain, n=1e4, epsilon=1.0, k=2, max_cells=1000, units=True)
-    assert 1 < math.prod(parts) <= 1000
-    assert parts[1] == 1
 
 
 @pytest.mark.parametrize("odd", [None, 7, "ab", 0.5, {}, np.float64(0.5)], ids=repr)

@@ -18,7 +18,7 @@ from discreet.core.budget import Epsilon, Price
 from discreet.errors import InvalidArgument
 from discreet.mechanisms import law_for
 
-BUDGETS = ("geometric", "uniform", "linear", "fibonacci")
+BUDGETS = ("geometric", "uniform", "linear")
 #: Portions are multiples of ε / GRAIN.
 GRAIN = 2**32
 _SHARES = "shares=(0.15, 0.25, 0.6)"
@@ -63,7 +63,7 @@ def level_fractions(kind: str | OwnBudget, levels: int, fan_out: int) -> list[fl
     """Return the fraction of a share that each level gets, root first.
 
     geometric: in proportion to F^(i/3), which minimises the summed variance of F^i counts at level i (Cormode et al.,
-    2012). linear: to i + 1. fibonacci: to 1, 1, 2, 3, 5, ... (Wang et al., 2016). uniform: the same for all.
+    2012). linear: to i + 1. uniform: the same for all.
     """
     if isinstance(kind, OwnBudget):
         return checked_fractions(kind, levels, fan_out)
@@ -71,17 +71,9 @@ def level_fractions(kind: str | OwnBudget, levels: int, fan_out: int) -> list[fl
         "geometric": [fan_out ** (i / 3) for i in range(levels)],
         "linear": [i + 1.0 for i in range(levels)],
         "uniform": [1.0] * levels,
-        "fibonacci": _fibonacci(levels),
     }
     weights = rules[checks.choice("budget", kind, BUDGETS)]
     return [w / sum(weights) for w in weights]
-
-
-def _fibonacci(levels: int) -> list[float]:
-    numbers = [1.0, 1.0]
-    while len(numbers) < levels:
-        numbers.append(numbers[-1] + numbers[-2])
-    return numbers[:levels]
 
 
 def portions(share: Fraction, kind: str | OwnBudget, levels: int, fan_out: int, price: Price) -> list[Price]:
