@@ -1,4 +1,3 @@
-from .central.auto import Choice as Choice
 from .central.auto import choose as choose
 from .central.lloyd import DPLloyd as DPLloyd
 from .central.of_synopsis import ClusterResult as ClusterResult
@@ -6,7 +5,6 @@ from .central.of_synopsis import cluster_synopsis as cluster_synopsis
 from .central.private_kmeans import PrivateKMeans as PrivateKMeans
 from .how_many.suggest import KSuggestion as KSuggestion
 from .how_many.suggest import suggest_k as suggest_k
-from .leaves.kmeans import WeightedClusters as WeightedClusters
 from .leaves.kmeans import nearest as nearest
 from .leaves.kmeans import weighted_kmeans as weighted_kmeans
 from .leaves.mixture import fit_mixture as fit_mixture
@@ -19,7 +17,6 @@ from .shapes.spectral import SpectralClusters as SpectralClusters
 
 # What users see. The other names are for other rooms.
 __all__ = [
-    "Choice",
     "ClusterResult",
     "DPLloyd",
     "DenoisingKMeans",
@@ -28,10 +25,7 @@ __all__ = [
     "KSuggestion",
     "PrivateKMeans",
     "SpectralClusters",
-    "WeightedClusters",
-    "choose",
     "cluster_synopsis",
     "fit_mixture",
     "suggest_k",
-    "weighted_kmeans",
 ]

@@ -35,18 +35,15 @@ class Lifted:
 
     Attributes
     ----------
-    matrix : array of int, shape (columns, axes)
-        The projection: drawn without a look at any row. 1024 stands for 1.
-    origin : array of shape (columns,)
-        The place that is projected to 0.
+    matrix, origin : array of int, array of float
+        The projection (columns by axes; 1024 stands for 1), drawn without a look at any row, and what is projected to
+        0.
     lower, upper, points, weights, variances : arrays
-        Leaves on the axes of the projection: boxes, representatives, noisy counts and their noise variances.
+        Leaves on the axes: boxes, representatives, noisy counts and their noise variances.
     groups : array of shape (groups, axes)
         Where the groups are on these axes; a row belongs to the nearest.
-    centers : array of shape (clusters, columns)
-        The centres after the last step, sorted.
-    center_weights, center_variances : arrays of shape (clusters,)
-        Noisy numbers of rows nearest to them in that step, and their noise variances.
+    centers, center_weights, center_variances : arrays
+        The centres after the last step, sorted; noisy numbers of rows nearest to them, and their noise variances.
     scale : {"none", "domain"}
         The units in which distances were taken.
 
@@ -54,8 +51,8 @@ class Lifted:
     --------
     >>> one = np.ones((1, 1))
     >>> kept = Lifted(one, one[0], -one, one, 0 * one, one[0], one[0], 0 * one, one, one[0], one[0], "none")
-    >>> Lifted.from_dict(kept.to_dict()), kept.to_dict()["matrix"]
-    (<Lifted: 1 column on 1 axis, 1 group, 1 centre>, [[1]])
+    >>> Lifted.from_dict(kept.to_dict())
+    <Lifted: 1 column on 1 axis, 1 group, 1 centre>
     """
 
     matrix: AnyArray

@@ -1,11 +1,8 @@
 """A synopsis as a Parquet file: leaves as rows, the promise in the metadata, nothing changed without notice.
 
-Three checks guard a file, from the outside in. A SHA-256 of the whole file, kept in its own footer, finds damage
-before a byte of it is interpreted. The format name and version say whether this library can read it. The
-guarantee's seal, over every number in the synopsis, finds a change by someone who made a well-formed file. The seal is
-no signature: who rewrites content *and* seal makes a new artifact, with another digest.
-
-The tree has another length than the leaves. It is a list of nodes in the first row of a column of its own.
+A SHA-256 of the whole file, in its own footer, finds damage. The format name and version say whether this library can
+read it. The guarantee's seal, over every number, finds a change; it is no signature: who rewrites content *and* seal
+makes a new artifact, with another digest. The tree is a list of nodes in the first row of a column of its own.
 """
 
 from __future__ import annotations

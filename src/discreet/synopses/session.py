@@ -1,7 +1,6 @@
 """Questions one by one, against a budget: a session that answers with noise and refuses when the account is empty.
 
-For a few questions that are known beforehand. Every question is charged to an account before rows are read. A synopsis
-answers any number of questions for one price.
+For a few questions that are known beforehand. A synopsis answers any number of questions for one price.
 """
 
 from __future__ import annotations
@@ -143,14 +142,9 @@ class QuerySession:
     # ---- questions
 
     def count(self, where: Mapping[str, Any] | None = None, *, epsilon: float) -> Answer:
-        """Count rows.
+        """Count rows for ``epsilon``.
 
-        Parameters
-        ----------
-        where : mapping, optional
-            Conditions: from columns to ``(low, high)`` or a list of categories, as in `Synopsis.count`.
-        epsilon : float
-            What the answer costs.
+        ``where`` maps columns to ``(low, high)`` or a list of categories, as in `Synopsis.count`.
         """
         opening, rows = self._read("count", None, where, epsilon)
         line = opening.gate.hold("count", opening.gate.left, "sequential")
@@ -345,10 +339,7 @@ def _labels(grid: GridMap, column: Column) -> list[Any]:
 def _noisy_ranks(gate: Gate, label: str, counts: IntArray, price: Epsilon) -> tuple[FloatArray, Law, IntArray]:
     """Return the noisy number of rows below every grid line, the noise of a node, and how many nodes make each up.
 
-    A binary tree over the cells (filled up to a power of two): a line's rank is the sum of at most one node per level.
-
-    Privacy: a row changes one count by 1 in each level, so all counts of the tree have an l1 norm of the number of
-    levels. Price: as given.
+    In a binary tree over the cells a row changes one count by 1 in each level: an l1 norm of the number of levels.
     """
     levels = max(math.ceil(math.log2(len(counts))), 0)
     trees = [np.zeros(2**levels, np.int64)]

@@ -243,17 +243,8 @@ class Synopsis(Questions, Frames):
         facts : mapping, optional
             Further parameters to state in the guarantee.
         **changes
-            Any of the constructor's arguments except domain and guarantee. With new weights or variances and no new
-            total, the total stays.
-
-        Examples
-        --------
-        >>> import discreet as dc
-        >>> from discreet.synopses import BoxSynopsis
-        >>> s = BoxSynopsis(dc.Domain.box(0, 1), lower=[[0]], upper=[[1]], weights=[-2], variances=[1.0],
-        ...                 guarantee=dc.Guarantee("central"))
-        >>> s.replace(weights=[0.0], note="negative counts set to zero").guarantee.parameters["refined"]
-        ['negative counts set to zero']
+            Any of the constructor's arguments except domain and guarantee. With new weights and no new total, the total
+            stays.
         """
         unknown = set(changes) - set(self.parts)
         if unknown:
@@ -273,8 +264,7 @@ class Synopsis(Questions, Frames):
         """Draw synthetic rows that follow the synopsis.
 
         Weights are first moved to the nearest non-negative ones with the same total. A leaf is drawn in proportion to
-        them, then a place in it, uniformly, also along columns that were never split. Categories are given by name,
-        missing values as null.
+        them, then a place in it, uniformly. Categories are given by name, missing values as null.
 
         Parameters
         ----------
@@ -282,11 +272,6 @@ class Synopsis(Questions, Frames):
             Number of rows; by default the estimated number of rows of the table.
         rng : None, int or Generator
             See `discreet.noise.generator`. Repeating a draw reveals nothing: it uses published values only.
-
-        Returns
-        -------
-        pyarrow.Table
-            One column for each of the domain's.
         """
         return sample(self, n, rng)
 
@@ -315,12 +300,8 @@ class Synopsis(Questions, Frames):
     def load(path: str | Path) -> Any:
         """Read what `save` wrote, as a `BoxSynopsis`, `ModelSynopsis` or `CenterSynopsis`.
 
-        Raises
-        ------
-        DataSourceError
-            There is no such file, or it cannot be opened.
-        FormatError
-            It is not a synopsis, is damaged, was changed after it was written, or is of a newer version.
+        Raises `DataSourceError` if the file cannot be opened, `FormatError` if it is damaged, was changed, or is not a
+        synopsis.
         """
         return file.load(path)
 
@@ -339,17 +320,12 @@ class Synopsis(Questions, Frames):
         Parameters
         ----------
         columns, *more : pair of str, or two of them, optional
-            The two columns to show; by default the first two. Leaves that overlap in this view add up.
+            The columns to show, one or two; by default the first two. Leaves that overlap in this view add up.
 
         Returns
         -------
         plotly.graph_objects.Figure
-            The picture; ``.show()`` or ``.write_html("s.html")``.
-
-        Raises
-        ------
-        MissingExtra
-            Plotly is not installed.
+            The picture; ``.show()`` or ``.write_html("s.html")``. Needs Plotly (the extra ``plot``).
         """
         from discreet.synopses.queries import plot
 

@@ -1,10 +1,8 @@
-"""DPLloyd: k-means with noise in every step, the classic interactive method, done right.
+"""DPLloyd: k-means with noise in every step, the classic interactive method.
 
 Every iteration assigns rows to their nearest centre and releases a noisy count and noisy sums per cluster in one joint
-draw, from which the next centres follow (Blum et al. 2005; number of iterations by Su et al. 2016). That number comes
-from a noisy or declared number of rows, and noise is drawn for every cluster, whether or not rows are in it.
-
-It serves as a baseline: on most tables `PrivateKMeans` is better, because a synopsis is paid for once.
+draw, from which the next centres follow (Blum et al. 2005; number of iterations by Su et al. 2016). On most tables
+`PrivateKMeans` is better, because a synopsis is paid for once.
 """
 
 from __future__ import annotations

@@ -110,9 +110,8 @@ def category_shares(
 ) -> dict[str, FloatArray | None]:
     """Return, for every category column that took no part, the share of each category in each cluster's weight.
 
-    A leaf belongs to the centre nearest to its representative. What comes from leaves that were not cut along the
-    column, and missing values, is not known: the shares of a cluster then add up to less than 1. None where the column
-    was never cut; NaN for a cluster without positive weight.
+    A leaf belongs to the centre nearest to its representative. Shares add up to less than 1 if leaves were not cut
+    along the column. None where it was never cut; NaN for a cluster without positive weight.
     """
     axes = [synopsis.domain.position(name) for name in columns]
     placed = np.isfinite(synopsis.points[:, axes]).all(axis=1)

@@ -76,13 +76,10 @@ def fit_mixture(
     Examples
     --------
     >>> import discreet as dc
-    >>> from discreet.synopses import BoxSynopsis
-    >>> edges = np.linspace(0, 1, 11)[:, None]
-    >>> weights = [5, 40, 190, 210, 48, -6, 9, 3, -4, 1]
-    >>> s = BoxSynopsis(dc.Domain.box(0, 1), lower=edges[:-1], upper=edges[1:], weights=weights,
-    ...              variances=np.full(10, 50.0), guarantee=dc.Guarantee("central"))
-    >>> fit_mixture(s, 1).means.round(2).tolist()
-    [[0.3]]
+    >>> data = dc.datasets.mixture(5000, 2, 3, random_state=0)
+    >>> release = dc.GridSynopsis(1.0, data.domain, 20, random_state=0).fit(data.X).synopsis_
+    >>> fit_mixture(release, 3).means.shape
+    (3, 2)
     """
     n_clusters = checks.whole("n_clusters", n_clusters, low=1)
     domain = synopsis.domain

@@ -16,15 +16,9 @@ def noise_of_weights(
 ) -> tuple[FloatArray, BoolArray]:
     """Return the standard error of each cluster's weight, and whether that weight may be noise alone.
 
-    A leaf belongs to the centre nearest to its representative. The standard error is that of the sum of the counts of
-    these leaves as they were released; what refining gains or assumes is not taken into account. A weight may be
-    noise alone if it, or the sum of the counts as drawn, is within its noise of zero (one empty cluster in a hundred
-    exceeds that). Of a grid that lists survivors of a cutoff, empty ones among them, every leaf counts only by what it
-    exceeds a typical empty survivor.
-
-    Privacy
-    -------
-    Post-processing of released counts and public variances.
+    A leaf belongs to the centre nearest to its representative; the error is that of the sum of their released counts. A
+    weight may be noise alone if it, or the sum as drawn, is within its noise of zero (one empty cluster in a hundred
+    exceeds that). Survivors of a cutoff count only by what they exceed a typical empty survivor. Post-processing.
     """
     axes = [synopsis.domain.position(name) for name in columns]
     placed = np.isfinite(synopsis.points[:, axes]).all(axis=1)

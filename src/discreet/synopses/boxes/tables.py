@@ -13,26 +13,19 @@ from discreet.synopses.frozen import frozen_floats, frozen_ints
 
 @dataclass(frozen=True, eq=False)
 class TreeTable:
-    """The nodes of a tree in level order, root first.
+    """The nodes of a tree in level order, root first. Arrays have one entry per node.
 
     Parameters
     ----------
-    parent : array of int, shape (n,)
-        Number of the node above; -1 for the root.
-    depth : array of int, shape (n,)
-        Level; 0 for the root.
-    leaf : array of int, shape (n,)
-        Number of the leaf, or -1 for a node that was cut.
-    axis : array of int, shape (n,)
-        The axis cut at this node, or -1.
+    parent, depth : array of int
+        Number of the node above (-1 for the root), and level (0 for the root).
+    leaf, axis : array of int
+        Number of the leaf (-1 for a node that was cut), and the axis cut at this node (-1 for a leaf).
     lower, upper : array of float, shape (n, d)
         The boxes.
-    estimate : array of float, shape (n,)
-        Noisy count drawn to decide whether to stop; NaN where none was drawn or it cannot be used as an estimate.
-    variance : array of float, shape (n,)
-        Its noise variance; infinite where there is none.
-    threshold : array of float, shape (n,)
-        What it was compared with; NaN where nothing was tested.
+    estimate, variance, threshold : array of float
+        Noisy count drawn to decide whether to stop (NaN where there is none), its noise variance (then infinite), and
+        what it was compared with (NaN where nothing was tested).
 
     Examples
     --------

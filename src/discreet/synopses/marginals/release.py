@@ -112,11 +112,8 @@ class Findings:
 def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
     """Publish marginals with all that is left, and fit the model.
 
-    Privacy
-    -------
-    Neighbours: add or remove one row. Counts of single columns, scores and counts of chosen marginals are charged where
-    they are drawn (`Gate`); prices are fixed shares of the budget and functions of earlier outputs. Everything else is
-    a function of those and of public values.
+    Privacy: counts of single columns, scores and counts of chosen marginals are charged where they are drawn (`Gate`);
+    prices are fixed shares of the budget and functions of earlier outputs.
     """
     gate, whole = opening.gate, opening.gate.left
     grid = public_grid(opening.domain)

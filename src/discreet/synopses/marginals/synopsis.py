@@ -1,8 +1,7 @@
 """A synopsis whose leaves are rows of a model of many columns, with the measured marginals behind it.
 
-An answer is known as well as its columns are. The noise of columns that were measured together is known. For two
-columns that were not, a noisy score says how far the table was from the model. For three or more columns that were not
-measured together only their pairs are known; the rest is what the model assumes.
+The noise of columns that were measured together is known. For two columns that were not, a noisy score says how far the
+table was from the model. For three or more only their pairs are known; the rest is what the model assumes.
 """
 
 from __future__ import annotations
@@ -124,13 +123,11 @@ class ModelSynopsis(Synopsis):
     def _of_model(
         self, terms: Terms, covered: FloatArray, leaves: Any = slice(None), everything: float = 0.0
     ) -> tuple[float, float]:
-        """Return the variances of noise and of model of a sum of questions.
+        """Return the variances of noise and of model of a sum of questions that covers these shares of the leaves.
 
-        The questions cover these shares of the leaves; ``everything`` of all rows comes on top, with its noise.
-
-        The measurements of the columns answer the question too, with known noise. The model should not be further from
-        that answer than the noise; the excess is its error. For columns that were not measured together, every single
-        one is compared with its own counts in this way, and their dependence is estimated.
+        Measurements of the columns answer it too, with known noise; the model's excess distance from that answer is its
+        error. For columns that were not measured together, every single one is compared, and their dependence is
+        estimated.
         """
         known = self._measured
         terms = tuple((c, _through(self._domain, query)) for c, query in terms)

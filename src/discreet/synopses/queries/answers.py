@@ -53,15 +53,13 @@ class Figure:
     noise_error : float
         Standard deviation of what the noise does to it.
     evenness_error : float or None
-        Estimated standard deviation of what the assumption does that rows lie evenly inside a leaf. 0 where the
-        question cuts no leaf; None where it was left out, and the error is that of the noise alone.
+        Estimated standard deviation of what the assumption does that rows lie evenly inside a leaf; None where it was
+        left out. With ``modelled`` (`MarginalSynopsis`) it is how far the model may be off, and is shown as
+        `model_error`.
     limits : tuple of float
-        What the truth cannot be beyond, as a share beyond 0 and 1; `interval` ends there.
+        What the truth cannot be beyond; `interval` ends there.
     remark : str
-        What the counts behind it say of themselves (`Count.note`).
-    modelled : bool
-        Whether the rows of a model answered (`MarginalSynopsis`). Then ``evenness_error`` is how far the model may be
-        off, whatever the leaves; it is called `model_error` wherever it is shown.
+        The note of the counts behind it (`Count.note`).
 
     Examples
     --------
@@ -97,7 +95,7 @@ class Figure:
         """Return the ends of an interval that covers the truth with about this probability.
 
         The noise is covered exactly; the rest is estimated from neighbouring leaves (``docs/queries.md`` has measured
-        coverage). Of `noise_alone` it covers the noise and nothing else.
+        coverage).
         """
         reach, (least, most) = wide(level) * self.std_error, self.limits
         low, high = self.value - reach, self.value + reach
@@ -105,15 +103,7 @@ class Figure:
 
     @property
     def note(self) -> str:
-        """A caveat about the error; empty if it is mostly noise.
-
-        Examples
-        --------
-        >>> Figure(41.5, 3.0, 1.0).note, Figure(41.5, 3.0, None).note
-        ('', 'the error is that of the noise alone')
-        >>> Figure(41.5, 3.0, 4.0).note
-        'most of the error is a guess at how rows lie inside leaves; where many share one value it may be too small'
-        """
+        """A caveat about the error; empty if it is mostly noise."""
         if self.remark:
             return self.remark
         if self.evenness_error is None:
@@ -169,16 +159,10 @@ class Figure:
 class Count(Figure):
     """An estimated number of rows; noise may make it negative. Not rounded or cut off: sums stay unbiased.
 
-    Counts of one synopsis can be added, subtracted and multiplied by numbers. The errors are those of the result: what
-    two counts share is known to be shared. A count over another is their ratio.
-
-    Attributes
-    ----------
-    value, noise_error, evenness_error
-        As in `Figure`.
-    unlisted : float, default 0
-        Estimated number of rows in cells that the synopsis does not list. Any of them may be in the box: they are not
-        in the value, because their places are unknown. The upper end of `interval` includes them.
+    Counts can be added, subtracted and multiplied by numbers, with the errors of the result: what two counts of one
+    synopsis share is known to be shared. A count over another is their ratio. ``unlisted`` is the estimated number of
+    rows in cells that the synopsis does not list. Any of them may be in the box: the upper end of `interval` includes
+    them.
 
     Examples
     --------

@@ -17,12 +17,7 @@ def rows_text(total: float) -> str:
 
 
 def empty_text(total: float, variance: float) -> str:
-    """Return what to say where a noisy number of rows is within its noise of zero; nothing where it is not.
-
-    Privacy
-    -------
-    Post-processing: a function of a noisy number and public constants.
-    """
+    """Return a warning if a noisy number of rows is within its noise of zero; nothing otherwise. Post-processing."""
     error = math.sqrt(variance)
     if total > EMPTY_UP_TO * error:
         return ""

@@ -27,10 +27,9 @@ FIRST_SHARE, C2 = Fraction(1, 2), 5.0
 
 @dataclass(frozen=True)
 class GridRelease:
-    """The published cells of a grid.
+    """The published cells of a grid, ``n_cells`` with those that are not listed.
 
-    ``n_cells`` counts all cells, listed or not. ``total`` is the number of rows by the cells; its variance is infinite
-    if they do not show it.
+    ``total`` is the number of rows by the cells; its variance is infinite if they do not show it.
     """
 
     lower: FloatArray
@@ -48,9 +47,8 @@ def two_levels(opening: OpenRelease, grid: GridMap, settings: GridSettings) -> G
 
     Privacy
     -------
-    Neighbours: add or remove one row. Cells of a level are disjoint. The first level costs its share of ε and all its
-    cells get noise; the second grid is a function of the noisy counts, so it costs the rest
-    (`discreet.synopses.publishing`), and all its cells get noise too. Price: everything that is left.
+    Neighbours: add or remove one row. Cells of a level are disjoint, and all get noise. The second grid is a function
+    of the noisy counts of the first. Price: everything that is left, a share for each level.
     """
     source, gate = opening.source, opening.gate
     whole = gate.left.pure()

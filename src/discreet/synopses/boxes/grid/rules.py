@@ -23,8 +23,7 @@ _TIE_KEY = 0x6178_6573
 def rugnik(n: float, epsilon: float, d: int, k: int, *, guard: bool = True) -> int:
     """Return the parts per axis of RUGNIK: of the two whole numbers around the root, the one with the smaller bound.
 
-    ``n`` is a noisy or public number of rows, taken as at least 1. With ``guard`` the grid has at least k cells, even
-    if the bound needs fewer.
+    ``n`` counts as at least 1. With ``guard`` the grid has at least k cells, even if the bound needs fewer.
     """
     n, epsilon, d, k = numbers(n, epsilon, d, k)
     root = rugnik_root(n, epsilon, d, k)
@@ -34,10 +33,9 @@ def rugnik(n: float, epsilon: float, d: int, k: int, *, guard: bool = True) -> i
 
 
 def rugnik_root(n: float, epsilon: float, d: int, k: int) -> float:
-    """Return the real minimiser of the bound.
+    """Return the real minimiser of the bound: the positive root of m^(d/2+2) - ηγ K^(1/d) m - η(1-γ) K^(2/d).
 
-    It is the one positive root of ξ(m) = m^(d/2+2) - ηγ K^(1/d) m - η(1-γ) K^(2/d). ξ is convex,
-    negative at 0 and grows beyond all bounds, so halving an interval finds it.
+    It is convex, negative at 0 and grows beyond all bounds, so halving an interval finds it.
     """
     n, epsilon, d, k = numbers(n, epsilon, d, k)
     side = k ** (1 / d)
@@ -75,10 +73,7 @@ def rugnik_bound(m: float, n: float, epsilon: float, d: int, k: int) -> float:
 
 
 def eugkm(n: float, epsilon: float, d: int) -> int:
-    """Return the parts per axis of EUGkM, (n ε/θ)^(2/(2+d)) to the nearest whole number; at least 1.
-
-    Published experiments round differently; `GridSynopsis` takes any number of parts as its ``rule``.
-    """
+    """Return the parts per axis of EUGkM, (n ε/θ)^(2/(2+d)) to the nearest whole number; at least 1."""
     n, epsilon, d, _ = numbers(n, epsilon, d, 1)
     return max(1, _nearest(min(_power(n * epsilon / THETA, 2 / (2 + d)), 2.0**62)))
 

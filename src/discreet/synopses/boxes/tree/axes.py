@@ -33,9 +33,8 @@ def widest_axis(widths: IntArray, cells: IntArray, order: IntArray) -> IntArray:
 def spread_scores(counts: IntArray, sums: IntArray, widths: IntArray, cells: IntArray) -> IntArray:
     """Return the score g_j of every axis in every box, in units of 1/(4 * 256 * 2^16); all whole numbers.
 
-    g_j = (h_j/H)² Σ_rows (|x_j - middle_j|/h_j - 1/4), h_j half the width on axis j in units of the declared range, H
-    the largest of those that can be cut. It is the fall of the squared quantisation error when the axis is halved, over
-    H².
+    g_j = (h_j/H)² Σ_rows (|x_j - middle_j|/h_j - 1/4): the fall of the squared quantisation error when the axis is
+    halved, over H²; h_j is half the width on axis j in units of the declared range, H the largest that can be cut.
     """
     relative = np.where(widths > 1, widths / cells, 0.0)
     ratios = (relative / np.maximum(relative.max(axis=1, keepdims=True), 1e-300)) ** 2

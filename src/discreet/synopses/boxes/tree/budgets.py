@@ -1,8 +1,7 @@
 """The budget of a tree: shares for tests, splits and publication, and their portions per level.
 
-Every path from the root to a leaf spends exactly ε. A node at level i may pay for a
-test and for a split; what a path has not spent when it ends goes to its leaf. Portions are exact: they are rounded
-down to multiples of ε / 2^32, because the geometric rule is irrational, and the remainder goes to publication.
+Every path from the root to a leaf spends exactly ε: what it has not spent when it ends goes to its leaf. Portions are
+rounded down to multiples of ε / 2^32, because the geometric rule is irrational.
 """
 
 from __future__ import annotations
@@ -107,8 +106,7 @@ class LevelBudgets:
     ) -> LevelBudgets:
         """Divide a price: levels ``first_test .. depth - 1`` test, all levels split (for free unless ``paid_splits``).
 
-        A share without use is divided between the others in proportion. Where some levels pay for their splits and
-        others do not, those that pay divide the share.
+        A share without use is divided between the others in proportion.
         """
         pays = [paid_splits] * depth if isinstance(paid_splits, bool) else list(paid_splits)[:depth]
         test, split, publish = read_shares(shares)
@@ -150,8 +148,7 @@ def read_shares(shares: Sequence[Any]) -> tuple[Fraction, Fraction, Fraction]:
 def auto_threshold(price: Price, fan_out: int) -> int:
     """Return the smallest whole T at which an empty node is cut with probability 1/(2F) at most.
 
-    In ε: T = ceil(ln(2F / (1 + α)) / ε) - 1, α = e^-ε. A node is cut iff count + noise > T. An empty region then
-    grows two nodes in expectation at most .
+    A node is cut iff count + noise > T. An empty region then grows two nodes in expectation at most.
     """
     return law_for(price).one.threshold(Fraction(1, 2 * fan_out))
 

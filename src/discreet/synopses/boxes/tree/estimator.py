@@ -1,12 +1,5 @@
 """Tree synopses: a table parted by a private tree, one noisy count per leaf.
 
->>> import discreet as dc
->>> from discreet.synopses.boxes.tree.estimator import TreeSynopsis
->>> rows = dc.datasets.s_like(1, random_state=0)
->>> tree = TreeSynopsis(epsilon=1.0, domain=rows.domain, partitioner="median", random_state=0).fit(rows.X)
->>> tree.guarantee_.epsilon
-1.0
-
 One engine grows all of them, level by level (`levels.py`); partitioners differ in how a node is split
 (`partitioners.py`). The published recursive form branches on raw emptiness, takes data points as medians, reads boxes
 off the data, pays counts twice and chooses axes by column order. None of that happens here.
@@ -183,12 +176,7 @@ class TreeSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc
 
 
 def build(opening: OpenRelease, settings: TreeSettings) -> BoxSynopsis:
-    """Grow a tree with all that a ledger has left.
-
-    Privacy
-    -------
-    As `TreeSynopsis`. Price: all that is left.
-    """
+    """Grow a tree with all that a ledger has left: see `TreeSynopsis`."""
     source, domain, left = opening.source, opening.domain, opening.gate.left
     settings = settings.deepened(left.pure(), opening.n_rows, len(domain))
     settings.check_size(len(domain))
@@ -270,10 +258,8 @@ def _grow_mixed(
 ) -> tuple[TreePartitioner, Leaves]:
     """Cut the first levels without tests, then grow a PrivTree below each of their nodes.
 
-    Privacy
-    -------
-    Along a path: its splits, then the structure of the PrivTree it enters, then its leaf with what is left. The
-    PrivTrees hold disjoint rows and their roots were released before, so they cost what one does.
+    Privacy: a path pays its splits, the structure of the PrivTree it enters, and its leaf with what is left. PrivTrees
+    of disjoint rows cost what one does.
     """
     top, left, depth = settings.roots_at or 0, opening.gate.left.pure(), settings.max_depth
     partitioner = Mixed([_of_kind(name, parts, settings, most) for name in settings.levels])
@@ -295,8 +281,7 @@ def _grow_mixed(
 def gaussian_tree(settings: TreeSettings) -> Callable[[Domain, Epsilon, Rho], bool]:
     """Return a rule that decides by public values whether Gaussian noise is better: leaves then vary less.
 
-    A leaf has the same share of either budget. Tests have smaller shares, for which Gaussian noise does even better:
-    its variance goes with the inverse of a share, that of Laplace noise with the square.
+    Tests have smaller shares, for which Gaussian noise does even better.
     """
 
     def better(domain: Domain, pure: Epsilon, rho: Rho) -> bool:

@@ -1,9 +1,8 @@
 """Rules that cut a node: midpoints, private quantiles, private density, or a grid sized by a noisy count.
 
-All nodes of a level are cut at once. A partitioner `look`s at the nodes of a level (one pass over the rows, raw
-numbers that go no further), the tree tests them, and the partitioner `split`s those that go on. It never asks whether
-a node is empty, and whatever it chooses among is a function of the node's public box. What it chooses by rows it
-publishes through the gate.
+A partitioner `look`s at the nodes of a level (raw numbers that go no further), the tree tests them, and the partitioner
+`split`s those that go on. It never asks whether a node is empty, chooses among functions of the node's public box, and
+publishes through the gate what it chooses by rows.
 """
 
 import copy
@@ -242,9 +241,9 @@ class Density(TreePartitioner):
 def density_scores(histograms: IntArray, widths: IntArray) -> tuple[IntArray, IntArray, BoolArray, IntArray]:
     """Return for every candidate cut its score |c_L - r c| and for every node its sensitivity, in units of 1/RATIOS.
 
-    r, the part of the box left of the cut, is rounded down to a multiple of 1/RATIOS. A new row changes c_L - r c by 1
-    - r or by -r, so the sensitivity is the largest of r and 1 - r over the candidates: a function of the box. Also
-    returned: which candidates exist (a box of few cells has fewer), and how many cells lie left of each.
+    r, the part of the box left of the cut, is rounded down. A new row changes c_L - r c by 1 - r or by -r, so the
+    sensitivity is the largest of r and 1 - r. Also returned: which candidates exist, and how many cells lie left of
+    each.
     """
     parts = histograms.shape[2]
     number = np.arange(1, parts)

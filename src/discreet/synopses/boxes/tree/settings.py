@@ -142,8 +142,7 @@ class TreeSettings:
     def deepened(self, epsilon: Epsilon, n_rows: float, n_axes: int) -> TreeSettings:
         """Return the settings with the depth that "auto" stands for: as many levels as the rows can fill, and can pay.
 
-        Some levels more than the first that is tested has, whose nodes are as many as the cells of a grid for that
-        budget and (noisy) number of rows.
+        That is some levels below the first tested one, whose nodes are as many as the cells of a grid for these data.
         """
         if not self.auto_depth:
             return self
@@ -175,8 +174,7 @@ class TreeSettings:
     def check_prices(self, n_axes: int, epsilon: Epsilon, whole: Epsilon | None = None) -> None:
         """Refuse a tree with a level that cannot pay: noise too wide to be drawn, or cuts for less than rounding costs.
 
-        ``whole`` is what the user gave, if some of it is for the number of rows. Which levels test may depend on that
-        noisy number; if all of them do, the least is left for cuts.
+        ``whole`` is what the user gave, if some of it is for the number of rows.
         """
         if self._pays(n_axes, epsilon):
             return
