@@ -129,18 +129,13 @@ class CenterSynopsis(Synopsis):
     parts = (*Synopsis.parts, "lifted")
 
     def _take(self, *, lifted: Lifted) -> None:  # type: ignore[override]
-        columns = self._lower.shape[1]
+        columns = self.lower.shape[1]
         if not isinstance(lifted, Lifted) or len(lifted.matrix) != columns:
             raise InvalidType("lifted", type(lifted), f"Lifted, of {columns} columns")
-        self._lifted = lifted
-
-    @property
-    def lifted(self) -> Lifted:
-        """The projection, the leaves on its axes and the centres."""
-        return self._lifted
+        self.lifted = lifted
 
     def _more_facts(self) -> dict[str, Any]:
-        return {"lifted": self._lifted.to_dict()}
+        return {"lifted": self.lifted.to_dict()}
 
     @staticmethod
     def _read_facts(facts: Mapping[str, Any]) -> dict[str, Any]:

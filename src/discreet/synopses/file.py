@@ -38,12 +38,12 @@ _NODE_INTS = ("parent", "depth", "leaf", "axis")
 _NODE_FLOATS = ("estimate", "variance", "threshold")
 
 
-def check_ending(path: str | Path) -> None:
-    """Refuse a name that says the file is something else, before budget is spent on what it would hold."""
+def check_ending(path: str | Path, argument: str = "output") -> None:
+    """Refuse a name that says the file is something else; jobs do so before budget is spent."""
     if Path(path).suffix.lower() not in ENDINGS:
         listed = " or ".join(ENDINGS)
         raise InvalidArgument(
-            "output", str(path), f"a file that ends in {listed}: boxes, tree and promise are one Parquet file",
+            argument, str(path), f"a file that ends in {listed}: boxes, tree and promise are one Parquet file",
             f"{Path(path).with_suffix('.parquet')}",
         )  # fmt: skip
 
@@ -89,6 +89,7 @@ def _corners(domain: Domain, lower: Any, upper: Any) -> dict[str, Any]:
 def save(synopsis: Synopsis, path: str | Path, overwrite: bool) -> None:
     """Write a new file next to its place, then move it there."""
     check_name(path)
+    check_ending(path, "path")
     target = Path(path).expanduser()
     promise = promise_of(target) if target.is_file() and not overwrite else None
     if promise and heads_of(promise.parameters) and not promise.seeded and promise.digest != synopsis.digest:

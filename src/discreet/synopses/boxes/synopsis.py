@@ -50,24 +50,14 @@ class BoxSynopsis(Synopsis):
     def _take(  # type: ignore[override]
         self, *, tree: TreeTable | None = None, hidden: HiddenCells | None = None
     ) -> None:
-        leaves, columns = self._lower.shape
+        leaves, columns = self.lower.shape
         if tree is not None and (not isinstance(tree, TreeTable) or tree.lower.shape[1] != columns):
             raise InvalidType("tree", type(tree), f"a TreeTable with {columns} axes", "tree=None")
         if tree is not None and not np.array_equal(np.sort(tree.leaf[tree.leaf >= 0]), np.arange(leaves)):
             raise InvalidArgument("tree", tree, f"a tree that names each of the {leaves} leaves once", "tree=None")
         if hidden is not None and not isinstance(hidden, HiddenCells):
             raise InvalidType("hidden", type(hidden), "HiddenCells", "hidden=None")
-        self._tree, self._hidden = tree, hidden
-
-    @property
-    def tree(self) -> TreeTable | None:
-        """The nodes above the leaves, if there are any."""
-        return self._tree
-
-    @property
-    def hidden(self) -> HiddenCells | None:
-        """A description of the cells that are not listed; None if all are listed."""
-        return self._hidden
+        self.tree, self.hidden = tree, hidden
 
     @property
     def unlisted(self) -> Count | None:
@@ -75,15 +65,15 @@ class BoxSynopsis(Synopsis):
 
         Noise may make it negative. Some listed cells may be empty (`HiddenCells.noise_alone`): then it is too small.
         """
-        if self._hidden is None:
+        if self.hidden is None:
             return None
-        spread = float(np.sqrt(self._total_variance + self._variances.sum()))
-        return Count(self._total - float(self._weights.sum()), spread)
+        spread = float(np.sqrt(self.total_variance + self.variances.sum()))
+        return Count(self.total - float(self.weights.sum()), spread)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Notes that a reader should see before using it; usually none."""
-        return (*super().warnings, *([UNUSED] if self._domain.facts else []))
+        return (*super().warnings, *([UNUSED] if self.domain.facts else []))
 
     def _choose(self, n: int, stream: Generator) -> IntArray:
         running = np.cumsum(self._chances() if self.n_leaves else np.ones(1))
@@ -97,6 +87,6 @@ class BoxSynopsis(Synopsis):
         weights = projected_weights(self)[0]
         if weights.sum() > 0:
             return weights
-        spans = (self._upper - self._lower) / (self._domain.high - self._domain.low)
+        spans = (self.upper - self.lower) / (self.domain.high - self.domain.low)
         volumes: FloatArray = np.prod(np.nan_to_num(spans, nan=1.0), axis=1)
         return volumes if volumes.sum() > 0 else np.ones(len(volumes))

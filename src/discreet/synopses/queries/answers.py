@@ -11,9 +11,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
-from scipy.special import ndtri
-
-from discreet.core import checks
+from discreet.core import checks, normal_width
 from discreet.errors import InvalidArgument, InvalidType
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ def wide(level: float) -> float:
     level = checks.finite("level", level)
     if not 0 < level < 1:
         raise InvalidArgument("level", level, "between 0 and 1", "level=0.95")
-    return max(float(ndtri(0.5 + level / 2)), -math.log1p(-level) / math.sqrt(2))
+    return max(normal_width(level), -math.log1p(-level) / math.sqrt(2))
 
 
 def assumption(modelled: bool) -> str:

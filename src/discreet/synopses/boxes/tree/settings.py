@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from discreet.core import Exact, checks
+from discreet.core import at_most, checks
 from discreet.core.budget import Epsilon, Price
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.mechanisms import law_for, least_price
@@ -189,7 +189,7 @@ class TreeSettings:
         while not self._pays(n_axes, enough * (Fraction(epsilon.amount) / Fraction(given.amount))):
             enough = enough * 2
         expected = "large enough that every level can pay for its tests and cuts"
-        raise InvalidArgument("epsilon", given.shown, expected, f"epsilon={_rounded_up(enough.amount)}")
+        raise InvalidArgument("epsilon", given.shown, expected, f"epsilon={at_most(Fraction(enough.amount), 3)}")
 
     def _first_until(self, depth: int) -> int | None:
         return None if self.test_from is None else min(self.test_from, depth)
@@ -343,9 +343,3 @@ def _read_levels(partitioner: Any) -> tuple[str, ...]:
 def _levels_within(n_leaves: float, fan_out: int) -> int:
     """Return the largest s with F^s leaves at most."""
     return max(0, math.floor(math.log(n_leaves, fan_out) + 1e-9))
-
-
-def _rounded_up(number: Exact) -> str:
-    """Write a number with three digits, no less than it is."""
-    text = f"{float(number):.3g}"
-    return text if Fraction(text) >= number else f"{float(number) * 1.01:.3g}"
