@@ -13,21 +13,6 @@ from discreet.errors import FormatError, InvalidType, SchemaError
 from discreet.noise import Generator
 from discreet.synopses.synopsis import Synopsis
 
-#: Fields that are arrays, and whether their numbers are whole.
-_ARRAYS = {
-    "matrix": True,
-    "origin": False,
-    "lower": False,
-    "upper": False,
-    "points": False,
-    "weights": False,
-    "variances": False,
-    "groups": False,
-    "centers": False,
-    "center_weights": False,
-    "center_variances": False,
-}
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Lifted:
@@ -70,12 +55,12 @@ class Lifted:
 
     def __post_init__(self) -> None:
         """Refuse what cannot have been released: a file may say anything."""
-        for name, whole in _ARRAYS.items():
-            kept = np.array(getattr(self, name), np.int64 if whole else np.float64)
+        for f in fields(self)[:-1]:
+            kept = np.array(getattr(self, f.name), np.int64 if f.name == "matrix" else np.float64)
             kept.setflags(write=False)
             if not np.isfinite(kept).all():
-                raise FormatError(f"{name} of a projection must be finite")
-            object.__setattr__(self, name, kept)
+                raise FormatError(f"{f.name} of a projection must be finite")
+            object.__setattr__(self, f.name, kept)
         d, p = self.matrix.shape if self.matrix.ndim == 2 else (0, 0)
         n, k = len(self.weights), len(self.centers)
         wanted = {"origin": (d,), "weights": (n,), "variances": (n,), "groups": (len(self.groups), p)}
@@ -88,7 +73,7 @@ class Lifted:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
-        return {**{name: getattr(self, name).tolist() for name in _ARRAYS}, "scale": self.scale}
+        return {**{f.name: getattr(self, f.name).tolist() for f in fields(self)[:-1]}, "scale": self.scale}
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Lifted:
@@ -108,14 +93,8 @@ class CenterSynopsis(Synopsis):
     """Groups of rows that lie near each other after a projection, and the centres found with them.
 
     `PrivateKMeans` publishes it for tables of many columns. The boxes of its leaves are the whole domain, because their
-    rows may lie anywhere in it; their points are noisy means in all dimensions.
-
-    Parameters
-    ----------
-    domain, lower, upper, weights, variances, points, guarantee, total, total_variance, uncut
-        See `Synopsis`.
-    lifted : Lifted
-        The projection, the leaves on its axes and the centres.
+    rows may lie anywhere in it; their points are noisy means in all dimensions. Parameters are those of `Synopsis`, and
+    ``lifted``: the projection, the leaves on its axes and the centres.
 
     Examples
     --------

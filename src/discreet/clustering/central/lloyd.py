@@ -18,20 +18,8 @@ from discreet.clustering.central.estimator import Centers
 from discreet.clustering.central.packing import pack
 from discreet.clustering.leaves.columns import distance_units, no_part, select_columns, within_values
 from discreet.clustering.options import COLUMNS, SCALE
-from discreet.core import (
-    DELTA,
-    DOMAIN,
-    EPSILON,
-    LEDGER,
-    N_ROWS,
-    RANDOM_STATE,
-    RHO,
-    SIZE_SHARE,
-    Declared,
-    Domain,
-    FloatArray,
-    option,
-)
+from discreet.core import Declared, Domain, FloatArray, option
+from discreet.core import options as shared
 from discreet.core.budget import Epsilon, Price, Rho
 from discreet.engines.passes import NearestMap
 from discreet.synopses import FIXED_POINT, OpenRelease, count_variance, method_options, note_columns, open_for, publish
@@ -75,8 +63,8 @@ class DPLloyd(Declared, Centers):
     """
 
     n_clusters: int = option(default=8, low=1, high=2**20, help="Number of clusters.")
-    epsilon: float = EPSILON
-    domain: Any = DOMAIN
+    epsilon: float = shared.EPSILON
+    domain: Any = shared.DOMAIN
     n_iter: str | int = option(
         default="auto",
         choices=("auto",),
@@ -84,14 +72,14 @@ class DPLloyd(Declared, Centers):
         high=1000,
         help='Number of iterations; "auto" takes 2 to 7, by what one of them needs.',
     )
-    n_rows: float | None = N_ROWS
-    size_share: float = SIZE_SHARE
+    n_rows: float | None = shared.N_ROWS
+    size_share: float = shared.SIZE_SHARE
     scale: str = SCALE
-    random_state: Any = RANDOM_STATE
+    random_state: Any = shared.RANDOM_STATE
     columns: Any = COLUMNS
-    rho: Any = RHO
-    delta: Any = DELTA
-    ledger: Any = LEDGER
+    rho: Any = shared.RHO
+    delta: Any = shared.DELTA
+    ledger: Any = shared.LEDGER
 
     def fit(self, X: Any, y: Any = None) -> DPLloyd:
         """Run the private iterations. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""

@@ -14,20 +14,8 @@ from discreet.clustering.central.estimator import Centers
 from discreet.clustering.central.of_synopsis import check_refine, cluster_synopsis
 from discreet.clustering.leaves.columns import left_out, no_part, select_columns
 from discreet.clustering.options import COLUMNS, N_INIT, SCALE
-from discreet.core import (
-    DELTA,
-    DOMAIN,
-    EPSILON,
-    LEDGER,
-    N_ROWS,
-    RANDOM_STATE,
-    RHO,
-    SIZE_SHARE,
-    Declared,
-    Domain,
-    checks,
-    option,
-)
+from discreet.core import Declared, Domain, checks, option
+from discreet.core import options as shared
 from discreet.core.budget import Price, Wanted
 from discreet.engines import GridMap
 from discreet.engines.passes import REACH
@@ -88,8 +76,8 @@ class PrivateKMeans(Declared, Centers):
         help='Number of clusters; "auto" estimates it from the released synopsis, at no further price.',
         details="Without an answer there is one centre, and a `note_`.",
     )
-    epsilon: float = EPSILON
-    domain: Any = DOMAIN
+    epsilon: float = shared.EPSILON
+    domain: Any = shared.DOMAIN
     synopsis: str | GridSynopsis | TreeSynopsis = option(
         default="auto",
         choices=("auto", "grid", "tree", "lift"),
@@ -108,14 +96,14 @@ class PrivateKMeans(Declared, Centers):
         details='"auto" takes what goes with the chosen synopsis.',
     )
     n_init: int = N_INIT
-    n_rows: float | None = N_ROWS
-    size_share: float = SIZE_SHARE
+    n_rows: float | None = shared.N_ROWS
+    size_share: float = shared.SIZE_SHARE
     scale: str = SCALE
-    random_state: Any = RANDOM_STATE
+    random_state: Any = shared.RANDOM_STATE
     columns: Any = COLUMNS
-    rho: Any = RHO
-    delta: Any = DELTA
-    ledger: Any = LEDGER
+    rho: Any = shared.RHO
+    delta: Any = shared.DELTA
+    ledger: Any = shared.LEDGER
     max_clusters: int = option(
         default=20, low=1, help='Most clusters that "auto" considers; the synopsis is made for half as many.'
     )

@@ -38,6 +38,8 @@ _LABEL_POINTS = 400
 class DenoisingKMeans(Declared, EstimatorHtml, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """k-means of noisy records whose noise has a known law, such as those that `discreet.metric.NDLaplace` returns.
 
+    The records must not have been clipped or remapped: the law holds for points as drawn.
+
     Attributes
     ----------
     cluster_centers_ : array of shape (clusters, columns)
@@ -48,12 +50,6 @@ class DenoisingKMeans(Declared, EstimatorHtml, ClusterMixin, BaseEstimator):  # 
         The most probable cluster of each true record given its noisy one.
     method_ : str
         The method that "auto" chose.
-    n_features_in_ : int
-        Number of columns.
-
-    Notes
-    -----
-    The records must not have been clipped or remapped: the law holds for points as drawn.
 
     Privacy
     -------

@@ -31,8 +31,8 @@ class DensityClusters(LeafClusters):
 
     Attributes
     ----------
-    labels_, clusters_, synopsis_, guarantee_ : see `fit`
-        Label of each leaf (-1 for none), what the clusters are, what was clustered, its promise.
+    labels_, clusters_, synopsis_, guarantee_
+        Label of each leaf (-1 for none), the clusters, what was clustered, its promise.
 
     Privacy
     -------

@@ -36,8 +36,8 @@ class GaussianClusters(LeafClusters):
     means_, covariances_, shares_ : array
         Of the Gaussians, in the units of the columns; shares add up to 1. In the order of `clusters_`; Gaussians that
         explain no leaf best come last.
-    labels_, clusters_, synopsis_, guarantee_ : see `fit`
-        Label of each leaf (-1 for none), what the clusters are, what was clustered, its promise.
+    labels_, clusters_, synopsis_, guarantee_
+        Label of each leaf (-1 for none), the clusters, what was clustered, its promise.
 
     Privacy
     -------

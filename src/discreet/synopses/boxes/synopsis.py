@@ -22,14 +22,8 @@ UNUSED = (
 class BoxSynopsis(Synopsis):
     """Boxes with noisy counts, as `GridSynopsis` and `TreeSynopsis` publish them.
 
-    Parameters
-    ----------
-    domain, lower, upper, weights, variances, points, guarantee, total, total_variance, uncut
-        See `Synopsis`.
-    tree : TreeTable, optional
-        The nodes above the leaves.
-    hidden : HiddenCells, optional
-        States that a larger grid lists only the cells whose noisy count exceeds a cutoff.
+    Parameters are those of `Synopsis`; ``tree``, the nodes above the leaves; and ``hidden``, which states that a larger
+    grid lists only the cells whose noisy count exceeds a cutoff.
 
     Examples
     --------

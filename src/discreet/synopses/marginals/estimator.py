@@ -9,21 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discreet.core import (
-    DOMAIN,
-    EPSILON,
-    LEDGER,
-    N_ROWS,
-    RANDOM_STATE,
-    RHO,
-    Declared,
-    Domain,
-    EstimatorHtml,
-    Guarantee,
-    IntArray,
-    option,
-    released_columns,
-)
+from discreet.core import Declared, Domain, EstimatorHtml, Guarantee, IntArray, option, released_columns
+from discreet.core import options as shared
 from discreet.errors import InvalidArgument
 from discreet.synopses.marginals.bins import public_grid
 from discreet.synopses.marginals.facts import follow
@@ -68,8 +55,8 @@ class MarginalSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[
     1.0
     """
 
-    epsilon: float = EPSILON
-    domain: Any = DOMAIN
+    epsilon: float = shared.EPSILON
+    domain: Any = shared.DOMAIN
     delta: float = option(
         default=0.0,
         low=0,
@@ -81,7 +68,7 @@ class MarginalSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[
             "many columns."
         ),
     )
-    rho: Any = RHO
+    rho: Any = shared.RHO
     workload: str = option(
         default="pairs",
         choices=("pairs", "triples"),
@@ -99,9 +86,9 @@ class MarginalSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[
         low=1024,
         help="Most counts held in memory at a time; candidates are coarsened until they fit.",
     )
-    n_rows: float | None = N_ROWS
-    ledger: Any = LEDGER
-    random_state: Any = RANDOM_STATE
+    n_rows: float | None = shared.N_ROWS
+    ledger: Any = shared.LEDGER
+    random_state: Any = shared.RANDOM_STATE
 
     #: The number of rows follows from the counts of the columns: nothing is spent on it alone.
     size_share = None

@@ -26,12 +26,7 @@ from discreet.synopses.synopsis import Synopsis
 class ModelSynopsis(Synopsis):
     """Rows of a model of many columns, as `MarginalSynopsis` publishes them.
 
-    Parameters
-    ----------
-    domain, lower, upper, weights, variances, points, guarantee, total, total_variance, uncut
-        See `Synopsis`.
-    measured : Marginals
-        The noisy marginals that the model was fitted to.
+    Parameters are those of `Synopsis`, and ``measured``: the noisy marginals that the model was fitted to.
 
     Examples
     --------

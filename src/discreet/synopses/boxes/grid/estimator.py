@@ -15,24 +15,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discreet.core import (
-    DELTA,
-    DOMAIN,
-    EPSILON,
-    LEDGER,
-    MAX_MEMORY,
-    N_ROWS,
-    RANDOM_STATE,
-    RHO,
-    SIZE_SHARE,
-    Categorical,
-    Declared,
-    Domain,
-    EstimatorHtml,
-    Exact,
-    Integer,
-    option,
-)
+from discreet.core import Categorical, Declared, Domain, EstimatorHtml, Exact, Integer, option
+from discreet.core import options as shared
 from discreet.core.budget import Epsilon, Price, Rho
 from discreet.engines import GridMap
 from discreet.engines.passes import DENSE_LIMIT
@@ -73,8 +57,8 @@ class GridSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc
     1.0
     """
 
-    epsilon: Any = EPSILON
-    domain: Any = DOMAIN
+    epsilon: Any = shared.EPSILON
+    domain: Any = shared.DOMAIN
     rule: str | int | Sequence[int] = option(
         default="rugnik",
         takes=("text", "whole"),
@@ -93,8 +77,8 @@ class GridSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc
         high=2**31,
         help="Number of clusters that the grid is meant to resolve.",
     )
-    n_rows: float | None = N_ROWS
-    size_share: float = SIZE_SHARE
+    n_rows: float | None = shared.N_ROWS
+    size_share: float = shared.SIZE_SHARE
     max_cells: int = option(
         default=2**20,
         low=1,
@@ -118,11 +102,11 @@ class GridSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc
         help="Publish the mean of each cell too, for more noise.",
         details='"auto" decides by the noisy number of rows per cell. Grids with a cutoff publish counts only.',
     )
-    max_memory: float = MAX_MEMORY
-    random_state: Any = RANDOM_STATE
-    rho: Any = RHO
-    delta: Any = DELTA
-    ledger: Any = LEDGER
+    max_memory: float = shared.MAX_MEMORY
+    random_state: Any = shared.RANDOM_STATE
+    rho: Any = shared.RHO
+    delta: Any = shared.DELTA
+    ledger: Any = shared.LEDGER
 
     def fit(self, X: Any, y: Any = None) -> GridSynopsis:
         """Make the synopsis of a table. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""

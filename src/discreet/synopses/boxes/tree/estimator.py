@@ -13,22 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discreet.core import (
-    DELTA,
-    DOMAIN,
-    EPSILON,
-    LEDGER,
-    MAX_MEMORY,
-    N_ROWS,
-    RANDOM_STATE,
-    RHO,
-    SIZE_SHARE,
-    Declared,
-    Domain,
-    EstimatorHtml,
-    IntArray,
-    option,
-)
+from discreet.core import Declared, Domain, EstimatorHtml, IntArray, option
+from discreet.core import options as shared
 from discreet.core.budget import Epsilon, Rho
 from discreet.engines.readers import RowCells
 from discreet.mechanisms import Gate
@@ -78,8 +64,8 @@ class TreeSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc
     1.0
     """
 
-    epsilon: float = EPSILON
-    domain: Any = DOMAIN
+    epsilon: float = shared.EPSILON
+    domain: Any = shared.DOMAIN
     partitioner: str | Sequence[str] | OwnPartitioner = option(
         default="binary",
         choices=PARTITIONERS,
@@ -133,8 +119,8 @@ class TreeSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc
         details="Nodes above it are always split.",
     )
     leaf_means: bool = option(default=False, example=True, help="Publish the mean of each large leaf too.")
-    n_rows: float | None = N_ROWS
-    size_share: float = SIZE_SHARE
+    n_rows: float | None = shared.N_ROWS
+    size_share: float = shared.SIZE_SHARE
     bits: int = option(default=20, low=1, high=30, help="Numeric axes have 2**bits positions for splits.")
     n_clusters: int | None = option(
         default=None, low=1, example=8, help="Clusters to be found later, a hint for the size of leaves."
@@ -145,11 +131,11 @@ class TreeSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc
         help="How the axis of a split is chosen.",
         details='"spread" selects it privately, "widest" takes the widest declared range.',
     )
-    max_memory: float = MAX_MEMORY
-    random_state: Any = RANDOM_STATE
-    rho: Any = RHO
-    delta: Any = DELTA
-    ledger: Any = LEDGER
+    max_memory: float = shared.MAX_MEMORY
+    random_state: Any = shared.RANDOM_STATE
+    rho: Any = shared.RHO
+    delta: Any = shared.DELTA
+    ledger: Any = shared.LEDGER
     threshold_share: float | None = option(
         default=None, above=0, below=1, example=0.001, help="Share of the rows, instead of a threshold."
     )
