@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines
+from discreet.clustering.central.estimator import matched
 from discreet.clustering.central.lloyd import DPLloyd
 from discreet.clustering.central.private_kmeans import PrivateKMeans
 from discreet.core import (
@@ -98,15 +99,7 @@ class DomainScaler(Declared, EstimatorHtml, OneToOneFeatureMixin, TransformerMix
         """Return every row, each column between 0 and 1: clamped to the bounds, missing values as NaN."""
         check_is_fitted(self)
         source = engines.open(table(X, self.n_features_in_), dialect=dialect_of(self.domain))
-        names = getattr(self, "feature_names_in_", None)
-        if len(source.names) != self.n_features_in_ and not (names is not None and set(names) <= set(source.names)):
-            raise SchemaError(
-                f"X has {len(source.names)} features, but DomainScaler is expecting {self.n_features_in_} features "
-                "as input"
-            )
-        parts = [np.column_stack(c) for c in bind(source, self._declared, self.domain_).batches(self.domain_)]
-        rows = np.concatenate(parts) if parts else np.empty((0, len(self.domain_)))
-        return self.domain_.to_unit(rows)
+        return self.domain_.to_unit(_rows(matched(self, source), self.domain_))
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Return numbers between 0 and 1, such as the centres of clusters, in the units of the columns."""
@@ -236,9 +229,12 @@ def _numbers(steps: list[tuple[str, Any]], X: Any) -> Any:
         return X
     source = engines.open(table(X))
     declared = as_domain((0, 1), source.names)
-    parts = [np.column_stack(c) for c in bind(source, declared, declared).batches(declared)]
-    rows = np.concatenate(parts) if parts else np.empty((0, len(declared)))
+    rows = _rows(bind(source, declared, declared), declared)
     return type(X)(rows, columns=source.names) if hasattr(X, "iloc") else rows
+
+
+def _rows(source: engines.Source, domain: Domain) -> FloatArray:
+    return np.concatenate([np.empty((0, len(domain))), *(np.column_stack(c) for c in source.batches(domain))])
 
 
 def _check_steps(named: list[tuple[str, Any]]) -> None:

@@ -21,9 +21,8 @@ from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.noise import Generator
 from discreet.synopses import file
 from discreet.synopses.frozen import frozen_floats, frozen_ints
-from discreet.synopses.queries.answers import Count
+from discreet.synopses.queries.answers import Count, empty_text, rows_text
 from discreet.synopses.queries.counts import sample
-from discreet.synopses.queries.empty import empty_text, rows_text
 from discreet.synopses.queries.questions import Questions
 
 

@@ -77,11 +77,13 @@ class Centers(EstimatorHtml, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     def _rows(self, X: Any) -> engines.Source:
         check_is_fitted(self)
-        source = engines.open(table(X))
-        names = getattr(self, "feature_names_in_", None)
-        if len(source.names) != self.n_features_in_ and not (names is not None and set(names) <= set(source.names)):
-            raise SchemaError(
-                f"X has {len(source.names)} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                "features as input"
-            )
-        return bind(source, self._declared, self.domain_)
+        return matched(self, engines.open(table(X)))
+
+
+def matched(model: Any, source: engines.Source) -> engines.Source:
+    """Match a table with the columns of a fit; refuse another number of columns as scikit-learn does."""
+    names, n = getattr(model, "feature_names_in_", None), len(source.names)
+    if n != model.n_features_in_ and not (names is not None and set(names) <= set(source.names)):
+        what = f"{type(model).__name__} is expecting {model.n_features_in_} features as input"
+        raise SchemaError(f"X has {n} features, but {what}")
+    return bind(source, model._declared, model.domain_)

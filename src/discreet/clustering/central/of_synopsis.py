@@ -14,12 +14,12 @@ from discreet.clustering.leaves.columns import (
     cluster_columns,
     distance_units,
     left_out,
+    noise_of_weights,
     view,
     within_values,
 )
 from discreet.clustering.leaves.kmeans import weighted_kmeans
 from discreet.clustering.leaves.mixture import fit_mixture
-from discreet.clustering.leaves.weights import noise_of_weights
 from discreet.core import BoolArray, FloatArray, Frames, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import CenterSynopsis, Lifted, Synopsis

@@ -177,7 +177,7 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsi
         measured=Marginals(
             tuple(bins.get(j, ()) for j in range(len(domain))),
             (*single, *more),
-            tuple((_at(places, s.columns), s.distance, s.variance, s.cells) for s in found.scores),
+            tuple((_at(places, columns), far, variance, cells) for columns, far, variance, cells in found.scores),
         ),
     )
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from discreet.synopses.queries.evenness import Terms
     from discreet.synopses.synopsis import Synopsis
 
+#: A number of rows up to this many standard errors may be noise around zero. Laplace noise exceeds ln 50/√2 of them in
+#: one draw of a hundred; sums of such noise do so more rarely.
+EMPTY_UP_TO = math.log(50) / math.sqrt(2)
+
 
 def wide(level: float) -> float:
     """Return how many standard errors an interval reaches to each side.
@@ -38,6 +42,23 @@ def assumption(modelled: bool) -> str:
 def known(figure: float | None) -> float | None:
     """Return a figure as JSON can have it: None if it is not finite."""
     return figure if figure is not None and math.isfinite(figure) else None
+
+
+def rows_text(total: float) -> str:
+    """Write a noisy number of rows for a reader: noise may make it negative, and no table has less than no rows."""
+    return f"about {max(total, 0.0):,.0f} rows"
+
+
+def empty_text(total: float, variance: float) -> str:
+    """Return a warning if a noisy number of rows is within its noise of zero; nothing otherwise. Post-processing."""
+    error = math.sqrt(variance)
+    if total > EMPTY_UP_TO * error:
+        return ""
+    return (
+        f"the number of rows cannot be told from zero ({rows_text(total)}, standard error {error:,.1f}). Perhaps no "
+        "row could be read as the schema declares it: look at decimal signs, dates and the spelling of categories. "
+        "What was spent stays spent"
+    )
 
 
 @dataclass(frozen=True)

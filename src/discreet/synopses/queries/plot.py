@@ -13,8 +13,7 @@ import numpy as np
 
 from discreet.core import FloatArray, IntArray, category_text, round_marks
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
-from discreet.synopses.queries.answers import assumption, wide
-from discreet.synopses.queries.empty import rows_text
+from discreet.synopses.queries.answers import assumption, rows_text, wide
 
 if TYPE_CHECKING:
     from discreet.synopses.queries.groups import Marginal
