@@ -142,11 +142,7 @@ _RULES = (FunctionTransformer, Normalizer, Binarizer)
 _INSTEAD = {
     ("Scaler", "QuantileTransformer", "PowerTransformer"): "dc.DomainScaler(domain), which scales by declared bounds",
     ("Imputer",): "leaving it out: a row with a missing value follows the rule that the domain declares",
-    (
-        "Encoder",
-        "Binarizer",
-        "Discretizer",
-    ): "declaring categories or bounds in the domain of the last step",
+    ("Encoder", "Binarizer", "Discretizer"): "declaring categories or bounds in the domain of the last step",
 }
 
 

@@ -82,13 +82,7 @@ class Choice:
 
 
 def choose(
-    n_rows: float,
-    domain: Domain,
-    n_clusters: int,
-    price: Price | float,
-    tight: bool = False,
-    *,
-    narrow: bool = False,
+    n_rows: float, domain: Domain, n_clusters: int, price: Price | float, tight: bool = False, *, narrow: bool = False
 ) -> Choice:
     """Choose a synopsis for k-means.
 

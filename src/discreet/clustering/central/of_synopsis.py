@@ -177,11 +177,7 @@ def cluster_synopsis(
     # A leaf of missing values has no place to be clustered at.
     placed = np.isfinite(refined.points).all(axis=1)
     found = weighted_kmeans(
-        refined.points[placed] / widths,
-        refined.weights[placed],
-        n_clusters,
-        n_init=n_init,
-        seed=random_state,
+        refined.points[placed] / widths, refined.weights[placed], n_clusters, n_init=n_init, seed=random_state
     )
     centers, weights = within_values(seen.domain, found.centers * widths), found.weights
     notes = ["" if suggestion is None else suggestion.text, left_out(synopsis.domain, axes)]

@@ -49,12 +49,7 @@ class MixtureFit(NamedTuple):
 
 
 def fit_mixture(
-    synopsis: Synopsis,
-    n_clusters: int,
-    *,
-    scale: str = "none",
-    n_init: int = 10,
-    random_state: int = 0,
+    synopsis: Synopsis, n_clusters: int, *, scale: str = "none", n_init: int = 10, random_state: int = 0
 ) -> MixtureFit:
     """Refine a synopsis by a fitted mixture of Gaussians, one for each cluster, with axis-parallel spreads.
 
@@ -243,13 +238,7 @@ class _Problem:
 
 
 def _start(
-    synopsis: Synopsis,
-    placed: BoolArray,
-    n_clusters: int,
-    share: float,
-    distance: FloatArray,
-    n_init: int,
-    seed: int,
+    synopsis: Synopsis, placed: BoolArray, n_clusters: int, share: float, distance: FloatArray, n_init: int, seed: int
 ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
     """Return the clusters of the thresholded synopsis as components; None if too few leaves are left."""
     cut = np.minimum(refine.noise_cut(synopsis), refine.share_cut(synopsis, share))

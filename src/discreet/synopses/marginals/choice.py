@@ -113,12 +113,7 @@ def pick(candidates: Sequence[Candidate], worth: FloatArray, budget: Price, most
 
 
 def pick_one_by_one(
-    gate: Gate,
-    candidates: Sequence[Candidate],
-    worth: IntArray,
-    looking: Price,
-    budget: Price,
-    most: int,
+    gate: Gate, candidates: Sequence[Candidate], worth: IntArray, looking: Price, budget: Price, most: int
 ) -> tuple[list[int], list[Price]]:
     """Choose what to measure by the exponential mechanism, one after the other, and divide a budget.
 

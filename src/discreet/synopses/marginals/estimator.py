@@ -82,9 +82,7 @@ class MarginalSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[
         details="By default the one column with the role ``target``.",
     )
     max_cells: int = option(
-        default=2**22,
-        low=1024,
-        help="Most counts held in memory at a time; candidates are coarsened until they fit.",
+        default=2**22, low=1024, help="Most counts held in memory at a time; candidates are coarsened until they fit."
     )
     n_rows: float | None = shared.N_ROWS
     ledger: Any = shared.LEDGER
@@ -168,9 +166,7 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsi
         weights=np.full(n, rows / n),
         variances=np.full(n, spread),
         guarantee=replace(
-            promise,
-            domain=domain,
-            assumptions=(*promise.assumptions, *((PUBLIC_FACTS,) if domain.facts else ())),
+            promise, domain=domain, assumptions=(*promise.assumptions, *((PUBLIC_FACTS,) if domain.facts else ()))
         ),
         total=found.total,
         total_variance=found.total_variance,

@@ -236,11 +236,7 @@ class Valued(NamedTuple):
 
 
 def variances(
-    synopsis: Synopsis,
-    terms: Terms,
-    covered: list[FloatArray],
-    whole: FloatArray,
-    leaves: IntArray | None = None,
+    synopsis: Synopsis, terms: Terms, covered: list[FloatArray], whole: FloatArray, leaves: IntArray | None = None
 ) -> tuple[float, float]:
     """Return the variances that the noise and what is assumed give to a sum of questions.
 

@@ -71,12 +71,7 @@ class GridSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc
             "levels, whose cells are divided by their own noisy counts. A categorical axis has one cell per category."
         ),
     )
-    n_clusters: int = option(
-        default=8,
-        low=1,
-        high=2**31,
-        help="Number of clusters that the grid is meant to resolve.",
-    )
+    n_clusters: int = option(default=8, low=1, high=2**31, help="Number of clusters that the grid is meant to resolve.")
     n_rows: float | None = shared.N_ROWS
     size_share: float = shared.SIZE_SHARE
     max_cells: int = option(
