@@ -17,7 +17,7 @@ import pytest
 import discreet as dc
 from discreet import mechanisms
 from discreet.engines.passes.counts import CellCounts
-from discreet.synopses.ordered import OrderedMicroaggregation
+from discreet_studies.as_published.ordered import OrderedMicroaggregation
 from replay import replay
 
 EDGES = (0.0, 0.25, 0.5, 0.75, 1.0, math.nan, -3.0, 7.0)

@@ -83,8 +83,8 @@ def test_an_empty_synopsis_and_odd_names_survive_a_file(tmp_path: Path) -> None:
         total=-0.0,
         hidden=HiddenCells(2**70, 5, 2.0),
     )
-    s.save(tmp_path / "s")
-    assert Synopsis.load(tmp_path / "s") == s
+    s.save(tmp_path / "s.pq")
+    assert Synopsis.load(tmp_path / "s.pq") == s
 
 
 def test_every_single_byte_is_guarded(tmp_path: Path) -> None:

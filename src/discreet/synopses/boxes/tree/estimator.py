@@ -136,9 +136,6 @@ class TreeSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc
     rho: Any = shared.RHO
     delta: Any = shared.DELTA
     ledger: Any = shared.LEDGER
-    threshold_share: float | None = option(
-        default=None, above=0, below=1, example=0.001, help="Share of the rows, instead of a threshold."
-    )
 
     def fit(self, X: Any, y: Any = None) -> TreeSynopsis:
         """Grow the tree and publish it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
@@ -207,7 +204,7 @@ def _grow(
         whole = left.pure()
         structure = whole * ((shares[0] + shares[1]) / sum(shares))
         return tree_of, grow_privtree(tree_of, depth, structure, whole - structure, gate, most)
-    threshold = settings.limit(opening.n_rows)
+    threshold = settings.threshold
     partitioner: TreePartitioner
     if settings.roots_at is not None:
         return _grow_mixed(parts, opening, settings, most)

@@ -61,7 +61,6 @@ class TreeSettings:
     #: The partitioners of the levels, the last one for all below, where they take turns.
     levels: tuple[str, ...] = ()
     auto_depth: bool = False
-    threshold_share: float | None = None
 
     @classmethod
     def read(cls, options: Mapping[str, Any]) -> TreeSettings:
@@ -87,10 +86,6 @@ class TreeSettings:
         if first is not None and first > (_MOST_DEPTH if auto_depth else depth):
             expected = f"at most the depth of the tree, {depth}"
             raise InvalidArgument("test_from", first, expected, f"test_from={depth}")
-        share = None if options["threshold_share"] is None else float(options["threshold_share"])
-        if share is not None and (limit is not None or "privtree" in (kind, *levels)):
-            expected = "left out with a threshold, and with privtree, which has a rule of its own"
-            raise InvalidArgument("threshold_share", share, expected, "threshold_share=None")
         if kind == "privtree" and chosen == "spread":
             raise InvalidArgument("axis", chosen, 'a public rule with partitioner="privtree"', 'axis="auto"')
         cuts = options["n_quantiles"] if "quantile" in (kind, *levels) else 1
@@ -110,7 +105,7 @@ class TreeSettings:
         settings = cls(
             partitioner=kind, max_depth=depth, threshold=limit, shares=divided, n_quantiles=cuts, test_from=first,
             memory=memory_bytes(options["max_memory"]), own=own, levels=levels, auto_depth=auto_depth,
-            threshold_share=share, **plain,
+            **plain,
         )  # fmt: skip
         settings._check_leaves(MOST_LEAVES, f"small enough for {MOST_LEAVES} leaves", WIDE)
         return settings
@@ -301,10 +296,6 @@ class TreeSettings:
             cells = float(rugnik(n_rows, share, n_axes, self.n_clusters)) ** n_axes
         return _levels_within(min(max(cells, 1.0), most), self.fan_out)
 
-    def limit(self, n_rows: float) -> float | None:
-        """Return the threshold of the tests, if it is not tied to the noise: a number, or a share of (noisy) rows."""
-        return self.threshold if self.threshold_share is None else self.threshold_share * max(0.0, n_rows)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data, for the guarantee."""
         return {
@@ -317,7 +308,6 @@ class TreeSettings:
             "n_quantiles": self.n_quantiles,
             "leaf_means": self.leaf_means,
             "bits": self.bits,
-            **({} if self.threshold_share is None else {"threshold_share": self.threshold_share}),
             **({"depth": "auto"} if self.auto_depth else {}),
         }
 

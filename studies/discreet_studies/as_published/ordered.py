@@ -39,7 +39,7 @@ from discreet.engines import write_table
 from discreet.engines.passes import CellCounts, GridMap
 from discreet.errors import InvalidArgument
 from discreet.mechanisms import Moves, law_for
-from discreet.synopses.opening import check_release, note_columns, open_for
+from discreet.synopses import check_release, note_columns, open_for
 
 #: A column is read in at most 2^16 steps, and all columns together in fewer than 2^60 cells.
 _STEP_BITS, _CELL_BITS = 16, 60
