@@ -37,8 +37,8 @@ from discreet.synopses.opening import OpenRelease, open_release
 from discreet.synopses.queries.answers import wide
 
 #: Numbers are added up on a public grid, as fine as its noise can be drawn: of at most so many steps (the second) from
-#: 0, or from the middle, to the farther bound. Of fewer than the first between the bounds, it is refused. Quantiles are
-#: looked for in 2^10 cells.
+#: 0, or from the middle, to the farther bound. A grid of fewer than the first between the bounds is refused. Quantiles
+#: are looked for in 2^10 cells.
 _STEPS, _FINEST, _QUANTILE_LEVELS = 2**16, 2**32, 10
 
 Ends = Callable[[float], tuple[Any, Any]]
@@ -94,7 +94,7 @@ class QuerySession:
     private with its own ε, and questions add up (adaptive composition).
 
     *count*: a row changes it by 1; discrete Laplace noise of scale 1/ε. *histogram*: a row changes one of the disjoint
-    cells by 1; the same noise on each, ε in all. *sum*: values are clamped and rounded to multiples of a public step
+    cells by 1; the same noise on each, ε in total. *sum*: values are clamped and rounded to multiples of a public step
     (2^-32 of the bound that is farther from 0, coarser for ε below 0.005; whole numbers are their own grid), so a row
     changes the sum by at most D steps, those of that bound; noise of scale D/ε in steps. *mean*: ε/2 for the number of
     rows with a value, ε/2 for the sum counted from the middle. *quantile*: ε/2 for the exponential mechanism on grid

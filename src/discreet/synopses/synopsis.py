@@ -162,7 +162,7 @@ class Synopsis(Questions, Frames):
 
     @property
     def looks_empty(self) -> bool:
-        """Whether `total` is within its noise of zero. An empty table looks so in at least 99 of 100 releases."""
+        """True if `total` is within its noise of zero. An empty table looks so in at least 99 of 100 releases."""
         return bool(empty_text(self.total, self.total_variance))
 
     @property
@@ -187,7 +187,7 @@ class Synopsis(Questions, Frames):
 
     @cached_property
     def has_means(self) -> bool:
-        """Whether the representatives are more than the middles of the boxes."""
+        """True if the representatives are more than the middles of the boxes."""
         middles = (self.upper - self.lower) / 2 + self.lower
         return not np.array_equal(self.points, middles, equal_nan=True)
 

@@ -22,7 +22,7 @@ _SETS = ("column", "pair", "triple")
 
 @dataclass(frozen=True)
 class MeasuredMarginal:
-    """Columns that were counted together, by their places in the domain.
+    """Columns that were counted together, by position in the domain.
 
     ``groups`` has, for each column, the group into which each of its bins falls; ``counts`` are noisy counts, the last
     column fastest, each of noise variance ``variance``.
@@ -105,7 +105,7 @@ class Marginals:
     def says(self, columns: str | Iterable[int | str]) -> str:
         """Return how some columns are known together: measured, modelled (from pairs or a chain of them), independent.
 
-        Columns are given by name, or by their places in the domain.
+        Columns are given by name, or by position in the domain.
         """
         named = {self._place(c) for c in ([columns] if isinstance(columns, str) else columns)}
         asked = {dict(self.follows).get(c, c) for c in named}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.synopses.queries.evenness import Terms
     from discreet.synopses.synopsis import Synopsis
 
-#: A number of rows up to this many standard errors may be noise around zero. Laplace noise exceeds ln 50/√2 of them in
+#: A number of rows up to so many standard errors may be noise around zero. Laplace noise exceeds ln 50/√2 of them in
 #: one draw of a hundred; sums of such noise do so more rarely.
 EMPTY_UP_TO = math.log(50) / math.sqrt(2)
 

@@ -90,7 +90,7 @@ def _reconcile(
 ) -> tuple[PublishedLeaves, float, float]:
     """Weigh each coarse count against the sum of its fine ones by their variances, and spread the difference.
 
-    Returns the reconciled fine counts, their sum and its variance .
+    Returns the reconciled fine counts, their sum and its variance.
     """
     size = np.diff(nested.starts)
     sums = np.add.reduceat(fine.weights, nested.starts[:-1]).astype(np.float64)
