@@ -108,8 +108,7 @@ class Task(DeclaredValue):
         help="Seconds after which the collector forgets an idempotency key; clients must not retry later.",
     )  # fmt: skip
     candidates: Any = option(
-        default=None,
-        help="Labels of the values 0..d-1, or the values to estimate: a list or a `PublicFile`.",
+        default=None, help="Labels of the values 0..d-1, or the values to estimate: a list or a `PublicFile`."
     )
 
     def __post_init__(self) -> None:
