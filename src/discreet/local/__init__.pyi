@@ -1,9 +1,9 @@
-from .consistency import consistent as consistent
 from .distinct.bitmaps import DistinctEstimate as DistinctEstimate
 from .distinct.bitmaps import FlippedBitmap as FlippedBitmap
 from .distinct.overlap import DistinctOverlap as DistinctOverlap
 from .distinct.sketch import DistinctSketch as DistinctSketch
 from .estimates import Estimate as Estimate
+from .estimates import consistent as consistent
 from .mechanism import Mechanism as Mechanism
 from .mechanism import mechanisms as mechanisms
 from .numbers.distributions import Distribution as Distribution
@@ -21,7 +21,6 @@ from .planning.plan import Plan as Plan
 from .planning.plan import plan as plan
 from .planning.shuffling import ShuffledBound as ShuffledBound
 from .planning.shuffling import shuffled as shuffled
-from .planning.shuffling import shuffled_delta as shuffled_delta
 from .repeated.bit_flip import BitFlip as BitFlip
 from .repeated.memo import Memo as Memo
 from .repeated.rappor import Rappor as Rappor
@@ -81,6 +80,5 @@ __all__ = [
     "plan",
     "read_frame",
     "shuffled",
-    "shuffled_delta",
     "write_frame",
 ]

@@ -1,4 +1,7 @@
-"""Estimated counts of candidates, with errors."""
+"""Estimated counts of candidates, with errors; and consistency, which turns them into possible counts.
+
+Consistency is post-processing without privacy cost. It adds bias: for sums over many candidates, use raw estimates.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.special import ndtr, ndtri
 
-from discreet.core import BoolArray, FloatArray, Frames, Guarantee, checks
+from discreet.core import BoolArray, FloatArray, Frames, Guarantee, checks, normal_width
 from discreet.errors import InvalidArgument, MissingExtra
 
 if TYPE_CHECKING:
@@ -19,6 +22,13 @@ if TYPE_CHECKING:
 
 #: ``interval(level)`` gives the lower and upper ends for counts.
 Interval = Callable[[float], tuple[FloatArray, FloatArray]]
+CHOICES = ("simplex", "base-cut", "norm-cut")
+_CUT_LEVEL = 0.05
+
+
+def family_wise(level: float, candidates: int) -> float:
+    """Return z: any of so many absent values exceeds z standard errors with probability ``level`` (Bonferroni)."""
+    return float(ndtri(1 - level / max(candidates, 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +91,7 @@ class Estimate(Frames):
         confidence = float(checks.probability("level", level))
         unit = checks.choice("of", of, ("count", "frequency"))
         if self._ends is None:
-            reach = float(ndtri(0.5 + confidence / 2)) * self.std_error
+            reach = normal_width(confidence) * self.std_error
             low, high = self.count - reach, self.count + reach
         else:
             low, high = self._ends(confidence)
@@ -140,8 +150,7 @@ class Estimate(Frames):
 
     def noise_cut(self, level: float = 0.05) -> float:
         """Return z: any absent value exceeds z standard errors with probability ``level``."""
-        chance = float(checks.probability("level", level))
-        return float(ndtri(1 - chance / max(len(self), self.tried or 0, 1)))
+        return family_wise(float(checks.probability("level", level)), max(len(self), self.tried or 0))
 
     def may_be_noise(self, level: float = 0.05) -> BoolArray:
         """Return which estimates noise alone may explain.
@@ -158,8 +167,6 @@ class Estimate(Frames):
 
     def consistent(self, how: str) -> Estimate:
         """Return estimates that are possible counts: see `discreet.local.consistent`."""
-        from discreet.local.consistency import consistent
-
         if self.consistency is not None:
             raise InvalidArgument("how", how, f"applied to raw estimates, not to {self.consistency!r} ones")
         return replace(self, count=consistent(self.count, self.n, how, self.std_error), consistency=how)
@@ -211,3 +218,51 @@ class Estimate(Frames):
 
     def __repr__(self) -> str:
         return f"<estimates of {len(self)} candidates from {self.n} reports>"
+
+
+def consistent(count: npt.ArrayLike, n: int, how: str = "simplex", std_error: Any = None) -> FloatArray:
+    """Make estimated counts non-negative, with the sum ``n``.
+
+    Parameters
+    ----------
+    count : array of float
+        Raw estimates of *all* values.
+    n : int
+        The sum.
+    how : {"simplex", "base-cut", "norm-cut"}
+        "simplex": the nearest non-negative counts with sum ``n``: all are shifted by one number, negatives become zero
+        (norm-sub). "norm-cut": the largest are kept up to the sum ``n``, the others become zero. "base-cut": those
+        within the noise become zero; the sum is not fixed.
+    std_error : array of float, optional
+        Standard errors; needed by "base-cut".
+
+    Examples
+    --------
+    >>> consistent([70.0, 40.0, -6.0, -4.0], 100).tolist()
+    [65.0, 35.0, 0.0, 0.0]
+    >>> consistent([70.0, 40.0, -6.0, -4.0], 100, "norm-cut").tolist()
+    [70.0, 30.0, 0.0, 0.0]
+    >>> consistent([70.0, 40.0, -6.0, -4.0], 100, "base-cut", std_error=[20.0] * 4).tolist()
+    [70.0, 0.0, 0.0, 0.0]
+    """
+    how = checks.choice("how", how, CHOICES)
+    raw = checks.numeric_column("count", count)
+    total = checks.whole("n", n)
+    if not len(raw):
+        return raw
+    if how == "base-cut":
+        if std_error is None:
+            raise InvalidArgument("std_error", None, "the standard errors, for a base cut", "std_error=found.std_error")
+        return np.where(raw > family_wise(_CUT_LEVEL, len(raw)) * np.asarray(std_error), raw, 0.0)
+    order = np.argsort(-raw, kind="stable")
+    falling = raw[order]
+    sums = np.cumsum(np.maximum(falling, 0.0) if how == "norm-cut" else falling)
+    if how == "simplex":
+        # The shift when the j largest stay positive; the right j is the last whose smallest does stay so.
+        shifts = (total - sums) / np.arange(1, len(raw) + 1)
+        last = int(np.flatnonzero(falling + shifts > 0)[-1]) if total else 0
+        return np.maximum(raw + shifts[last], 0.0) if total else np.zeros(len(raw))
+    kept = np.clip(total - (sums - np.maximum(falling, 0.0)), 0.0, np.maximum(falling, 0.0))
+    out = np.empty(len(raw))
+    out[order] = kept
+    return out

@@ -6,7 +6,6 @@ client randomises; the collector corrects the bias with the same numbers.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
@@ -18,8 +17,7 @@ import numpy as np
 from discreet import noise
 from discreet.core import BoolArray, Budget, DeclaredValue, Guarantee, IntArray, checks, option
 from discreet.errors import FormatError, InvalidArgument, InvalidType
-from discreet.local.consistency import CHOICES
-from discreet.local.estimates import Estimate
+from discreet.local.estimates import CHOICES, Estimate
 from discreet.local.wire import parameters
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
@@ -136,9 +134,9 @@ class Mechanism(DeclaredValue):
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold."""
         raise NotImplementedError
 
-    def total_variation(self) -> float:
-        """Return the largest total variation between the reports of two values; used by `discreet.local.shuffled`."""
-        return math.tanh(float(self.epsilon) / 2)
+    def total_variation(self) -> float | None:
+        """Return the total variation between the reports of two values, if it is the same for any two; else None."""
+        return None
 
     # ---- the verbs
 

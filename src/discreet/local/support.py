@@ -25,9 +25,8 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
-from discreet.core import FloatArray
+from discreet.core import FloatArray, normal_width
 from discreet.errors import InvalidType
 from discreet.local.estimates import Estimate
 from discreet.local.wire.counts import Counts
@@ -69,7 +68,7 @@ class SupportLaw:
 
         Better than estimate ± z errors if few reports support a value.
         """
-        z2 = float(ndtri(0.5 + level / 2)) ** 2
+        z2 = normal_width(level) ** 2
         gap, b = self.p - self.q, self.own - self.other
         seen = np.asarray(support, np.float64) - n * self.q
         half = gap * seen + z2 * b / 2

@@ -27,10 +27,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from discreet import noise
-from discreet.core import ByteArray, Guarantee, Line, at_most, check_name, checks, write_whole
+from discreet.core import ByteArray, Guarantee, Line, at_most, check_name, checks, normal_width, write_whole
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.distinct.likelihood import PatternLaw
 from discreet.local.wire import binary
@@ -79,7 +78,7 @@ class DistinctEstimate:
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the ends of a confidence interval."""
-        reach = float(ndtri(0.5 + float(checks.probability("level", level)) / 2)) * self.std_error
+        reach = normal_width(float(checks.probability("level", level))) * self.std_error
         return self.count - reach, self.count + reach
 
 

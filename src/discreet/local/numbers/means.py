@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
-from discreet.core import Guarantee, IntArray, checks, option
+from discreet.core import Guarantee, IntArray, checks, normal_width, option
 from discreet.local.mechanism import REPORT_EPSILON, OneNumber
 from discreet.local.numbers.ranges import HIGH, LOW, numbers, public_range
 from discreet.local.wire.bits import Rows
@@ -69,8 +68,9 @@ class MeanEstimate:
 
     def interval(self, level: float = 0.95, *, population: bool = False) -> tuple[Any, Any]:
         """Return the ends of a confidence interval, for the mean of the reporters or of the population."""
-        confidence = float(checks.probability("level", level))
-        reach = float(ndtri(0.5 + confidence / 2)) * (self.population_error if population else self.std_error)
+        reach = normal_width(float(checks.probability("level", level))) * (
+            self.population_error if population else self.std_error
+        )
         return self.mean - reach, self.mean + reach
 
 
@@ -141,11 +141,6 @@ class MeanResponse(OneNumber):
             return scale**2 * max(flat, flat + growth - 1) / n
         t = places_of(np.asarray(value, np.float64), self.low, self.high) / HALF - 1
         return scale**2 * self.law.variance(t) / n
-
-    def total_variation(self) -> float:
-        """Return the largest total variation, between the two ends of the range."""
-        ends = self.law.probabilities(2 * HALF) - self.law.probabilities(0)
-        return float(np.abs(ends).sum() / 2)
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every report and its probability given the value."""

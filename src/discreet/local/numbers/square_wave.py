@@ -134,10 +134,6 @@ class SquareWave(OneNumber):
         """Refuse: a fit has no closed variance; see `Distribution.interval`."""
         raise InvalidArgument("mechanism", self.NAME, "one with a closed variance", "found.interval(0.95)")
 
-    def total_variation(self) -> float:
-        """Return the largest total variation, between the ends of the range: min(2h + 1, d - 1)(P - Q)."""
-        return min(self.law.width, self.buckets - 1) * (self.law.near - self.law.far)
-
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every report and its probability given the value."""
         if self.law.size > MOST_REPORTS:

@@ -227,14 +227,13 @@ class LocalHashing(Mechanism):
         """
         return self.law.variance(n, f) if self.pool is None else self._rows.variance(n, f, second_moment)
 
-    def total_variation(self) -> float:
-        """Return the largest total variation between two values.
+    def total_variation(self) -> float | None:
+        """Return (e^ε - 1)/(e^ε + g - 1) times the share of functions that separate two values, 1 - 1/g + 2^-28.
 
-        That is (e^ε - 1)/(e^ε + g - 1) times the share of functions that separate the values: 1 - 1/g without a pool
-        (plus 2^-28, since the functions are many but not all), at most 1 in a pool.
+        Those of a pool separate some pairs more often than others.
         """
-        apart = 1.0 if self.pool is not None else 1 - 1 / self._g + _SPREAD
-        return (self.row_law.p - self.row_law.q) * apart
+        apart = 1 - 1 / self._g + _SPREAD
+        return None if self.pool is not None else (self.row_law.p - self.row_law.q) * apart
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every report (function and bucket) and its probability given the value; needs a small pool."""

@@ -159,12 +159,6 @@ class BitFlip(Mechanism):
             f"all values of a lifetime cost at most epsilon {at_most(most)}"
         )
 
-    def total_variation(self) -> float:
-        """Return the total variation between the reports of two values."""
-        size, taken = self.choices.size, self.bits
-        neither = (size - taken) * (size - taken - 1) / (size * (size - 1))
-        return (self.law.p - self.law.q) * (1 - neither)
-
     # ---- reports
 
     @cached_property

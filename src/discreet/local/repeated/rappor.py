@@ -200,10 +200,6 @@ class Rappor(Mechanism):
         whole = Guarantee.of_law(self.law.permanent, model="local")
         return replace(self.guarantee, ledger=whole.ledger, unit="all reports of one value of one user")
 
-    def total_variation(self) -> float:
-        """Return the total variation between the reports of two values that share no Bloom bit: the largest."""
-        return self.law.total_variation()
-
     # ---- reports
 
     @cached_property

@@ -24,9 +24,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.stats import binom
 
 from discreet.core import ByteArray, Exact, IntArray
 from discreet.noise.reports import STORED, Coin, ReportLaw, coin_bytes, log_above, stored, within
@@ -145,20 +143,6 @@ class RapporLaw(ReportLaw):
             return u
         away = math.exp(-u)
         return math.log1p(-half * (1 - away)) - math.log(half + (1 - half) * away)
-
-    def total_variation(self) -> float:
-        """Return the total variation between the reports of two values with disjoint Bloom bits.
-
-        It depends on the number of ones among the bits of either value only.
-        """
-        more, fewer = self._differing
-        q, p = float(self.q_star), float(self.p_star)
-
-        def joint(first: float, second: float) -> np.ndarray:
-            mine, theirs = binom.pmf(np.arange(more + 1), more, first), binom.pmf(np.arange(fewer + 1), fewer, second)
-            return np.outer(mine, theirs)
-
-        return float(np.abs(joint(q, p) - joint(p, q)).sum() / 2)
 
 
 @dataclass(frozen=True)

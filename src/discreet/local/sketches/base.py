@@ -113,10 +113,6 @@ class Sketch(Mechanism):
         """
         return self.row_law.variance(n, f, second_moment)
 
-    def total_variation(self) -> float:
-        """Return the total variation between the reports of two values that no row sends to one bucket."""
-        return self.law.p - self.law.q
-
     def _few(self, reports: int) -> None:
         """Refuse to list too many reports."""
         if reports > MOST_REPORTS:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from discreet.core import BoolArray, FloatArray, IntArray, jit
 from discreet.errors import InvalidType
+from discreet.local.estimates import family_wise
 from discreet.local.strings.alphabet import Bits, Symbols
 from discreet.local.strings.heavy import Stage
 from discreet.local.support import RowLaw, asked
@@ -30,13 +30,13 @@ _ROWS = 4096
 _AT_ONCE = 1 << 20
 
 
-def family_wise(level: float, candidates: int, skewness: Any = 0.0) -> Any:
+def significant_z(level: float, candidates: int, skewness: Any = 0.0) -> Any:
     """Return the z that any absent candidate exceeds with probability ``level``.
 
     Few supporting reports cause a long upper tail. The skewness of the estimate shifts the normal quantile by its first
     Cornish-Fisher term.
     """
-    z = float(ndtri(1 - level / max(candidates, 1)))
+    z = family_wise(level, candidates)
     return z + skewness * max(z**2 - 1, 0) / 6
 
 

@@ -36,9 +36,6 @@ _FUNCTIONS = 2**40
 _MOST_GROUPS, _WIDEST, _LONGEST_STEP = 64, 2**16, 20
 #: Beyond this budget the best width is more than the widest.
 _LARGEST_BEST = 11.0
-#: How far the share of these functions that tell two values apart can be from 1 - 1/g: beyond it for any of the 2^121
-#: pairs of points with probability below 2^-200 (Hoeffding).
-_SPREAD = 2.0**-16
 
 
 class PrefixExtension(Mechanism):
@@ -290,7 +287,7 @@ class PrefixExtension(Mechanism):
         chance = None if level is None else float(checks.probability("level", level))
         values, tried, stages = self._search(counts, most, z_cut)
         count, error, absent, reports = self._whole(counts, values)
-        z = np.zeros(len(values)) if chance is None else search.family_wise(chance, tried, self._skewness(reports))
+        z = np.zeros(len(values)) if chance is None else search.significant_z(chance, tried, self._skewness(reports))
         passed = np.flatnonzero(count > z * absent) if chance is not None else np.arange(len(values))
         order = passed[np.argsort(-count[passed], kind="stable")]
         stopped = ""
@@ -350,11 +347,6 @@ class PrefixExtension(Mechanism):
         """
         groups, share = len(self.prefixes), np.clip(np.asarray(f) / max(n, 1), 0, 1)
         return groups * self.oracle.law.variance(n, f) + (groups - 1) * n * share * (1 - share)
-
-    def total_variation(self) -> float:
-        """Return the largest total variation: that of two values whose prefixes differ in every group."""
-        gap = self.oracle.row_law.p - self.oracle.row_law.q
-        return gap if self.pool is not None else gap * (1 - 1 / self.oracle._g + _SPREAD)
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every report and its probability given the value; for a small pool."""

@@ -15,7 +15,7 @@ import numpy as np
 from discreet import noise
 from discreet.core import BoolArray, Budget, FloatArray, IntArray, checks, option
 from discreet.errors import InvalidArgument
-from discreet.local.estimates import Estimate
+from discreet.local.estimates import Estimate, family_wise
 from discreet.local.mechanism import KEY, MOST_REPORTS, REPORT_EPSILON, Mechanism, adds_up, rows_within
 from discreet.local.sketches.count_mean import CountMeanSketch
 from discreet.local.strings import candidates as search
@@ -257,7 +257,7 @@ class FragmentPuzzle(Mechanism):
             parts = [(group[mark], own[mark]) for (group, own), mark in zip(parts, marks, strict=True)]
         symbols, joined = self._joined(parts)
         count, error, sigma, reports = self._sequences(counts, symbols)
-        z = max(z_whole, search.family_wise(0.05, len(symbols)))
+        z = max(z_whole, family_wise(0.05, len(symbols)))
         places, _ = search.cut(count, sigma, z, len(symbols))
         used = self.epsilon_sequence, reports, len(symbols), len(places)
         label = f"whole strings, {joined:,} put together and {len(symbols):,} with the right hash"
@@ -323,16 +323,6 @@ class FragmentPuzzle(Mechanism):
         moment = None if second_moment is None else np.asarray(second_moment) / 4
         share = np.clip(np.asarray(f) / max(n, 1), 0, 1)
         return 4 * self.sequence.variance(n / 2, np.asarray(f) / 2, moment) + n * share * (1 - share)  # type: ignore[arg-type]
-
-    def total_variation(self) -> float:
-        """Return the total variation between two strings whose hashes differ in every row."""
-        both = [sketch.law for sketch in (self.sequence, self.fragment)]
-        if self.split == "users":
-            return (both[0].p - both[0].q + both[1].p - both[1].q) / 2
-        # Of the two bits that differ in a sketch, 2, 1 or 0 speak for the one string: chances p², 2pq, q².
-        one, two = (np.array([law.p**2, 2 * law.p * law.q, law.q**2]) for law in both)
-        joint = np.outer(one, two)
-        return float(np.abs(joint - joint[::-1, ::-1]).sum() / 2)
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         """Return every report and its probability given the value; for narrow sketches."""
