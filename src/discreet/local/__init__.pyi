@@ -32,7 +32,6 @@ from .strings.prefix import PrefixExtension as PrefixExtension
 from .strings.puzzle import FragmentPuzzle as FragmentPuzzle
 from .tasks.client import Client as Client
 from .tasks.frames import Frame as Frame
-from .tasks.frames import frame_size as frame_size
 from .tasks.frames import read_frame as read_frame
 from .tasks.frames import write_frame as write_frame
 from .tasks.task import PublicFile as PublicFile
@@ -76,7 +75,6 @@ __all__ = [
     "Task",
     "UnaryEncoding",
     "consistent",
-    "frame_size",
     "plan",
     "read_frame",
     "shuffled",

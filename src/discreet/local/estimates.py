@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,7 @@ import pyarrow as pa
 from scipy.special import ndtr, ndtri
 
 from discreet.core import BoolArray, FloatArray, Frames, Guarantee, checks, normal_width
-from discreet.errors import InvalidArgument, MissingExtra
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from discreet.errors import InvalidArgument
 
 #: ``interval(level)`` gives the lower and upper ends for counts.
 Interval = Callable[[float], tuple[FloatArray, FloatArray]]
@@ -180,41 +177,7 @@ class Estimate(Frames):
         except (pa.ArrowInvalid, pa.ArrowTypeError):  # candidates of several kinds
             names = pa.array([str(c) for c in self.candidates])
         table = pa.table({"candidate": names, **columns, "lower": low, "upper": high})
-        promise = {"discreet.guarantee": self.guarantee.to_json()}
-        return table.replace_schema_metadata(promise)
-
-    def plot(self, k: int = 30) -> Figure:
-        """Draw the ``k`` largest estimates with their 95 % intervals."""
-        shown = self.top(k)
-        try:
-            from plotly.graph_objects import Bar, Figure
-        except ImportError:
-            raise MissingExtra("drawing estimates", "plot") from None
-        share = 100 * shown.frequency
-        low, high = (100 * end for end in shown.interval(0.95, of="frequency"))
-        errors = {"type": "data", "array": np.maximum(high - share, 0), "arrayminus": np.maximum(share - low, 0)}
-        bars = Bar(
-            x=share,
-            y=[str(c) for c in shown.candidates],
-            orientation="h",
-            error_x={**errors, "color": "#334155"},
-            marker_color="#4f7cac",
-            hovertemplate="%{y}: %{x:.2f} %<extra></extra>",
-        )
-        promise = f"ε = {shown.guarantee.epsilon:g} per report, {shown.n:,} reports"
-        if shown.guarantee.seeded:
-            promise += " (seeded: not for publication)"
-        figure = Figure(bars)
-        figure.update_layout(
-            title={"text": f"Estimated shares with 95 % intervals<br><sup>{promise}</sup>"},
-            xaxis_title="share of the reporters, %",
-            yaxis={"autorange": "reversed", "type": "category"},
-            template="simple_white",
-            height=180 + 22 * len(shown),
-            margin={"l": 120, "r": 30, "t": 80, "b": 60},
-        )
-        figure.update_xaxes(zeroline=True, zerolinecolor="#94a3b8")
-        return figure
+        return table.replace_schema_metadata({"discreet.guarantee": self.guarantee.to_json()})
 
     def __repr__(self) -> str:
         return f"<estimates of {len(self)} candidates from {self.n} reports>"

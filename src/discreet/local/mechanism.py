@@ -92,9 +92,15 @@ class Mechanism(DeclaredValue):
         raise NotImplementedError
 
     @cached_property
+    def law(self) -> Any:
+        """The probabilities by which the collector corrects the bias."""
+        raise NotImplementedError
+
+    @property
     def randomiser(self) -> ReportLaw:
         """The law that reports are drawn from and that prices them."""
-        raise NotImplementedError
+        law: ReportLaw = self.law
+        return law
 
     def _encode(self, values: Any, stream: Generator) -> Rows:
         """Randomise values, one packed report per row."""
@@ -109,14 +115,14 @@ class Mechanism(DeclaredValue):
         """Return the counters before any report."""
         raise NotImplementedError
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        """Count reports in place and return how many were valid. Invalid reports change nothing."""
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        """Count valid reports in place."""
         raise NotImplementedError
 
     @property
     def _limits(self) -> dict[str, int]:
         """Fields whose numbers must be below a limit."""
-        raise InvalidArgument("mechanism", self.NAME, "one whose reports can be checked one by one")
+        return {}
 
     def possible(self, rows: Rows) -> BoolArray:
         """Return which packed reports are valid: those that `aggregate` counts."""
@@ -339,11 +345,8 @@ class OneNumber(Mechanism):
     def _zeros(self) -> dict[str, IntArray]:
         return {self.COUNTER: np.zeros(self._counters, np.int64)}
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        sent, counted = self.layout.unpack(rows, self.FIELD), counters[self.COUNTER]
-        sent = sent[sent < len(counted)]
-        count_places(counted, sent)
-        return len(sent)
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        count_places(counters[self.COUNTER], self.layout.unpack(rows, self.FIELD))
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters[self.COUNTER], n)

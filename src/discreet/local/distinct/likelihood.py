@@ -37,14 +37,7 @@ _GAIN = 1e-9
 class PatternLaw:
     """The probabilities of patterns of bits, one bit of every bitmap.
 
-    Attributes
-    ----------
-    rates : array
-        The probability r_l that an item sets one given bit of level l.
-    buckets : int
-        Bits of a level.
-    flips : array
-        The probability that a bit was flipped, for every bitmap.
+    ``rates`` are the r_l by level, ``buckets`` the bits of a level, ``flips`` the p_i by bitmap.
     """
 
     rates: FloatArray

@@ -87,8 +87,8 @@ class DistinctSketch(DeclaredValue):
         default=24, low=1, high=40, help="Number of levels, each with half as many items as the one before.",
         details="Counts up to about buckets times 2^levels can be distinguished.",
     )  # fmt: skip
-    items: int | None = option(
-        default=None, low=1, high=2**20, help="Most different items per person that are used.",
+    items: Any = option(
+        default=None, takes="whole", low=1, high=2**20, help="Most different items per person that are used.",
         details="The unit of privacy is then a person, and `sketch` needs to know whose item it is. None: an item.",
     )  # fmt: skip
     key: Any = replace(KEY, details="None draws one. Bitmaps can be compared only if they were made with one key.")
@@ -237,7 +237,6 @@ class DistinctSketch(DeclaredValue):
         person, words = person[order], words[order]
         new = np.append(True, (person[1:] != person[:-1]) | (words[1:] != words[:-1]))[: len(words)]
         person, words = person[new], words[new]
-        assert self.items is not None
         used: WordArray = words[np.arange(len(words)) - np.searchsorted(person, person) < self.items]
         return used
 

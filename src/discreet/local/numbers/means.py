@@ -114,11 +114,6 @@ class MeanResponse(OneNumber):
         return mean_law(self.method, self._exact, self.steps)
 
     @property
-    def randomiser(self) -> MeanLaw:
-        """The law that reports are drawn from and that prices them."""
-        return self.law
-
-    @property
     def _counters(self) -> int:
         return len(self.law.values)
 

@@ -72,11 +72,6 @@ class SquareWave(OneNumber):
         return square_wave(self._exact, self.buckets)
 
     @property
-    def randomiser(self) -> Window:
-        """The law that reports are drawn from and that prices them."""
-        return self.law
-
-    @property
     def _counters(self) -> int:
         return self.law.size
 

@@ -10,7 +10,7 @@ from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, REPORT_EPSILON, VALUES, Mechanism
 from discreet.local.oracles.choices import Choices
-from discreet.local.support import SupportLaw, pure_estimate
+from discreet.local.support import pure_estimate
 from discreet.local.wire.bits import Rows
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
@@ -36,11 +36,6 @@ class Oracle(Mechanism):
     def choices(self) -> Choices:
         """The declared values."""
         return Choices(self.domain)
-
-    @cached_property
-    def law(self) -> SupportLaw:
-        """The support probabilities, taken from the randomiser."""
-        raise NotImplementedError
 
     def _encode(self, values: Any, stream: Generator) -> Rows:
         return self._randomise(self.choices.known(values, stream), stream)
@@ -70,7 +65,7 @@ class Oracle(Mechanism):
 
     def total_variation(self) -> float:
         """Return p - q, for any two values: a report that supports both or neither is equally likely under both."""
-        return self.law.p - self.law.q
+        return float(self.law.p - self.law.q)
 
     def _listable(self, value: Any, reports: int) -> int:
         """Return the number of a declared value, or refuse if there are too many reports to list."""

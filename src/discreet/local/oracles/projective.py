@@ -86,8 +86,9 @@ class ProjectiveGeometry(OneNumber, Oracle):
     FIELD = "point"
     COUNTER = "messages"
 
-    order: int | None = option(
+    order: Any = option(
         default=None,
+        takes="whole",
         low=2,
         high=MOST_POINTS - 1,
         help="The prime q.",
@@ -126,7 +127,6 @@ class ProjectiveGeometry(OneNumber, Oracle):
     @cached_property
     def geometry(self) -> Geometry:
         """Order, length and sizes of the geometry."""
-        assert self.order is not None
         return Geometry.fitting(self.order, self.choices.size)
 
     @cached_property

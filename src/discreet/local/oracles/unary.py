@@ -73,13 +73,8 @@ class UnaryEncoding(Oracle):
     def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
         return self.randomiser.draw(codes, stream)
 
-    @property
-    def _limits(self) -> dict[str, int]:
-        return {}  # every vector of bits is possible
-
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        kernels.count_ones(rows, counters["ones"])  # every vector of bits is possible
-        return len(rows)
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        kernels.count_ones(rows, counters["ones"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return within(counters["ones"], n)

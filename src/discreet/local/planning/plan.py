@@ -27,34 +27,11 @@ _MOST_REPORTS = 10**15
 class PlanRow:
     """One mechanism with its settings, its errors and its costs.
 
-    Attributes
-    ----------
-    mechanism : str
-        Its name.
-    settings : dict
-        Parameters besides budget, values and key.
-    rare_error : float
-        Predicted standard error of the share of a value that no one holds.
-    held_error : float
-        The same for a value that the plan's ``share`` of the reporters hold.
-    report_bits, report_bytes : int
-        Size of a report.
-    client_work, server_work : int
-        Approximate operations per report on the device and at the collector.
-    decode_work : int
-        Approximate operations to estimate all values.
-    state_bytes : int
-        State of the collector: 8 bytes per counter.
-    smallest_n : int or None
-        Reports needed for the target error of a rare value; None without a target, or if it cannot be reached.
-    fits : bool
-        Whether a report is small enough.
-    heavy : bool
-        Whether the collector needs more than 4 GiB or 10^13 operations.
-    remembers : bool
-        Whether it is for repeated reports of one user, and needs a key per user.
-    notes : str
-        Remarks.
+    ``rare_error`` and ``held_error`` are predicted standard errors of the share of a value that no one holds, and of
+    one that the plan's ``share`` of the reporters hold. Work is approximate operations, per report on the device and at
+    the collector, and to estimate all values. ``smallest_n`` reports reach the target error of a rare value; None
+    without a target, or if none do. ``heavy``: the collector needs more than 4 GiB or 10^13 operations. ``remembers``:
+    for repeated reports of one user, with a key per user.
     """
 
     mechanism: str

@@ -80,9 +80,9 @@ class ShuffledBound:
             why = f"By the {self.method} bound."
         return (
             f"({at_most(self.epsilon, 4)}, {self.delta:.3g})-differential privacy in the {self.model} model "
-            f"(neighbours: {self.neighbours}), from {self.n:,} honest reports of local epsilon {self.local_epsilon:g} each. {why} "
-            f"It assumes that the reports are shuffled by someone who does not collude with the collector, carry "
-            f"nothing else that tells their senders apart, and that {self.n:,} senders follow the protocol."
+            f"(neighbours: {self.neighbours}), from {self.n:,} honest reports of local epsilon {self.local_epsilon:g} "
+            f"each. {why} It assumes that the reports are shuffled by someone who does not collude with the collector, "
+            f"carry nothing else that tells their senders apart, and that {self.n:,} senders follow the protocol."
         )
 
 

@@ -9,18 +9,13 @@ from discreet.local.wire.bits import read_bits
 
 
 @jit
-def count_cohorts(rows: Any, n_bits: int, cohort_bits: int, reports: Any, ones: Any) -> int:
-    """Add reports of (bits, cohort) to the counters of their cohort; leave out impossible cohorts."""
-    accepted = 0
+def count_cohorts(rows: Any, cohorts: Any, reports: Any, ones: Any) -> None:
+    """Add reports of (bits, cohort) to the counters of their cohort."""
     for row in range(rows.shape[0]):
-        cohort = read_bits(rows, row, n_bits, cohort_bits)
-        if cohort >= reports.shape[0]:
-            continue
-        accepted += 1
+        cohort = cohorts[row]
         reports[cohort] += 1
-        for place in range(n_bits):
+        for place in range(ones.shape[1]):
             ones[cohort, place] += (rows[row, place >> 3] >> (place & 7)) & 1
-    return accepted
 
 
 @jit
@@ -42,22 +37,11 @@ def write_pairs(indices: Any, index_bits: int, answers: Any, rows: Any) -> None:
 
 
 @jit
-def count_pairs(rows: Any, n_taken: int, index_bits: int, asked: Any, ones: Any) -> int:
-    """Add reports to the counters of the indices they speak of; leave out those whose indices do not ascend."""
-    accepted, size = 0, asked.shape[0]
-    found = np.arange(n_taken)
+def count_pairs(rows: Any, n_taken: int, index_bits: int, asked: Any, ones: Any) -> None:
+    """Add reports to the counters of the indices they speak of."""
+    first = n_taken * index_bits
     for row in range(rows.shape[0]):
-        if index_bits > 0:
-            last, possible = -1, True
-            for taken in range(n_taken):
-                found[taken] = read_bits(rows, row, taken * index_bits, index_bits)
-                possible = possible and last < found[taken] < size
-                last = found[taken]
-            if not possible:
-                continue
-        accepted += 1
-        first = n_taken * index_bits
         for taken in range(n_taken):
-            asked[found[taken]] += 1
-            ones[found[taken]] += (rows[row, (first + taken) >> 3] >> ((first + taken) & 7)) & 1
-    return accepted
+            index = read_bits(rows, row, taken * index_bits, index_bits) if index_bits > 0 else taken
+            asked[index] += 1
+            ones[index] += (rows[row, (first + taken) >> 3] >> ((first + taken) & 7)) & 1

@@ -263,8 +263,8 @@ class BitFlip(Mechanism):
             check_ascending(rows, self._index_bits, self.bits, self.choices.size, good)
         return good
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        return _memo_kernels.count_pairs(rows, self.bits, self._index_bits, counters["asked"], counters["ones"])
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        _memo_kernels.count_pairs(rows, self.bits, self._index_bits, counters["asked"], counters["ones"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return (

@@ -157,11 +157,6 @@ class Rappor(Mechanism):
         """The law that reports are drawn from and that prices them."""
         return RapporLaw(self.f, self.p, self.q, self.bits, self.hashes)
 
-    @property
-    def randomiser(self) -> RapporLaw:
-        """The law that reports are drawn from and that prices them."""
-        return self.law
-
     @cached_property
     def epsilon(self) -> float:
         """ε₁, the cost of one report."""
@@ -290,38 +285,12 @@ class Rappor(Mechanism):
     def _limits(self) -> dict[str, int]:
         return {"cohort": self.cohorts}
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        _, cohort_bits = self.layout.place("cohort")
-        return _memo_kernels.count_cohorts(rows, self.bits, cohort_bits, counters["reports"], counters["ones"])
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        cohorts = self.layout.unpack(rows, "cohort")
+        _memo_kernels.count_cohorts(rows, cohorts, counters["reports"], counters["ones"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters["reports"], n) and rows_within(counters["ones"], counters["reports"])
-
-    def estimate(self, counts: Any, candidates: Any = None, *, consistency: str | None = None) -> RapporEstimate:
-        """Estimate how many reporters hold each candidate, and how many hold none of them.
-
-        Parameters
-        ----------
-        counts : Counts
-            The result of `aggregate`.
-        candidates : list or array
-            Different values; the list need not be complete. Lists longer than half of cohorts times bits, or than
-            4,096, are decoded by a lasso (`discreet.local.repeated.rappor_lists`), which needs 16 cohorts of about
-            equal size.
-        consistency : None, "non-negative", "simplex", "base-cut" or "norm-cut"
-            None returns raw, unbiased estimates. "non-negative" is the best fit without negative counts, for display:
-            its errors have no simple meaning. See `discreet.local.consistent` for the others.
-        """
-        if consistency != "non-negative":
-            return super().estimate(counts, candidates, consistency=consistency)  # type: ignore[return-value]
-        raw = super().estimate(counts, candidates)
-        if not raw.candidates or not raw.n:
-            return replace(raw, consistency=consistency)  # type: ignore[return-value]
-        if getattr(raw, "stability", None) is not None:
-            expected = f"another one for a list of {len(raw)} candidates, for which no equations are solved"
-            raise InvalidArgument("consistency", consistency, expected, 'consistency="base-cut"')
-        count = raw.n * self._system(counts, raw.candidates).non_negative()
-        return replace(raw, count=count[:-1], unlisted=float(count[-1]), consistency=consistency)  # type: ignore[call-arg,return-value]
 
     def _estimate(self, counts: Counts, candidates: Any) -> RapporEstimate:
         if candidates is None or isinstance(candidates, (str, bytes)) or not np.ndim(candidates):

@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
-from scipy.optimize import nnls
 
 from discreet.core import FloatArray
 from discreet.errors import InvalidArgument
@@ -38,14 +37,7 @@ _SINGULAR = 1e-10
 class RapporEstimate(Estimate):
     """Estimates, with the number of reporters who hold none of the candidates.
 
-    Attributes
-    ----------
-    unlisted : float
-        Estimated number of reporters whose value is not among the candidates.
-    unlisted_error : float
-        Its standard error.
-    stability : ndarray of float or None
-        For long lists: the share of random halves of the cohorts in which a lasso selects each candidate.
+    For long lists, ``stability`` is the share of random halves of the cohorts in which a lasso selects each candidate.
     """
 
     unlisted: float = 0.0
@@ -119,13 +111,6 @@ class NormalEquations:
         split -= (theta - theta**2) / n
         unexplained = max(excess / freedom, 0.0) if freedom > 0 else 0.0
         return DecodedShares(theta, np.sqrt(noise + np.maximum(split, 0.0) + unexplained * spread))
-
-    def non_negative(self) -> FloatArray:
-        """Return the best fit without negative shares, the unlisted one last."""
-        matrix, right = self.normal()
-        _inverse(matrix)
-        upper = linalg.cholesky(matrix)
-        return np.asarray(nnls(upper, linalg.solve_triangular(upper, right, trans="T"))[0])
 
 
 def system(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, ones: Any) -> NormalEquations:

@@ -85,9 +85,9 @@ class CountMeanSketch(Sketch):
     def _limits(self) -> dict[str, int]:
         return {"row": self.n_hashes}
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
         drawn = self.layout.unpack(rows, "row")
-        return kernels.add_vectors(rows, drawn, self._last_byte, _SPREAD, counters["ones"], counters["reports"])
+        kernels.add_vectors(rows, drawn, self._last_byte, _SPREAD, counters["ones"], counters["reports"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters["reports"], n) and rows_within(counters["ones"], counters["reports"])

@@ -111,9 +111,8 @@ class HadamardSketch(Sketch):
         good = super().possible(rows)
         return good & (self.layout.unpack(rows, "index") > 0) if self.skip_zero else good
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        first, row_bits = np.uint64(self._first), np.uint64(self._row_bits)
-        return kernels.add_signs(rows, row_bits, first, counters["signs"], counters["reports"])
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        kernels.add_signs(rows, np.uint64(self._row_bits), counters["signs"], counters["reports"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters["reports"], n) and rows_within(np.abs(counters["signs"]), counters["reports"])

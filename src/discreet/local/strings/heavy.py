@@ -3,49 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.core import checks
 from discreet.errors import InvalidType
 from discreet.local.estimates import Estimate
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
-
-class Finder(Protocol):
-    """A mechanism that finds unlisted values."""
-
-    def normalise(self, values: Any) -> list[Any]:
-        """Return the values in the form that reports use."""
-
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of a search.
+    """One step of a search: the candidates tested and kept.
 
-    Attributes
-    ----------
-    label : str
-        What is searched.
-    epsilon : float
-        Budget of the reports.
-    reports : int
-        Number of reports.
-    tried : int
-        Candidates tested.
-    z : float or None
-        The cut, in standard errors of an absent value; None if only the largest were kept.
-    threshold : float or None
-        The cut as a count among all reporters.
-    kept : int
-        Candidates kept.
-    capped : bool
-        Whether more passed the cut than were kept.
+    ``z`` is the cut in standard errors of an absent value, ``threshold`` the same as a count among all reporters; both
+    are None if only the largest were kept. ``capped``: more passed the cut than were kept.
     """
 
     label: str
@@ -97,7 +70,7 @@ class HeavyHitters:
 
     estimate: Estimate
     stages: tuple[Stage, ...]
-    finder: Finder
+    finder: Any
     note: str = ""
 
     @property
@@ -137,25 +110,6 @@ class HeavyHitters:
         counts = _counted(truth, self.finder)
         return set(sorted(counts, key=lambda v: -counts[v])[: checks.whole("k", k, low=1)])
 
-    def to_arrow(self) -> pa.Table:
-        """Return a table of the values found: see `Estimate.to_arrow`."""
-        return self.estimate.to_arrow()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return values, estimates and stages as plain data."""
-        return {
-            "strings": list(self.strings),
-            "count": self.estimate.count.tolist(),
-            "std_error": self.estimate.std_error.tolist(),
-            "n": self.estimate.n,
-            "stages": [asdict(stage) for stage in self.stages],
-            "note": self.note,
-        }
-
-    def plot(self, k: int = 30) -> Figure:
-        """Draw the k largest with their 95 % intervals."""
-        return self.estimate.plot(k)
-
     def __repr__(self) -> str:
         return f"<{len(self)} heavy hitters among {self.tried} candidates, {self.estimate.n} reports>"
 
@@ -164,20 +118,15 @@ class HeavyHitters:
         return "\n".join([*lines, f"  {self.note}"] if self.note else lines)
 
 
-def _counted(truth: Any, finder: Finder) -> dict[Any, float]:
+def _counted(truth: Any, finder: Any) -> dict[Any, float]:
     """Add up the truth by normalised value."""
-    if isinstance(truth, Mapping):
-        values, counts = list(truth), list(truth.values())
-    elif isinstance(truth, Iterable) and not isinstance(truth, (str, bytes)):
-        values = list(truth)
-        counts = list(np.arange(len(values), 0, -1))
-    else:
+    if isinstance(truth, (str, bytes)) or not isinstance(truth, Iterable):
         raise InvalidType("truth", type(truth).__name__, "a mapping of value to count, or a list", "{'cat': 10}")
-    listed = isinstance(truth, Mapping)
+    values = list(truth)
+    listed = not isinstance(truth, Mapping)
+    counts = range(len(values), 0, -1) if listed else truth.values()
     out: dict[Any, float] = {}
     for value, count in zip(finder.normalise(values), counts, strict=True):
-        if listed:
-            out[value] = out.get(value, 0) + float(count)
-        else:
-            out.setdefault(value, float(count))
+        if value not in out or not listed:
+            out[value] = out.get(value, 0.0) + float(count)
     return out

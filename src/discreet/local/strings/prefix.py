@@ -75,7 +75,7 @@ class PrefixExtension(Mechanism):
         default=None, low=1, high=62, help="Collect whole numbers 0 to 2**bits - 1 instead of text.",
         details="A number outside is replaced by a random one.",
     )  # fmt: skip
-    steps: tuple[int, ...] | None = option(
+    steps: Any = option(
         default=None, help="How many bits each group adds; they add up to all bits of a value.",
         details=(
             "By default whole characters, up to 12 bits. Fewer and longer steps find more and take longer: a step of s "
@@ -92,7 +92,7 @@ class PrefixExtension(Mechanism):
             "error that more reports do not lower. None keeps the reports, 8 bytes each."
         ),
     )  # fmt: skip
-    key: int | None = KEY
+    key: Any = KEY
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -102,10 +102,10 @@ class PrefixExtension(Mechanism):
         else:
             self._set(alphabet=None, length=None, other=None)
         self._set(steps=_read_steps(self.steps, self.code), width=self.oracle.width, pool=self.oracle.pool)
-        if not 2 <= self.oracle._g <= _WIDEST:
+        if not 2 <= self.oracle.width <= _WIDEST:
             raise InvalidArgument("width", self.width, f"a whole number from 2 to {_WIDEST}", f"width={_WIDEST}")
-        if self.pool is not None and self.pool * self.oracle._g * len(self.prefixes) > MOST_CELLS:
-            most = MOST_CELLS // (self.oracle._g * len(self.prefixes))
+        if self.pool is not None and self.pool * self.oracle.width * len(self.prefixes) > MOST_CELLS:
+            most = MOST_CELLS // (self.oracle.width * len(self.prefixes))
             raise InvalidArgument("pool", self.pool, f"at most {most} for these groups and buckets", f"pool={most}")
 
     # ---- what follows from the parameters
@@ -120,7 +120,6 @@ class PrefixExtension(Mechanism):
     @cached_property
     def prefixes(self) -> tuple[int, ...]:
         """Bits of the prefix that each group reports."""
-        assert self.steps is not None
         return tuple(int(x) for x in np.cumsum(self.steps))
 
     @cached_property
@@ -137,7 +136,7 @@ class PrefixExtension(Mechanism):
     @property
     def _ends(self) -> tuple[int, int, int]:
         """Numbers of groups, hash functions and buckets."""
-        return len(self.prefixes), self.functions, self.oracle._g
+        return len(self.prefixes), self.functions, self.oracle.width
 
     @property
     def functions(self) -> int:
@@ -152,8 +151,7 @@ class PrefixExtension(Mechanism):
     @cached_property
     def layout(self) -> Layout:
         """Group, number of the hash function, bucket."""
-        names = ("group", "function", "bucket")
-        return Layout(tuple((name, bits_for(end)) for name, end in zip(names, self._ends, strict=True)))
+        return Layout(tuple((name, bits_for(end)) for name, end in self._limits.items()))
 
     # ---- client
 
@@ -177,15 +175,12 @@ class PrefixExtension(Mechanism):
     def _zeros(self) -> dict[str, IntArray]:
         return {"reports": np.zeros((0,) if self.pool is None else self._ends, np.int64)}
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        parts = [self.layout.unpack(rows, name) for name, _ in self.layout.fields]
-        possible = np.logical_and.reduce([part < end for part, end in zip(parts, self._ends, strict=True)])
-        numbers = np.ravel_multi_index([part[possible] for part in parts], self._ends)
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        numbers = np.ravel_multi_index([self.layout.unpack(rows, name) for name in self._limits], self._ends)
         if self.pool is None:
             counters.update(self._merge(counters, {"reports": np.sort(numbers)}))
         else:
             count_places(counters["reports"].reshape(-1), numbers)
-        return len(numbers)
 
     def _merge(self, one: dict[str, IntArray], two: dict[str, IntArray]) -> dict[str, IntArray]:
         if self.pool is not None:

@@ -81,7 +81,7 @@ class FragmentPuzzle(Mechanism):
             "the two, drawn at random, and pays at most for the costlier one."
         ),
     )  # fmt: skip
-    key: int | None = KEY
+    key: Any = KEY
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -128,7 +128,6 @@ class FragmentPuzzle(Mechanism):
         return self.length // _FRAGMENT
 
     def _derived(self, number: int) -> int:
-        assert self.key is not None
         low, high = noise.fingerprint(np.array([2 * number, 2 * number + 1]), self.key).tolist()
         return int(low) | int(high) << 64
 
@@ -177,29 +176,31 @@ class FragmentPuzzle(Mechanism):
             **{f"fragment_{name}": np.zeros((self.positions, *zeros.shape), np.int64) for name, zeros in piece.items()},
         }
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
+    def _split(self, rows: Rows) -> tuple[BoolArray, Rows, BoolArray, Rows, IntArray]:
+        """Return which reports have a whole string, these, which have a fragment, these, and the position of all."""
+        cut = self.sequence.layout.size
         if self.split == "budget":
-            cut = self.sequence.layout.size
-            whole, piece = rows[:, :cut], rows[:, cut : cut + self.fragment.layout.size]
-            position = self.layout.unpack(rows, "position")
-            good = (position < self.positions) & _possible(self.sequence, whole) & _possible(self.fragment, piece)
-            whole, piece, position = whole[good], piece[good], position[good]
-        else:
-            part = self.layout.unpack(rows, "part")
-            body = rows[:, : self.layout.place("part")[0] // 8]
-            sent, kept = part == self.positions, part < self.positions
-            sent[sent], kept[kept] = _possible(self.sequence, body[sent]), _possible(self.fragment, body[kept])
-            whole, piece, position = (
-                body[sent, : self.sequence.layout.size],
-                body[kept, : self.fragment.layout.size],
-                part[kept],
-            )
-            good = sent | kept
+            position, every = self.layout.unpack(rows, "position"), np.ones(len(rows), np.bool_)
+            return every, rows[:, :cut], every, rows[:, cut : cut + self.fragment.layout.size], position
+        part, body = self.layout.unpack(rows, "part"), rows[:, : self.layout.place("part")[0] // 8]
+        sent = part == self.positions
+        return sent, body[sent], ~sent, body[~sent], part
+
+    def possible(self, rows: Rows) -> BoolArray:
+        """Return which packed reports are valid: both parts are, or the one that was sent."""
+        sent, whole, kept, piece, position = self._split(rows)
+        good = self.layout.padded(rows) & (~kept | (position < self.positions))
+        good[sent] &= _possible(self.sequence, whole)
+        good[kept] &= _possible(self.fragment, piece)
+        return good
+
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        _, whole, kept, piece, position = self._split(rows)
+        whole, piece = whole[:, : self.sequence.layout.size], piece[:, : self.fragment.layout.size]
         self.sequence._add(_view(counters, "sequence"), np.ascontiguousarray(whole))
         for place in range(self.positions):
-            mine = np.ascontiguousarray(piece[position == place])
+            mine = np.ascontiguousarray(piece[position[kept] == place])
             self.fragment._add(_view(counters, "fragment", place), mine)
-        return int(good.sum())
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         sent = [counters[f"{part}_reports"] for part in ("sequence", "fragment")]

@@ -42,25 +42,8 @@ class Frame(NamedTuple):
     rows: Rows
 
 
-def fresh_key() -> bytes:
-    """Draw an idempotency key: 16 random bytes without a time or counter."""
-    return noise.generator().bytes(KEY).tobytes()
-
-
-def frame_size(mechanism: Mechanism, reports: int | None = None) -> int:
-    """Return the bytes of a frame of one report, or of a batch.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> frame_size(dc.local.HadamardSketch(2, 1024, 1024, key=7))
-    20
-    """
-    return HEAD + mechanism.layout.size if reports is None else HEAD + COUNT + reports * mechanism.layout.size
-
-
-def write_frame(mechanism: Mechanism, reports: Any, *, key: bytes | None = None, batch: bool | None = None) -> bytes:
-    """Write a frame.
+def write_frame(mechanism: Mechanism, reports: Any, *, key: bytes | None = None) -> bytes:
+    """Write a frame; several reports become a batch.
 
     Parameters
     ----------
@@ -70,8 +53,6 @@ def write_frame(mechanism: Mechanism, reports: Any, *, key: bytes | None = None,
         One packed report, or several. Seeded ones are marked, and refused by every reader.
     key : bytes, optional
         The idempotency key; None draws one. To send the same reports again, send the same frame.
-    batch : bool, optional
-        Whether to write a batch; None does so unless there is one report.
 
     Examples
     --------
@@ -84,18 +65,15 @@ def write_frame(mechanism: Mechanism, reports: Any, *, key: bytes | None = None,
     """
     seeded = bool(getattr(reports, "seeded", False))
     body = bytes(reports) if isinstance(reports, (bytes, bytearray, memoryview)) else _packed(reports)
-    key = fresh_key() if key is None else key
+    key = noise.generator().bytes(KEY).tobytes() if key is None else key
     if not isinstance(key, bytes) or len(key) != KEY:
         raise InvalidArgument("key", key, f"{KEY} bytes", "key=None")
     size = mechanism.layout.size
     n = len(body) // size
     if len(body) != n * size or not 1 <= n <= MOST_REPORTS:
         raise InvalidArgument("reports", f"{len(body)} bytes", f"1 to {MOST_REPORTS} reports of {size} bytes")
-    many = n != 1 if batch is None else batch
-    if n != 1 and not many:
-        raise InvalidArgument("batch", False, "True for several reports", "batch=True")
-    head = bytes([VERSION << 4 | SEEDED * seeded | BATCH * many]) + key
-    return head + n.to_bytes(COUNT, "little") + body if many else head + body
+    head = bytes([VERSION << 4 | SEEDED * seeded | BATCH * (n > 1)]) + key
+    return head + n.to_bytes(COUNT, "little") + body if n > 1 else head + body
 
 
 def read_frame(mechanism: Mechanism, data: bytes) -> Frame:

@@ -194,10 +194,6 @@ class Task(DeclaredValue):
         """Return whether the task takes reports at a time."""
         return bool(self.opens <= when.astimezone(UTC).strftime(_TIME) < self.closes)
 
-    def batch_at(self, when: datetime) -> int:
-        """Return the number of the batch of a time, counted from the opening."""
-        return int((when - datetime.strptime(self.opens, _TIME).replace(tzinfo=UTC)).total_seconds() // self.period)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the task as plain data."""
         listed = self.candidates

@@ -66,10 +66,11 @@ class Counts:
     def add(self, reports: Any) -> Counts:
         """Count more reports (Reports, their bytes, or packed rows), in place. A refused part changes nothing."""
         rows, seeded = as_rows(self.mechanism, reports)
-        padded = self.mechanism.layout.padded(rows)
-        accepted = self.mechanism._add(self.counters, rows if padded.all() else rows[padded])
-        self.n += accepted
-        self.rejected += len(rows) - accepted
+        good = self.mechanism.possible(rows)
+        valid = rows if good.all() else rows[good]
+        self.mechanism._add(self.counters, valid)
+        self.n += len(valid)
+        self.rejected += len(rows) - len(valid)
         self.seeded = self.seeded or seeded
         return self
 
