@@ -23,7 +23,7 @@ from discreet.local.mechanism import KEY, LARGEST_EPSILON, MOST_REPORTS, Mechani
 from discreet.local.repeated import _memo_kernels
 from discreet.local.repeated import memo as _memo
 from discreet.local.repeated.memo import Memo
-from discreet.local.repeated.rappor_decoding import NormalEquations, RapporEstimate, system
+from discreet.local.repeated.rappor_decoding import RapporEstimate, system
 from discreet.local.repeated.rappor_law import RapporLaw, solve
 from discreet.local.repeated.rappor_lists import LEAST_COHORTS, MOST_SOLVED, decode_list
 from discreet.local.support import asked
@@ -303,7 +303,7 @@ class Rappor(Mechanism):
         cohorts = int(np.count_nonzero(counts.counters["reports"]))
         if len(labels) > min(self.bits * cohorts // 2, MOST_SOLVED) and cohorts >= LEAST_COHORTS:
             return self._long_list(counts, labels)
-        fit = self._system(counts, labels).fit()
+        fit = system(self.law, self.family, labels, counts.counters["reports"], counts.counters["ones"]).fit()
         count, error = counts.n * fit.share, counts.n * fit.error
         found = RapporEstimate(labels, count[:-1], error[:-1], counts.n, counts.guarantee)
         return replace(found, unlisted=float(count[-1]), unlisted_error=float(error[-1]))
@@ -314,9 +314,6 @@ class Rappor(Mechanism):
         listed = RapporEstimate(labels, n * found.share, n * found.error, n, counts.guarantee)
         rest, rest_error = n * found.unlisted, n * found.unlisted_error
         return replace(listed, unlisted=rest, unlisted_error=rest_error, stability=found.stability)
-
-    def _system(self, counts: Counts, labels: list[Any]) -> NormalEquations:
-        return system(self.law, self.family, labels, counts.counters["reports"], counts.counters["ones"])
 
     def variance(self, n: int, f: Any = 0, *, candidates: int = 1) -> Any:
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold.

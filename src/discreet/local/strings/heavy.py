@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from discreet.core import checks
 from discreet.errors import InvalidType
 from discreet.local.estimates import Estimate
