@@ -13,8 +13,7 @@ from typing import Any
 from discreet.collector.stores.base import Held, Store, find_task
 from discreet.errors import DataSourceError, InvalidArgument, TooFewReports
 from discreet.jobs.work import estimate_figures
-from discreet.local import Counts, PublicFile, Task
-from discreet.local.planning import liars_move
+from discreet.local import Counts, PublicFile, Task, liars_move
 
 LIARS = (
     "A device that sends its report again under a new key is counted again, and a false report looks like noise: that "

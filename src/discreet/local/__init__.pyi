@@ -30,6 +30,7 @@ from .sketches.hadamard import HadamardSketch as HadamardSketch
 from .strings.heavy import HeavyHitters as HeavyHitters
 from .strings.prefix import PrefixExtension as PrefixExtension
 from .strings.puzzle import FragmentPuzzle as FragmentPuzzle
+from .support import liars_move as liars_move
 from .tasks.client import Client as Client
 from .tasks.frames import Frame as Frame
 from .tasks.frames import read_frame as read_frame

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import FloatArray, normal_width
-from discreet.errors import InvalidType
+from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
 from discreet.local.wire.counts import Counts
 from discreet.noise import HashFamily
@@ -155,3 +155,19 @@ def asked(candidates: Any) -> list[Any]:
         if not isinstance(label, (Integral, str, bytes, bytearray, type(None))):
             raise InvalidType("candidates", label, "whole numbers, texts or bytes", "candidates=['cat', 'dog']")
     return labels
+
+
+def liars_move(mechanism: Any, liars: int = 1) -> tuple[float, float]:
+    """Return how far a number of made-up reports can move any estimated count, down and up.
+
+    A report adds (1 - q)/(p - q) to an estimate if it supports the value, else -q/(p - q). For a sketch with m buckets
+    both are taken less 1/m, times m/(m-1).
+    """
+    law = getattr(mechanism, "law", None)
+    if not isinstance(law, SupportLaw):
+        raise InvalidArgument("mechanism", mechanism.NAME, "a frequency oracle or a sketch")
+    ends = -law.q / (law.p - law.q), (1 - law.q) / (law.p - law.q)
+    if isinstance(getattr(mechanism, "row_law", None), RowLaw):
+        m = mechanism.width
+        ends = m / (m - 1) * (ends[0] - 1 / m), m / (m - 1) * (ends[1] - 1 / m)
+    return liars * ends[0], liars * ends[1]

@@ -122,7 +122,7 @@ def _counted(truth: Any, finder: Any) -> dict[Any, float]:
         raise InvalidType("truth", type(truth).__name__, "a mapping of value to count, or a list", "{'cat': 10}")
     values = list(truth)
     listed = not isinstance(truth, Mapping)
-    counts = range(len(values), 0, -1) if listed else truth.values()
+    counts = truth.values() if isinstance(truth, Mapping) else range(len(values), 0, -1)
     out: dict[Any, float] = {}
     for value, count in zip(finder.normalise(values), counts, strict=True):
         if value not in out or not listed:

@@ -166,8 +166,8 @@ def _hadamard(device: Device, m: HadamardResponse, value: Any, coins: Coins, mem
             vectors.append(vector)
             reduced.append(rest)
     parities = sum(((v & code).bit_count() & 1) << i for i, v in enumerate(vectors))
-    sent = device.respond(parities, 1 << m.bits, coins)
-    return sum(v << length * i for i, v in enumerate(vectors)) | sent << length * m.bits
+    vectors.append(device.respond(parities, 1 << m.bits, coins))
+    return sum(v << length * i for i, v in enumerate(vectors))
 
 
 def _projective(device: Device, m: ProjectiveGeometry, value: Any, coins: Coins, memo: Memo | None) -> int:

@@ -18,9 +18,12 @@ from typing import Any
 from discreet.core import Budget, DeclaredValue, option, written_amount
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.mechanism import REPORT_EPSILON, Mechanism, local_budget, mechanism_from_dict
+from discreet.local.numbers.mean_vectors import MeanVector
+from discreet.local.numbers.means import MeanResponse
+from discreet.local.numbers.square_wave import SquareWave
 from discreet.local.oracles.local_hashing import LocalHashing
 from discreet.local.strings.prefix import PrefixExtension
-from discreet.local.tasks.thresholds import thresholds
+from discreet.local.strings.puzzle import FragmentPuzzle
 from discreet.local.wire import binary
 
 _FORMAT, _VERSION = "discreet.task", 1
@@ -29,6 +32,8 @@ CLIENT = 1
 _DAY = 86_400
 _LONGEST_NAME, _LARGEST_TASK = 100, 1 << 24
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
+#: Reports that a single device does not make by itself.
+_FOR_FILES = (FragmentPuzzle, MeanResponse, MeanVector, SquareWave)
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,7 @@ class Task(DeclaredValue):
 
     Notes
     -----
-    ``coins`` follow from the mechanism (see `discreet.local.tasks.thresholds`) and are written out, so that a device
-    needs no exponentials. Labels are texts in NFC form, or whole numbers.
+    ``coins`` follow from the mechanism and are written out, so that a device needs no exponentials. Labels are texts in NFC form, or whole numbers.
 
     Privacy
     -------
@@ -256,6 +260,19 @@ class Task(DeclaredValue):
     def __repr__(self) -> str:
         kind, epsilon = type(self.mechanism).__name__, float(self.epsilon)
         return f"<task {self.digest[:12]}: {self.name!r}, {kind}, epsilon {epsilon:g}>"
+
+
+def thresholds(mechanism: Mechanism) -> dict[str, str]:
+    """Return every probability that a device needs, as sixteen base-256 digits in hexadecimal; eight if stored.
+
+    A device computes no exponential. It reads a uniform U digit by digit and compares it with T/256^16: the first
+    different digit decides, and a full tie is a no. So heads have probability exactly T/256^16. A probability of
+    telling the truth is rounded down, one of hiding it up; both bring the reports of two values closer together.
+    """
+    if isinstance(mechanism, _FOR_FILES):
+        expected = "one that a single device can answer: a frequency oracle, a sketch or prefix extension"
+        raise InvalidArgument("mechanism", mechanism.NAME, expected, "mechanism=plan(...).best.make(domain)")
+    return {name: f"{coin.threshold:0{2 * coin.digits}x}" for name, coin in mechanism.randomiser.coins.items()}
 
 
 def _odd_field(facts: dict[str, Any], own: dict[str, Any]) -> str:
