@@ -54,13 +54,9 @@ class HadamardResponse(Oracle):
     COUNTER = "spectrum"
 
     bits: Any = option(
-        default=None,
-        takes="whole",
-        low=1,
-        high=MOST_BITS,
-        help="Number t of parities, 1 to ⌈log₂ d⌉.",
+        default=None, takes="whole", low=1, high=MOST_BITS, help="Number t of parities, 1 to ⌈log₂ d⌉.",
         details="None minimises the error for rare values, about log₂(e^ε + 1). 1 is the one-bit mechanism.",
-    )
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -63,31 +63,23 @@ class LocalHashing(Mechanism):
 
     epsilon: float = REPORT_EPSILON
     width: Any = option(
-        default=None,
-        takes="whole",
-        low=2,
-        high=MOST_BUCKETS,
-        help="Number g of buckets.",
+        default=None, takes="whole", low=2, high=MOST_BUCKETS, help="Number g of buckets.",
         details="None: about e^ε + 1, the best.",
-    )
+    )  # fmt: skip
     candidates: Any = option(
-        default=None,
-        help="The values that will be estimated, if known beforehand: a number of values, or labels.",
+        default=None, help="The values that will be estimated, if known beforehand: a number of values, or labels.",
         details=(
             "The state is then one counter per candidate. Otherwise it holds all reports, 16 bytes each. Reports do "
             "not depend on this option."
         ),
-    )
+    )  # fmt: skip
     pool: Any = option(
-        default=None,
-        takes="whole",
-        low=1,
-        help='Number of functions of a pool ("fast local hashing").',
+        default=None, takes="whole", low=1, help='Number of functions of a pool ("fast local hashing").',
         details=(
             "The state is then ``pool`` times g counters, and candidates may be named later. Collisions add variance "
             "that more reports do not lower; see `variance`."
         ),
-    )
+    )  # fmt: skip
     key: Any = KEY
 
     def __post_init__(self) -> None:

@@ -87,13 +87,9 @@ class ProjectiveGeometry(OneNumber, Oracle):
     COUNTER = "messages"
 
     order: Any = option(
-        default=None,
-        takes="whole",
-        low=2,
-        high=MOST_POINTS - 1,
-        help="The prime q.",
+        default=None, takes="whole", low=2, high=MOST_POINTS - 1, help="The prime q.",
         details="None minimises the error for rare values; it is near e^ε + 1.",
-    )
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()

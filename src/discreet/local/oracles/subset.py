@@ -53,12 +53,9 @@ class SubsetSelection(Oracle):
     COUNTER = "support"
 
     size: Any = option(
-        default=None,
-        takes="whole",
-        low=1,
-        help="Number w of values in a set, below d.",
+        default=None, takes="whole", low=1, help="Number w of values in a set, below d.",
         details="None minimises the mean squared error over all declared values, about d/(e^ε + 1).",
-    )
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -45,14 +45,12 @@ class UnaryEncoding(Oracle):
     COUNTER = "ones"
 
     variant: str = option(
-        default="optimised",
-        choices=VARIANTS,
-        help="How the budget is divided between ones and zeros.",
+        default="optimised", choices=VARIANTS, help="How the budget is divided between ones and zeros.",
         details=(
             '"optimised": the held bit is 1 with probability 1/2, another with 1/(e^ε + 1). "symmetric": every bit is '
             "flipped with probability 1/(e^(ε/2) + 1); better only for very frequent values (above 20 % at ε = 2)."
         ),
-    )
+    )  # fmt: skip
 
     @cached_property
     def randomiser(self) -> UnaryLaw:

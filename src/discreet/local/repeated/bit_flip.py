@@ -75,19 +75,16 @@ class BitFlip(Mechanism):
     epsilon: float = REPORT_EPSILON
     domain: Any = replace(VALUES, details="Other values count as held by no one.")
     bits: int = option(
-        default=1,
-        low=1,
-        help="Number d of values that a report contains, 1 to K.",
+        default=1, low=1, help="Number d of values that a report contains, 1 to K.",
         details="More bits lower the variance at the same ε, and show more of the changes if responses are stored.",
-    )
+    )  # fmt: skip
     memoised: bool = option(
-        default=False,
-        help="Store the responses, for repeated collection.",
+        default=False, help="Store the responses, for repeated collection.",
         details=(
             "False: every report has new indices and fresh noise; for one report per user. True: the d + 1 responses "
             "of a user follow from the client's secret and never change."
         ),
-    )
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()

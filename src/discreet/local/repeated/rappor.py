@@ -86,12 +86,9 @@ class Rappor(Mechanism):
     q: Any = option(example=0.75, help="Probability of a 1 in a report if the permanent bit is 1.")
     bits: int = option(default=128, low=2, high=2**16, help="Number of bits of the Bloom filter.")
     hashes: int = option(
-        default=2,
-        low=1,
-        high=64,
-        help="Number of bits that a value sets.",
+        default=2, low=1, high=64, help="Number of bits that a value sets.",
         details="Both budgets are proportional to it.",
-    )
+    )  # fmt: skip
     cohorts: int = option(
         default=64, low=1, high=2**16, help="Number of groups with their own hash functions.",
         details=(

@@ -53,10 +53,9 @@ class HadamardSketch(Sketch):
 
     width: int = option(default=256, low=2, high=2**30, help="Number m of buckets per row: a power of two.")
     skip_zero: bool = option(
-        default=False,
-        help="Never draw the index 0, whose sign is always +1: a slightly smaller variance.",
+        default=False, help="Never draw the index 0, whose sign is always +1: a slightly smaller variance.",
         details="Reports and states of the two kinds do not mix.",
-    )
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -31,6 +31,8 @@ _FORMAT, _VERSION = "discreet.task", 1
 CLIENT = 1
 _DAY = 86_400
 _LONGEST_NAME, _LARGEST_TASK = 100, 1 << 24
+#: Fields that are written as they are.
+_AS_THEY_ARE = ("name", "wanted", "opens", "closes", "minimum", "period", "key_window")
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 #: Reports that a single device does not make by itself.
 _FOR_FILES = (FragmentPuzzle, MeanResponse, MeanVector, SquareWave)
@@ -76,7 +78,8 @@ class Task(DeclaredValue):
 
     Notes
     -----
-    ``coins`` follow from the mechanism and are written out, so that a device needs no exponentials. Labels are texts in NFC form, or whole numbers.
+    ``coins`` follow from the mechanism and are written out, so that a device needs no exponentials. Labels are texts in
+    NFC form, or whole numbers.
 
     Privacy
     -------
@@ -204,22 +207,11 @@ class Task(DeclaredValue):
         if isinstance(listed, PublicFile):
             listed = {"file": listed.name, "sha256": listed.sha256}
         return {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "name": self.name,
-            "mechanism": self.mechanism.to_dict(),
-            "coins": self.coins,
-            "epsilon": _amount(self.mechanism.epsilon),
-            "per_day": _amount(self.per_day),
-            "wanted": self.wanted,
-            "opens": self.opens,
-            "closes": self.closes,
-            "minimum": self.minimum,
-            "period": self.period,
-            "key_window": self.key_window,
+            "format": _FORMAT, "version": _VERSION, "client": CLIENT, "mechanism": self.mechanism.to_dict(),
+            "coins": self.coins, "epsilon": _amount(self.mechanism.epsilon), "per_day": _amount(self.per_day),
             "candidates": list(listed) if isinstance(listed, tuple) else listed,
-            "client": CLIENT,
-        }
+            **{name: getattr(self, name) for name in _AS_THEY_ARE},
+        }  # fmt: skip
 
     def to_json(self) -> str:
         """Return the canonical JSON, whose SHA-256 is the digest."""
@@ -246,7 +238,7 @@ class Task(DeclaredValue):
                 mechanism_from_dict(facts["mechanism"]),
                 per_day=written_amount(facts["per_day"]),  # type: ignore[arg-type]
                 candidates=_read_candidates(facts["candidates"]),
-                **{k: facts[k] for k in ("name", "wanted", "opens", "closes", "minimum", "period", "key_window")},
+                **{name: facts[name] for name in _AS_THEY_ARE},
             )
             same = task.to_json() == (text if isinstance(text, str) else text.decode("utf-8"))
         except KeyError as error:
