@@ -39,10 +39,8 @@ class Estimate(Frames):
     ----------
     candidates : list
         The values.
-    count : ndarray of float
-        Estimated number of reporters who hold each.
-    std_error : ndarray of float
-        Standard error of `count`.
+    count, std_error : ndarray of float
+        Estimated number of reporters who hold each, and its standard error.
     n : int
         Number of reports.
     guarantee : Guarantee
@@ -83,17 +81,13 @@ class Estimate(Frames):
         """Share of the reporters, `count` over `n`."""
         return np.asarray(self.count / max(self.n, 1))
 
-    def interval(self, level: float = 0.95, *, of: str = "count") -> tuple[FloatArray, FloatArray]:
-        """Return the lower and upper ends of confidence intervals, for the count or the frequency."""
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and upper ends of confidence intervals for the counts."""
         confidence = float(checks.probability("level", level))
-        unit = checks.choice("of", of, ("count", "frequency"))
-        if self._ends is None:
-            reach = normal_width(confidence) * self.std_error
-            low, high = self.count - reach, self.count + reach
-        else:
-            low, high = self._ends(confidence)
-        by = 1 if unit == "count" else max(self.n, 1)
-        return low / by, high / by
+        if self._ends is not None:
+            return self._ends(confidence)
+        reach = normal_width(confidence) * self.std_error
+        return self.count - reach, self.count + reach
 
     def top(self, k: int) -> Estimate:
         """Return the ``k`` candidates with the largest estimates, largest first."""
@@ -150,16 +144,7 @@ class Estimate(Frames):
         return family_wise(float(checks.probability("level", level)), max(len(self), self.tried or 0))
 
     def may_be_noise(self, level: float = 0.05) -> BoolArray:
-        """Return which estimates noise alone may explain.
-
-        Examples
-        --------
-        >>> import discreet as dc
-        >>> m = dc.local.DirectResponse(epsilon=2, domain=["cat", "dog", "emu"])
-        >>> found = m.estimate(m.aggregate(m.encode(["cat"] * 600 + ["dog"] * 300, rng=1)))
-        >>> found.may_be_noise().tolist()
-        [False, False, True]
-        """
+        """Return which estimates noise alone may explain."""
         return np.asarray(~(self.count > self.noise_cut(level) * self.std_error))
 
     def consistent(self, how: str) -> Estimate:

@@ -1,18 +1,14 @@
-"""Estimators shared by oracles and sketches.
+"""Estimators shared by oracles and sketches, and the influence of made-up reports.
 
-*Pure oracles*: a report supports a set of values. It supports its sender's value with probability p and any other value
-with probability q. If C of n reports support v, and f reporters hold v (Wang, Blocki, Li, Jha 2017),
+*Pure oracles* (Wang, Blocki, Li, Jha 2017): a report supports its sender's value with probability p and any other with
+probability q. If C of n reports support v, which f reporters hold: estimate (C - n q)/(p - q), variance [f p(1-p) +
+(n-f) q(1-q)]/(p - q)².
 
-    estimate = (C - n q)/(p - q),   variance = [f p(1-p) + (n-f) q(1-q)]/(p - q)².
+*Sketches*: a user draws one of k rows and reports the value's bucket, one of m, through a pure oracle. N(j, b)
+estimates how many reporters of row j have bucket b. Unbiased over the hash key is f = (m/(m-1)) (Σ_j N(j, h_j(v)) -
+n/m). With v₁ = p(1-p)/(p-q)², v₀ = q(1-q)/(p-q)², three-wise independent hashes and G = Σ_{other values} f'(f'-1),
 
-*Sketches*: a user draws one of k rows, hashes the value to one of its m buckets, and reports the bucket through a pure
-oracle. N(j, b) = (support - n_j q)/(p - q) estimates how many reporters of row j have bucket b. The estimate of v is
-
-    f = (m/(m-1)) (Σ_j N(j, h_j(v)) - n/m),
-
-unbiased over the draw of the hash key. With v₁ = p(1-p)/(p-q)², v₀ = q(1-q)/(p-q)² and three-wise independent hashes,
-
-    Var = (m/(m-1))² [f v₁ + (n-f)(v₁/m + v₀(1-1/m))] + [(n-f) + G/k]/(m-1),   G = Σ_{other values} f'(f'-1).
+    Var = (m/(m-1))² [f v₁ + (n-f)(v₁/m + v₀(1-1/m))] + [(n-f) + G/k]/(m-1).
 
 The last term comes from collisions. More reports do not lower it. G is estimated from the sketch itself.
 """

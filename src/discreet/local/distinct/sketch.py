@@ -1,12 +1,8 @@
 """Private counts of different items: a bitmap with flipped bits.
 
 Hehir, Ting, Cormode, "Sketch-Flip-Merge: Mergeable Sketches for Private Distinct Counting" (ICML 2023). Central model:
-a holder of data (a clinic, a shop, a day) makes one bitmap of its items and publishes it. Bitmaps of several holders
-can be merged, and intersections and differences estimated.
-
-A private HyperLogLog would need noise on its registers. A register is a maximum that one item can raise to its full
-height, so the noise would be as large as a register. Here an item sets one bit of many, and a coin on every bit hides
-it.
+a holder of data publishes one bitmap of its items. An item sets one bit of many, and a coin on every bit hides it. (A
+register of HyperLogLog is a maximum: its noise would be as large as the register.)
 """
 
 from __future__ import annotations

@@ -32,10 +32,8 @@ class Distribution:
         Number of reports.
     guarantee : Guarantee
         The promise to every reporter.
-    method : str
-        The method of estimation.
-    steps : int
-        Steps of the fit.
+    method, steps : str, int
+        The method of estimation, and the steps of the fit.
 
     Examples
     --------

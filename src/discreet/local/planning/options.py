@@ -66,10 +66,6 @@ class Option:
     remembers: bool = False
     collides: bool = False
 
-    def make(self, domain: Any, key: int | None) -> Mechanism:
-        """Build the mechanism for real values."""
-        return self.build(domain, key)
-
     def variance(self, n: int, share: float, skew: float) -> float:
         """Return the variance of the count of a value that a share of ``n`` reporters hold."""
         held = share * n

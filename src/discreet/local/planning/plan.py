@@ -57,7 +57,7 @@ class PlanRow:
         if Choices.read(domain).size != self._size:
             given = Choices.read(domain).size
             raise InvalidArgument("domain", f"{given} values", f"the {self._size} planned for", f"domain={self._size}")
-        return self._option.make(domain, key)
+        return self._option.build(domain, key)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain data."""
@@ -193,11 +193,8 @@ def plan(
     Examples
     --------
     >>> found = plan(epsilon=1, domain_size=1000, n=100_000, max_bytes=2, target_error=0.01)
-    >>> found.best.mechanism, found.best.report_bits, found.best.smallest_n
+    >>> found.best.mechanism, found.best.make(1000).report_bits, found.best.smallest_n
     ('projective-geometry', 11, 37612)
-    >>> m = found.best.make(1000)
-    >>> m.report_bits
-    11
     """
     budget = local_budget("epsilon", epsilon)
     size = checks.whole("domain_size", domain_size, low=2, high=MOST_VALUES)

@@ -1,15 +1,10 @@
 """Amplification by shuffling: if only the set of all reports is seen, each report hides among the others.
 
-The smaller of two certified bounds on the central (ε, δ).
-
-*Clones* (Feldman, McMillan, Talwar 2021): every ε₀-private report is, with probability c = e^(-ε₀)/2 each, one of the
-two extreme answers of the victim. *Total variation*: if the reports of any two values are β apart, then with p =
-β/(e^ε₀ - 1) the victim's report differs only with probability (e^ε₀ + 1) p, and every other report is a clone with
-probability p each.
-
-Both use one function, δ(ε; n, c): the distance between C + 1 answers of which one is the victim's and C, a binomial
-number, are fair coins. The formula of the 2022 paper is not used: one of its steps is invalid (its authors issued an
-erratum), and it falls below the truth in small cases.
+The smaller of two certified bounds on the central (ε, δ). *Clones* (Feldman, McMillan, Talwar 2021): every ε₀-private
+report is, with probability c = e^(-ε₀)/2 each, one of the two extreme answers of the victim. *Total variation*: if the
+reports of any two values are β apart, then with p = β/(e^ε₀ - 1) the victim's report differs only with probability
+(e^ε₀ + 1) p, and every other report is a clone with probability p each. Both use one function, δ(ε; n, c). The formula
+of the 2022 paper is not used: one of its steps is invalid (its authors issued an erratum).
 """
 
 import math

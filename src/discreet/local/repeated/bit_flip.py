@@ -128,11 +128,6 @@ class BitFlip(Mechanism):
 
         Responses are equal if every answer is: with probability P² + Q² if both truths agree, 2PQ if they differ;
         P = 1 - Q is the probability of a true answer. Values outside the index set share one response.
-
-        Examples
-        --------
-        >>> round(BitFlip(1, 26, bits=4, memoised=True).change_visible(), 3)
-        0.269
         """
         size, taken = self.choices.size, self.bits
         alike, unlike = self.law.p**2 + self.law.q**2, 2 * self.law.p * self.law.q

@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet import noise
 from discreet.core import Budget, FloatArray, Guarantee, IntArray, at_most, checks, option
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.errors import InvalidArgument
 from discreet.local.mechanism import KEY, LARGEST_EPSILON, MOST_REPORTS, Mechanism, adds_up, rows_within
 from discreet.local.repeated import _memo_kernels
 from discreet.local.repeated import memo as _memo
@@ -290,9 +290,6 @@ class Rappor(Mechanism):
         return adds_up(counters["reports"], n) and rows_within(counters["ones"], counters["reports"])
 
     def _estimate(self, counts: Counts, candidates: Any) -> RapporEstimate:
-        if candidates is None or isinstance(candidates, (str, bytes)) or not np.ndim(candidates):
-            expected = "a list of values: a filter cannot be read backwards"
-            raise InvalidType("candidates", candidates, expected, "candidates=['cat', 'dog']")
         labels = asked(candidates)
         if not counts.n:
             nothing = np.zeros(len(labels))
@@ -322,11 +319,6 @@ class Rappor(Mechanism):
             Var = n [(1-φ) v₁ + φ v₀]/((q*-p*)² B φ(1-φ)) / (1 - candidates/(CB)) + (n - f)/(B - 1).
 
         The last term is the random split into cohorts.
-
-        Examples
-        --------
-        >>> round(Rappor(0.5, 0.5, 0.75, key=1).variance(10_000) ** 0.5)
-        283
         """
         one, zero = self.law.variances()
         phi, share = self.law.filled, np.asarray(f) / n

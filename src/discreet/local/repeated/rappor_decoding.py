@@ -1,18 +1,16 @@
 """Decoding of RAPPOR: weighted least squares on the bits of all cohorts, with a column for unlisted values.
 
 Cohort i has N_i reports, c_ij of them with bit j set. y_ij = (c_ij/N_i - p*)/(q* - p*) estimates the share of the
-cohort that sets bit j. X is the 0/1 matrix of the bits that a candidate sets in each cohort. One more column, the
-constant φ = 1 - (1 - 1/B)^h, stands for everyone who holds no candidate. y = Xθ + noise is fitted with the weights N_i.
-Without that column, unlisted values would raise every candidate.
-
-Errors. θ̂ = Ay with A = (XᵀWX)⁻¹XᵀW, and its variance is the diagonal of
+cohort that sets bit j. X is the 0/1 matrix of the bits that a candidate sets in each cohort, with one more column, the
+constant φ = 1 - (1 - 1/B)^h, for everyone who holds no candidate. y = Xθ + noise is fitted with the weights N_i. The
+variance of θ̂ = Ay, A = (XᵀWX)⁻¹XᵀW, is the diagonal of
 
     A (D + blockdiag(X_i Σ X_iᵀ/N_i) + U) Aᵀ - Σ/n,   Σ = diag θ - θθᵀ,
     D = diag([x q*(1-q*) + (1-x) p*(1-p*)]/(N_i (q*-p*)²)),  x = Xθ̂ clipped to [0, 1].
 
-D is the noise; the Σ terms are the random split of the reporters into cohorts. U is the part of unlisted values that
-the constant column misses: with Θ their share and S the sum of their squared shares, U = diag(φ(1-φ)(Θ/N_i + S)). S is
-estimated from the excess of the residuals over the other terms.
+D is the noise; the Σ terms are the random split into cohorts. U = diag(φ(1-φ)(Θ/N_i + S)) is the part of unlisted
+values that the constant column misses; Θ is their share, S the sum of their squared shares, estimated from the
+residuals.
 """
 
 from dataclasses import dataclass, replace

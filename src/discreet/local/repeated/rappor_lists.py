@@ -1,22 +1,17 @@
 """Decoding of RAPPOR for long lists of candidates: a lasso, with errors that hold.
 
-With more candidates than half of cohorts times bits, the equations of `rappor_decoding` have no stable solution. Most
-of such a list is rare, and a lasso path finds the rest. Selected coefficients have no simple standard errors; the hash
-functions provide them. Split the cohorts into two halves, fit b on one half, and take the residual y - Xb of the other.
-With X_cj(r) = 1 if candidate j sets bit r in cohort c, φ the probability of that, and B bits, every cohort c of the
-other half gives for every candidate
+With more candidates than half of cohorts times bits, the equations of `rappor_decoding` have no stable solution. A
+lasso path finds the common ones. For errors, split the cohorts into two halves, fit b on one half, and take the
+residual of the other. With X_cj(r) = 1 if candidate j sets bit r in cohort c, φ the probability of that, and B bits,
+every cohort c of the other half gives for every candidate
 
     t_cj = b_j + Σ_r (X_cj(r) - φ) (y_c(r) - Σ_i b_i X_ci(r)) / (B φ (1 - φ)).
 
-Over the draw of the hash functions, (X_cj - φ) has mean 0 and is independent of the columns of all other values, listed
-or not, of the noise, and of b, which other cohorts gave. So the mean of t_cj is the share θ_j, however many candidates
-and unlisted values there are and however good the lasso is. A good b only lowers the variance of t_cj. Cohorts are
-independent, so the spread of t_cj over cohorts is the error.
-
-Every random split is used both ways, as complementary pairs (Shah, Samworth 2013), and t_cj is averaged over splits.
-The *stability* of a candidate is the share of halves in which a lasso selects it with a penalty that noise alone seldom
-passes (Meinshausen, Bühlmann 2010). The fit b is the point of the path with the least expected error (Mallows' C_p,
-known noise).
+Over the hash functions, (X_cj - φ) has mean 0 and is independent of all other values, of the noise, and of b, which
+other cohorts gave. So the mean of t_cj is the share θ_j, however good the lasso is; a good b only lowers its variance.
+The spread of t_cj over cohorts is the error. Every random split is used both ways (Shah, Samworth 2013), and t_cj is
+averaged over splits. The *stability* of a candidate is the share of halves in which a lasso selects it with a penalty
+that noise alone seldom passes (Meinshausen, Bühlmann 2010). b is the point of the path with the least Mallows' C_p.
 """
 
 import math

@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.core import BoolArray, FloatArray, IntArray, jit
-from discreet.errors import InvalidType
 from discreet.local.estimates import family_wise
 from discreet.local.strings.alphabet import Bits, Symbols
 from discreet.local.strings.heavy import Stage
-from discreet.local.support import RowLaw, asked
+from discreet.local.support import RowLaw
 from discreet.noise import HashFamily
 
 Places = npt.NDArray[np.intp]
@@ -66,14 +65,6 @@ def scaled_up(count: FloatArray, variance: FloatArray, reports: Any, n: int) -> 
     drawn = size * share * (1 - share) * (n - size) / max(n - 1, 1)
     error = np.sqrt(np.maximum(variance + drawn, 0)) * (n / size)
     return count * (n / size), np.where(np.asarray(reports) > 0, error, math.inf)
-
-
-def listed(candidates: Any) -> list[Any]:
-    """Read the candidates of an estimate."""
-    if candidates is None:
-        expected = "a list of values; discover(counts) finds some"
-        raise InvalidType("candidates", candidates, expected, "candidates=['cat']")
-    return asked(candidates)
 
 
 def row_support(family: HashFamily, values: Any, tables: IntArray) -> IntArray:

@@ -24,7 +24,7 @@ from discreet.local.oracles.local_hashing import LocalHashing, best_width
 from discreet.local.strings import candidates as search
 from discreet.local.strings.alphabet import ALPHABET, LENGTH, OTHER, Alphabet, Bits, TextCode, WholeCode
 from discreet.local.strings.heavy import HeavyHitters, Stage
-from discreet.local.support import MOST_CELLS
+from discreet.local.support import MOST_CELLS, asked
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
@@ -250,7 +250,7 @@ class PrefixExtension(Mechanism):
         return np.asarray((1 - 2 * law.q) / np.sqrt(np.maximum(reports, 1) * law.other))
 
     def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
-        labels = search.listed(candidates)
+        labels = asked(candidates)
         count, error, _, _ = self._whole(counts, self.code.prefix(self.code.read(labels), self.code.bits))
         return Estimate(labels, count, error, counts.n, counts.guarantee)
 
@@ -323,13 +323,7 @@ class PrefixExtension(Mechanism):
         return np.concatenate(complete), tried_whole, stages
 
     def normalise(self, values: Any) -> list[Any]:
-        """Return values in the form that reports use.
-
-        Examples
-        --------
-        >>> PrefixExtension(epsilon=1, length=4, key=1).normalise(["Coffee", "it's"])
-        ['coff', 'it?s']
-        """
+        """Return values in the form that reports use."""
         return self.code.values(self.code.prefix(self.code.read(values), self.code.bits))
 
     # ---- what it is

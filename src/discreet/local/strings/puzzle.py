@@ -21,6 +21,7 @@ from discreet.local.sketches.count_mean import CountMeanSketch
 from discreet.local.strings import candidates as search
 from discreet.local.strings.alphabet import ALPHABET, LENGTH, OTHER, Alphabet, Symbols
 from discreet.local.strings.heavy import HeavyHitters, Stage
+from discreet.local.support import asked
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
@@ -224,7 +225,7 @@ class FragmentPuzzle(Mechanism):
         return *search.scaled_up(count[0], variance[0], n, counts.n), float(sigma[0]) * scale, n
 
     def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
-        labels = search.listed(candidates)
+        labels = asked(candidates)
         count, error, _, _ = self._sequences(counts, self.words.symbols(labels))
         return Estimate(labels, count, error, counts.n, counts.guarantee)
 
@@ -302,13 +303,7 @@ class FragmentPuzzle(Mechanism):
         return np.concatenate(found), joined
 
     def normalise(self, values: Any) -> list[str]:
-        """Return texts in the form that reports use.
-
-        Examples
-        --------
-        >>> FragmentPuzzle(1, 3, length=4, key=1).normalise(["Coffee", "it's"])
-        ['coff', 'it?s']
-        """
+        """Return texts in the form that reports use."""
         return self.words.texts(self.words.symbols(values))
 
     # ---- what it is
