@@ -1,7 +1,5 @@
 """Pages with the client in JavaScript: a start for an application, and a simulation of ten thousand devices."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction

@@ -4,8 +4,6 @@ This is post-processing of noisy counts and costs no privacy. Still, every estim
 reports.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any

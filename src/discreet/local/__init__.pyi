@@ -32,8 +32,6 @@ from .strings.prefix import PrefixExtension as PrefixExtension
 from .strings.puzzle import FragmentPuzzle as FragmentPuzzle
 from .support import liars_move as liars_move
 from .tasks.client import Client as Client
-from .tasks.frames import Frame as Frame
-from .tasks.frames import read_frame as read_frame
 from .tasks.frames import write_frame as write_frame
 from .tasks.task import PublicFile as PublicFile
 from .tasks.task import Task as Task
@@ -54,7 +52,6 @@ __all__ = [
     "Estimate",
     "FlippedBitmap",
     "FragmentPuzzle",
-    "Frame",
     "HadamardResponse",
     "HadamardSketch",
     "HeavyHitters",
@@ -77,7 +74,6 @@ __all__ = [
     "UnaryEncoding",
     "consistent",
     "plan",
-    "read_frame",
     "shuffled",
     "write_frame",
 ]

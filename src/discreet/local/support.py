@@ -13,8 +13,6 @@ n/m). With v₁ = p(1-p)/(p-q)², v₀ = q(1-q)/(p-q)², three-wise independent 
 The last term comes from collisions. More reports do not lower it. G is estimated from the sketch itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral

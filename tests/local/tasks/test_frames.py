@@ -9,7 +9,8 @@ import pytest
 
 import discreet as dc
 from discreet.errors import FormatError
-from discreet.local import read_frame, write_frame
+from discreet.local import write_frame
+from frame_reader import read_frame
 
 MECHANISMS: list[Any] = [
     dc.local.DirectResponse(1, ["cat", "dog", "emu"]),

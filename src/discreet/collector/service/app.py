@@ -4,8 +4,6 @@ A 200 answer to a post means that its reports are on the disk. Only the reports 
 header, no time.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

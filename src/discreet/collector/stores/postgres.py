@@ -118,20 +118,17 @@ class PostgresStore:
     # ---- tasks
 
     def create(self, task: Task) -> bool:
-        """Add a task; False if it exists."""
         common.check_size(task)
         line = "insert into discreet.task (id, description) values (%s, %s) on conflict do nothing"
         with self._session() as base:
             return int(base.execute(line, (task.digest, task.to_json())).rowcount) > 0
 
     def close_task(self, task: str) -> None:
-        """Accept no more reports for a task."""
         common.known(self.tasks(), task)
         with self._session() as base:
             base.execute("update discreet.task set closed = true where id = %s", (task,))
 
     def tasks(self) -> dict[str, Held]:
-        """Return all tasks by their digest."""
         with self._session() as base:
             line = "select number, id, description, closed from discreet.task order by number"
             self._held = common.read_tasks(base.execute(line).fetchall(), self._held)
@@ -218,14 +215,12 @@ class PostgresStore:
         return common.with_logs(held.task, found, logs)
 
     def refused(self, task: str) -> dict[str, int]:
-        """Return the numbers of refused frames of a task, by reason."""
         line = "select reason, n from discreet.refused where task = %s order by reason"
         number = self._known(task).number
         with self._session() as base:
             return dict(base.execute(line, (number,)).fetchall())
 
     def note_refused(self, run: Run, found: dict[tuple[str, str], int]) -> None:
-        """Add to the numbers of refused frames."""
         line = (
             "insert into discreet.refused as r values (%s, %s, %s) "
             "on conflict (task, reason) do update set n = r.n + excluded.n"
@@ -310,7 +305,6 @@ class PostgresStore:
                 base.execute("delete from discreet.seen where task = %s and age < %s", (held.number, age))
 
     def shut(self) -> None:
-        """Close the connections."""
         for base in (self._base, self._keeper, self._other):
             if base is not None:
                 base.close()

@@ -6,8 +6,6 @@ folded into counters: new counters are written in pieces, each as part of a tran
 small last step makes them valid. After any interruption, the valid counters and the log after them are complete.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import sqlite3
@@ -119,13 +117,11 @@ class SqliteStore:
     # ---- tasks
 
     def create(self, task: Task) -> bool:
-        """Add a task; False if it exists."""
         common.check_size(task)
         made = self._change("insert or ignore into task (id, description) values (?, ?)", (task.digest, task.to_json()))
         return made > 0
 
     def close_task(self, task: str) -> None:
-        """Accept no more reports for a task."""
         common.known(self.tasks(), task)
         self._change("update task set closed = 1 where id = ?", (task,))
 
@@ -137,7 +133,6 @@ class SqliteStore:
             raise StoreUnavailable(str(error)) from None
 
     def tasks(self) -> dict[str, Held]:
-        """Return all tasks by their digest."""
         with self._looking:  # the first reader must not write last
             with self._reading() as base:
                 rows = base.execute("select number, id, description, closed from task order by number").fetchall()
@@ -245,20 +240,17 @@ class SqliteStore:
         return Counts.from_bytes(b"".join(r[0] for r in base.execute(line, (held.number, period, row[0]))))
 
     def refused(self, task: str) -> dict[str, int]:
-        """Return the numbers of refused frames of a task, by reason."""
         number = self._known(task).number
         with self._reading() as base:
             return dict(base.execute("select reason, n from refused where task = ? order by reason", (number,)))
 
     def note_refused(self, run: Run, found: dict[tuple[str, str], int]) -> None:
-        """Add to the numbers of refused frames."""
         line = "insert into refused values (?, ?, ?) on conflict (task, reason) do update set n = n + excluded.n"
         run([(line, [(self._known(task).number, reason, n) for (task, reason), n in found.items()])])
 
     # ---- maintenance next to the commits
 
     def tick(self, run: Run) -> None:
-        """Record how long the store ran."""
         run([(_FACT, [(self.ages.ran, "ran")])])
 
     def tidy(self, run: Run, *, all_of_it: bool = False) -> None:

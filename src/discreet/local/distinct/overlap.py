@@ -4,8 +4,6 @@ One likelihood (`likelihood.py`) gives the numbers of items in exactly these bit
 covariance. An answer is a sum of such numbers.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 from collections.abc import Mapping

@@ -160,7 +160,6 @@ class MeanVector(Mechanism):
         return ((np.array(self.high) - np.array(self.low)) / 2) ** 2 * worst / spoke
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report and its probability given a vector; for reports of one attribute."""
         if self.n_sent > 1:
             raise InvalidArgument("epsilon", self.epsilon, "below 5 to list all reports", "epsilon=1.0")
         table = checks.as_floats(np.asarray([value]))

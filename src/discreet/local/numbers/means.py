@@ -138,7 +138,6 @@ class MeanResponse(OneNumber):
         return scale**2 * self.law.variance(t) / n
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report and its probability given the value."""
         place = int(places_of(numbers([value]), self.low, self.high)[0])
         return self.layout.pack(report=np.arange(len(self.law.values))), self.law.probabilities(place)
 

@@ -68,7 +68,6 @@ class SquareWave(OneNumber):
 
     @cached_property
     def law(self) -> Window:
-        """The law that reports are drawn from and that prices them."""
         return square_wave(self._exact, self.buckets)
 
     @property
@@ -130,7 +129,6 @@ class SquareWave(OneNumber):
         raise InvalidArgument("mechanism", self.NAME, "one with a closed variance", "found.interval(0.95)")
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report and its probability given the value."""
         if self.law.size > MOST_REPORTS:
             raise InvalidArgument("buckets", self.buckets, f"at most {MOST_REPORTS // 2} to list all reports")
         place = int(self.buckets_of([value])[0])

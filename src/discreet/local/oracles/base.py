@@ -60,7 +60,6 @@ class Oracle(Mechanism):
         return pure_estimate(self.law, counts, labels, self._support(counts.counters[self.COUNTER], codes))
 
     def variance(self, n: int, f: Any = 0) -> Any:
-        """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold."""
         return self.law.variance(n, f)
 
     def total_variation(self) -> float:

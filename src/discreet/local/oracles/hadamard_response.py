@@ -74,7 +74,6 @@ class HadamardResponse(Oracle):
 
     @cached_property
     def randomiser(self) -> ParityLaw:
-        """The law that reports are drawn from and that prices them."""
         return ParityLaw(self._exact, 2**self.bits, self.length)
 
     @cached_property
@@ -116,7 +115,6 @@ class HadamardResponse(Oracle):
         return np.asarray((walsh_hadamard(counters[None].copy())[0] >> self.bits)[codes])  # whole numbers, exactly
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report (independent vectors and a word) and its probability given the value."""
         t, m = self.bits, 2**self.length
         bases = math.prod(m - 2**i for i in range(t))
         own = self._listable(value, max(m**t, bases * 2**t))

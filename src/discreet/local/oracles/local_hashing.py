@@ -107,7 +107,6 @@ class LocalHashing(Mechanism):
 
     @cached_property
     def randomiser(self) -> Response:
-        """The law that reports are drawn from and that prices them."""
         return Response(self._exact, self.width)
 
     @cached_property
@@ -221,7 +220,6 @@ class LocalHashing(Mechanism):
         return None if self.pool is not None else (self.row_law.p - self.row_law.q) * apart
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report (function and bucket) and its probability given the value; needs a small pool."""
         if self.pool is None or self.pool * self.width > MOST_REPORTS:
             raise InvalidArgument("pool", self.pool, f"such that pool times width is at most {MOST_REPORTS}", "pool=16")
         truth = self.family.all([value])[:, 0]

@@ -127,12 +127,10 @@ class ProjectiveGeometry(OneNumber, Oracle):
 
     @cached_property
     def randomiser(self) -> HyperplaneLaw:
-        """The law that reports are drawn from and that prices them."""
         return self.geometry.reports(self._exact)
 
     @cached_property
     def law(self) -> SupportLaw:
-        """The support probabilities, taken from the randomiser."""
         return self.geometry.law(self._exact)
 
     def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
@@ -146,7 +144,6 @@ class ProjectiveGeometry(OneNumber, Oracle):
         return hyperplane_sums(self.geometry, counters, codes)
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every point and its probability given the value."""
         g = self.geometry
         mine = np.zeros(g.points, np.int64)
         mine[self._listable(value, g.points)] = 1

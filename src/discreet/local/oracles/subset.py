@@ -70,12 +70,10 @@ class SubsetSelection(Oracle):
 
     @cached_property
     def randomiser(self) -> SubsetLaw:
-        """The law that reports are drawn from and that prices them."""
         return SubsetLaw(self._exact, self.choices.size, self.size)
 
     @cached_property
     def law(self) -> SupportLaw:
-        """The support probabilities, taken from the randomiser."""
         return support_law(self._exact, self.choices.size, self.size)
 
     @cached_property
@@ -102,7 +100,6 @@ class SubsetSelection(Oracle):
             _write_marks(chosen, rows)
 
     def possible(self, rows: Rows) -> BoolArray:
-        """Return which packed reports are valid."""
         good = self.layout.padded(rows)
         if self._listed:
             check_ascending(rows, bits_for(self.choices.size), self.size, self.choices.size, good)
@@ -119,7 +116,6 @@ class SubsetSelection(Oracle):
         return within(counters["support"], n) and adds_up(counters["support"], n * self.size)
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every subset and its probability given the value."""
         d, w = self.choices.size, self.size
         own = self._listable(value, math.comb(d, w))
         chosen = np.array(list(combinations(range(d), w)), np.int64)

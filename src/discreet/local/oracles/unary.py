@@ -54,7 +54,6 @@ class UnaryEncoding(Oracle):
 
     @cached_property
     def randomiser(self) -> UnaryLaw:
-        """The law that reports are drawn from and that prices them."""
         return UnaryLaw(self._exact, self.choices.size, self.variant == "symmetric")
 
     @cached_property
@@ -78,7 +77,6 @@ class UnaryEncoding(Oracle):
         return within(counters["ones"], n)
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every vector of bits and its probability given the value."""
         size, most = self.choices.size, MOST_REPORTS.bit_length() - 1
         if size > most:
             raise InvalidArgument("domain", size, f"at most {most} values to list all reports")

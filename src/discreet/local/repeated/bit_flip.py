@@ -100,12 +100,10 @@ class BitFlip(Mechanism):
 
     @cached_property
     def randomiser(self) -> BitFlipLaw:
-        """The law that reports are drawn from and that prices them."""
         return BitFlipLaw(self._exact, min(self.bits, 2), self.memoised, self.choices.size, self.bits)
 
     @cached_property
     def law(self) -> SupportLaw:
-        """The support probabilities, taken from the randomiser."""
         return SupportLaw(self.randomiser.kept, self.randomiser.flipped)
 
     def epsilon_over(self, rounds: int, values: int = 1) -> float:
@@ -230,7 +228,6 @@ class BitFlip(Mechanism):
         return Reports(self, rows, seeded=seeded)
 
     def report_law(self, value: Any) -> tuple[Rows, FloatArray]:
-        """Return every report and its probability given the value, all index sets being equally likely."""
         size, taken = self.choices.size, self.bits
         sets = math.comb(size, taken)
         if taken > 20 or sets << taken > MOST_REPORTS:
@@ -249,7 +246,6 @@ class BitFlip(Mechanism):
         return {name: np.zeros(self.choices.size, np.int64) for name in ("asked", "ones")}
 
     def possible(self, rows: Rows) -> BoolArray:
-        """Return which packed reports are valid."""
         good = self.layout.padded(rows)
         if self._index_bits:
             check_ascending(rows, self._index_bits, self.bits, self.choices.size, good)

@@ -151,7 +151,6 @@ class Rappor(Mechanism):
 
     @cached_property
     def law(self) -> RapporLaw:
-        """The law that reports are drawn from and that prices them."""
         return RapporLaw(self.f, self.p, self.q, self.bits, self.hashes)
 
     @cached_property
@@ -255,7 +254,6 @@ class Rappor(Mechanism):
         return rows
 
     def report_law(self, value: Any) -> tuple[Rows, FloatArray]:
-        """Return every report and its probability given the value, for a random cohort."""
         size = self.cohorts << self.bits
         if self.bits > 20 or size > MOST_REPORTS:
             raise InvalidArgument(

@@ -51,7 +51,6 @@ class Sketch(Mechanism):
 
     @cached_property
     def randomiser(self) -> FlipLaw:
-        """The law that reports are drawn from and that prices them."""
         return FlipLaw(self._exact, self.DIFFERING)
 
     @cached_property

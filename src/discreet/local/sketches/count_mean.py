@@ -93,7 +93,6 @@ class CountMeanSketch(Sketch):
         return adds_up(counters["reports"], n) and rows_within(counters["ones"], counters["reports"])
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report and its probability given the value; for narrow sketches."""
         self._few(2**self.width * self.n_hashes if self.width < 64 else 2**64)
         vectors = np.arange(2**self.width)
         rows, chances = [], []

@@ -106,7 +106,6 @@ class HadamardSketch(Sketch):
         return {"row": self.n_hashes}
 
     def possible(self, rows: Rows) -> BoolArray:
-        """Return which packed reports are valid."""
         good = super().possible(rows)
         return good & (self.layout.unpack(rows, "index") > 0) if self.skip_zero else good
 
@@ -121,7 +120,6 @@ class HadamardSketch(Sketch):
         return (reports[:, None] + walsh_hadamard(cells.copy())) / 2
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report and its probability given the value; for small sketches."""
         indices = np.arange(self._first, self.width)
         self._few(2 * len(indices) * self.n_hashes)
         row, index = (a.ravel() for a in np.meshgrid(np.arange(self.n_hashes), indices, indexing="ij"))

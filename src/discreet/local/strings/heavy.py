@@ -1,7 +1,5 @@
 """The result of a search for heavy hitters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -130,7 +130,6 @@ class PrefixExtension(Mechanism):
 
     @property
     def randomiser(self) -> Response:
-        """The law that reports are drawn from and that prices them."""
         return self.oracle.randomiser
 
     @property
@@ -338,7 +337,6 @@ class PrefixExtension(Mechanism):
         return groups * self.oracle.law.variance(n, f) + (groups - 1) * n * share * (1 - share)
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report and its probability given the value; for a small pool."""
         groups, functions, width = self._ends
         if groups * functions * width > MOST_REPORTS:
             raise InvalidArgument("pool", self.pool, f"small enough for {MOST_REPORTS} different reports", "pool=8")

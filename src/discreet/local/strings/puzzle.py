@@ -321,7 +321,6 @@ class FragmentPuzzle(Mechanism):
         return 4 * self.sequence.variance(n / 2, np.asarray(f) / 2, moment) + n * share * (1 - share)  # type: ignore[arg-type]
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report and its probability given the value; for narrow sketches."""
         symbols = self.words.symbols([value])
         whole, chances = self.sequence.report_law(self.words.texts(symbols)[0])
         pieces = [self.fragment.report_law(int(self._keys(symbols, np.array([p]))[0])) for p in range(self.positions)]

@@ -5,8 +5,6 @@ mechanisms' own ``encode`` makes many reports at once. For the same coins both g
 same order, and the same law in any case.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable
 from typing import Any

@@ -7,14 +7,13 @@ bytes, little-endian, and the reports. The address that a frame is sent to ident
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet import noise
 from discreet.core import BoolArray
 from discreet.errors import FormatError, InvalidArgument, InvalidType
-from discreet.local.wire.bits import Rows
 
 if TYPE_CHECKING:
     from discreet.local.mechanism import Mechanism
@@ -24,22 +23,6 @@ SEEDED, BATCH = 1, 2
 KEY, HEAD, COUNT = 16, 17, 4
 #: Reports of one batch.
 MOST_REPORTS = 1 << 20
-
-
-class Frame(NamedTuple):
-    """A frame that was read: its key, and one valid packed report per row.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> m = dc.local.DirectResponse(1, ["cat", "dog", "emu"])
-    >>> frame = dc.local.read_frame(m, dc.local.write_frame(m, m.encode(["dog", "emu"])))
-    >>> len(frame.key), frame.rows.shape, m.aggregate(frame.rows).n
-    (16, (2, 1), 2)
-    """
-
-    key: bytes
-    rows: Rows
 
 
 def write_frame(mechanism: Mechanism, reports: Any, *, key: bytes | None = None) -> bytes:
@@ -74,28 +57,6 @@ def write_frame(mechanism: Mechanism, reports: Any, *, key: bytes | None = None)
         raise InvalidArgument("reports", f"{len(body)} bytes", f"1 to {MOST_REPORTS} reports of {size} bytes")
     head = bytes([VERSION << 4 | SEEDED * seeded | BATCH * (n > 1)]) + key
     return head + n.to_bytes(COUNT, "little") + body if n > 1 else head + body
-
-
-def read_frame(mechanism: Mechanism, data: bytes) -> Frame:
-    """Read and check a frame. An invalid frame raises `FormatError` and nothing of it is used.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> m = dc.local.DirectResponse(1, 5)
-    >>> read_frame(m, bytes.fromhex("100000000000000000000000000000000004")).rows.tolist()
-    [[4]]
-    >>> read_frame(m, bytes.fromhex("100000000000000000000000000000000005"))
-    Traceback (most recent call last):
-    ...
-    discreet.errors.FormatError: a frame with a report that no device makes: report 0 of 1
-    """
-    key, n, body = split_frame(mechanism.layout.size, data)
-    rows = np.frombuffer(body, np.uint8).reshape(n, mechanism.layout.size)
-    possible = mechanism.possible(rows)
-    if not possible.all():
-        raise impossible(possible)
-    return Frame(key, rows)
 
 
 def split_frame(size: int, data: bytes) -> tuple[bytes, int, bytes]:
