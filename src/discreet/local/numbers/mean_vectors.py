@@ -13,8 +13,7 @@ from discreet import noise
 from discreet.core import BoolArray, IntArray, checks, option
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.mechanism import REPORT_EPSILON, Mechanism, adds_up, count_places, within
-from discreet.local.numbers.means import METHOD, POINTS, MeanEstimate, moments
-from discreet.local.numbers.ranges import public_range
+from discreet.local.numbers.means import METHOD, POINTS, MeanEstimate, moments, public_range
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.noise import Generator
 from discreet.noise.reports import MeanLaw, Sampled, Together, mean_law, numbers_sent, places_of

@@ -15,7 +15,7 @@ from discreet.core import FloatArray, IntArray, checks, jit, option
 from discreet.errors import InvalidArgument
 from discreet.local.mechanism import MOST_REPORTS, REPORT_EPSILON, OneNumber
 from discreet.local.numbers.distributions import Distribution
-from discreet.local.numbers.ranges import HIGH, LOW, numbers, public_range
+from discreet.local.numbers.means import HIGH, LOW, numbers, public_range
 from discreet.local.wire.bits import Rows
 from discreet.noise import Generator
 from discreet.noise.reports import Window, half_width, square_wave

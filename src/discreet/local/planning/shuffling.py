@@ -39,10 +39,8 @@ class ShuffledBound:
     ----------
     epsilon, delta : float
         Central privacy of the shuffled reports.
-    n : int
-        Honest reports, the victim's among them.
-    local_epsilon : float
-        The promise of every report without a shuffler.
+    n, local_epsilon : int, float
+        Honest reports, the victim's among them; and the promise of each without a shuffler.
     method : {"clones", "total variation", "local"}
         The bound. "local" means that no amplification could be shown.
 

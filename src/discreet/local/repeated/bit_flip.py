@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import BoolArray, FloatArray, Guarantee, IntArray, at_most, checks, option
+from discreet.core import BoolArray, FloatArray, Guarantee, IntArray, at_most, checks, jit, option
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.mechanism import MOST_REPORTS, REPORT_EPSILON, VALUES, Mechanism, adds_up, within
 from discreet.local.oracles.choices import Choices
-from discreet.local.repeated import _memo_kernels
 from discreet.local.repeated import memo as _memo
 from discreet.local.repeated.memo import Memo
 from discreet.local.support import SupportLaw
-from discreet.local.wire.bits import Layout, Rows, bits_for, check_ascending
+from discreet.local.wire.bits import Layout, Rows, bits_for, check_ascending, read_bits
 from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
 from discreet.noise.hashing import Words
@@ -172,15 +171,13 @@ class BitFlip(Mechanism):
 
         Parameters
         ----------
-        values : list, array, Arrow array or series
-            One value per report. No value causes an error.
+        values, rng
+            As in other mechanisms.
         users : list or array, optional
             A key per report that identifies the user; on a device, any constant. Needed if ``memoised``, refused if
             not. A missing key counts as a new user.
         memo : Memo, optional
             With ``users``: the secret of the stored responses.
-        rng : None, int or Generator
-            None uses the operating system's entropy. Anything else marks the reports as seeded.
         """
         stream = noise.generator(rng)
         codes = self.choices.codes(values)
@@ -224,7 +221,7 @@ class BitFlip(Mechanism):
 
     def _reports(self, indices: IntArray, answers: Rows, *, seeded: bool) -> Reports:
         rows = np.zeros((len(answers), self.layout.size), np.uint8)
-        _memo_kernels.write_pairs(indices, self._index_bits, answers, rows)
+        _write_pairs(indices, self._index_bits, answers, rows)
         return Reports(self, rows, seeded=seeded)
 
     def report_law(self, value: Any) -> tuple[Rows, FloatArray]:
@@ -252,7 +249,7 @@ class BitFlip(Mechanism):
         return good
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
-        _memo_kernels.count_pairs(rows, self.bits, self._index_bits, counters["asked"], counters["ones"])
+        _count_pairs(rows, self.bits, self._index_bits, counters["asked"], counters["ones"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return (
@@ -277,3 +274,32 @@ class BitFlip(Mechanism):
         """
         ratio = self.choices.size / self.bits
         return ratio * (n * self.law.other / (self.law.p - self.law.q) ** 2 + f * (1 - 1 / ratio))
+
+
+@jit
+def _write_pairs(indices: Any, index_bits: int, answers: Any, rows: Any) -> None:
+    """Lay out reports: the indices, ``index_bits`` each, then one bit each. Without index bits, the bits alone."""
+    n_taken = indices.shape[1]
+    for row in range(rows.shape[0]):
+        place = 0
+        if index_bits > 0:
+            for taken in range(n_taken):
+                for bit in range(index_bits):
+                    if (indices[row, taken] >> bit) & 1:
+                        rows[row, place >> 3] |= np.uint8(1 << (place & 7))
+                    place += 1
+        for taken in range(n_taken):
+            if (answers[row, taken >> 3] >> (taken & 7)) & 1:
+                rows[row, place >> 3] |= np.uint8(1 << (place & 7))
+            place += 1
+
+
+@jit
+def _count_pairs(rows: Any, n_taken: int, index_bits: int, asked: Any, ones: Any) -> None:
+    """Add reports to the counters of the indices they speak of."""
+    first = n_taken * index_bits
+    for row in range(rows.shape[0]):
+        for taken in range(n_taken):
+            index = read_bits(rows, row, taken * index_bits, index_bits) if index_bits > 0 else taken
+            asked[index] += 1
+            ones[index] += (rows[row, (first + taken) >> 3] >> ((first + taken) & 7)) & 1

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import Budget, FloatArray, Guarantee, IntArray, at_most, checks, option
+from discreet.core import Budget, FloatArray, Guarantee, IntArray, at_most, checks, jit, option
 from discreet.errors import InvalidArgument
 from discreet.local.mechanism import KEY, LARGEST_EPSILON, MOST_REPORTS, Mechanism, adds_up, rows_within
-from discreet.local.repeated import _memo_kernels
 from discreet.local.repeated import memo as _memo
 from discreet.local.repeated.memo import Memo
 from discreet.local.repeated.rappor_decoding import RapporEstimate, system
@@ -214,15 +213,12 @@ class Rappor(Mechanism):
 
         Parameters
         ----------
-        values : list, array, Arrow array or series
-            One value per report: whole numbers, text or bytes. No value causes an error.
+        values, rng
+            As in other mechanisms: whole numbers, text or bytes; the source of the fresh noise.
         users : list or array
             A key per report that identifies the user; on a device, any constant. A missing key counts as a new user.
         memo : Memo
             The secret of the permanent responses: the device's own, or one for all in a simulation.
-        rng : None, int or Generator
-            Source of the fresh noise. None uses the operating system's entropy; anything else marks the reports as
-            seeded.
         """
         known, stream = _memo.need(users, memo), noise.generator(rng)
         cohorts, permanent, _ = self._permanent(values, users, known, stream)
@@ -282,7 +278,7 @@ class Rappor(Mechanism):
 
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
         cohorts = self.layout.unpack(rows, "cohort")
-        _memo_kernels.count_cohorts(rows, cohorts, counters["reports"], counters["ones"])
+        _count_cohorts(rows, cohorts, counters["reports"], counters["ones"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters["reports"], n) and rows_within(counters["ones"], counters["reports"])
@@ -337,3 +333,13 @@ def _rational(name: str, value: object) -> Fraction:
             raise InvalidArgument(name, value, "a number from 0 to 1, or a rational as text", f"{name}='1/2'")
         value = Fraction(value)
     return checks.probability(name, value, closed=True)
+
+
+@jit
+def _count_cohorts(rows: Any, cohorts: Any, reports: Any, ones: Any) -> None:
+    """Add reports of (bits, cohort) to the counters of their cohort."""
+    for row in range(rows.shape[0]):
+        cohort = cohorts[row]
+        reports[cohort] += 1
+        for place in range(ones.shape[1]):
+            ones[cohort, place] += (rows[row, place >> 3] >> (place & 7)) & 1

@@ -45,10 +45,8 @@ class HeavyHitters:
     ----------
     estimate : Estimate
         The values found with estimated counts, standard errors, intervals, and the guarantee.
-    stages : tuple of Stage
-        The steps of the search.
-    note : str
-        The reason if the search stopped early, else empty.
+    stages, note : tuple of Stage, str
+        The steps of the search, and the reason if it stopped early, else "".
     finder : mechanism
         The mechanism that collected the reports.
 

@@ -31,10 +31,8 @@ class Counts:
     ----------
     mechanism : Mechanism
         The mechanism of the reports.
-    n : int
-        Number of reports.
-    rejected : int
-        Invalid reports, such as an index out of range. They are counted nowhere else.
+    n, rejected : int
+        Numbers of valid and of invalid reports. Invalid ones, such as an index out of range, are not counted.
     counters : dict of ndarray of int64
         The counters.
     seeded : bool
