@@ -136,6 +136,13 @@ class Mechanism(DeclaredValue):
         """Return every report and its probability given the value; for small settings."""
         raise InvalidArgument("mechanism", self.NAME, "one whose reports can be listed", "a smaller setting")
 
+    def _listable(self, name: str, reports: float) -> None:
+        """Refuse to list too many reports; ``name`` is the option that should be smaller."""
+        if reports > MOST_REPORTS:
+            raise InvalidArgument(
+                name, getattr(self, name), f"small enough to list all reports, at most {MOST_REPORTS}"
+            )
+
     def variance(self, n: int, f: Any = 0) -> Any:
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold."""
         raise NotImplementedError

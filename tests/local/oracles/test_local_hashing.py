@@ -271,7 +271,7 @@ def test_doubtful_batches_are_counted_again() -> None:
         (lambda: LocalHashing(1, pool=8, candidates=5), "candidates must be None with a pool"),
         (lambda: LocalHashing(1, candidates=["a", "a"]), "without repeats"),
         (lambda: LocalHashing(1, key=2**128), "key"),
-        (lambda: LocalHashing(1).report_law(1), "pool must be such that"),
+        (lambda: LocalHashing(1).report_law(1), "pool must be small enough"),
         (lambda: LocalHashing(1).estimate(LocalHashing(1).empty(), ["a"]), "key"),
         (lambda: LocalHashing(1, key=1).estimate(LocalHashing(1, key=1).empty()), "candidates must be a list"),
         (lambda: LocalHashing(1, key=1).estimate(LocalHashing(1, key=1).empty(), "cat"), "candidates must be a list"),

@@ -13,7 +13,7 @@ import numpy as np
 from discreet import noise
 from discreet.core import FloatArray, IntArray, checks, jit, option
 from discreet.errors import InvalidArgument
-from discreet.local.mechanism import MOST_REPORTS, REPORT_EPSILON, OneNumber
+from discreet.local.mechanism import REPORT_EPSILON, OneNumber
 from discreet.local.numbers.distributions import Distribution
 from discreet.local.numbers.means import HIGH, LOW, numbers, public_range
 from discreet.local.wire.bits import Rows
@@ -129,8 +129,7 @@ class SquareWave(OneNumber):
         raise InvalidArgument("mechanism", self.NAME, "one with a closed variance", "found.interval(0.95)")
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        if self.law.size > MOST_REPORTS:
-            raise InvalidArgument("buckets", self.buckets, f"at most {MOST_REPORTS // 2} to list all reports")
+        self._listable("buckets", self.law.size)
         place = int(self.buckets_of([value])[0])
         points = self.layout.pack(point=np.arange(self.law.size))
         if place >= 0:

@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.core import IntArray
-from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import MOST_REPORTS, REPORT_EPSILON, VALUES, Mechanism
+from discreet.local.mechanism import REPORT_EPSILON, VALUES, Mechanism
 from discreet.local.oracles.choices import Choices
 from discreet.local.support import pure_estimate
 from discreet.local.wire.bits import Rows
@@ -66,9 +65,7 @@ class Oracle(Mechanism):
         """Return p - q, for any two values: a report that supports both or neither is equally likely under both."""
         return float(self.law.p - self.law.q)
 
-    def _listable(self, value: Any, reports: int) -> int:
+    def _code(self, value: Any, reports: int) -> int:
         """Return the number of a declared value, or refuse if there are too many reports to list."""
-        if reports > MOST_REPORTS:
-            expected = f"small enough to list all reports, at most {MOST_REPORTS}"
-            raise InvalidArgument("domain", self.choices.size, expected)
+        self._listable("domain", reports)
         return int(self.choices.candidates([value])[1][0])

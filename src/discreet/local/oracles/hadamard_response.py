@@ -117,7 +117,7 @@ class HadamardResponse(Oracle):
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         t, m = self.bits, 2**self.length
         bases = math.prod(m - 2**i for i in range(t))
-        own = self._listable(value, max(m**t, bases * 2**t))
+        own = self._code(value, max(m**t, bases * 2**t))
         vectors = np.array([v for v in product(range(m), repeat=t) if _independent(v)], np.int64)
         truth = np.empty(len(vectors), np.int64)
         _parities(np.full(len(vectors), own), vectors, truth)

@@ -15,7 +15,7 @@ from discreet import noise
 from discreet.core import IntArray, jit, option
 from discreet.errors import FormatError, InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import KEY, MOST_REPORTS, REPORT_EPSILON, Mechanism, adds_up, count_places, within
+from discreet.local.mechanism import KEY, REPORT_EPSILON, Mechanism, adds_up, count_places, within
 from discreet.local.oracles.choices import Choices
 from discreet.local.support import MOST_CELLS, RowLaw, SupportLaw, asked, pure_estimate, rows_estimate
 from discreet.local.wire.bits import Layout, Rows, bits_for
@@ -220,8 +220,7 @@ class LocalHashing(Mechanism):
         return None if self.pool is not None else (self.row_law.p - self.row_law.q) * apart
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        if self.pool is None or self.pool * self.width > MOST_REPORTS:
-            raise InvalidArgument("pool", self.pool, f"such that pool times width is at most {MOST_REPORTS}", "pool=16")
+        self._listable("pool", (self.pool or SEEDS) * self.width)
         truth = self.family.all([value])[:, 0]
         seeds, buckets = np.divmod(np.arange(self.pool * self.width), self.width)
         chances = np.where(buckets == truth[seeds], self.row_law.p, self.row_law.q) / self.pool

@@ -146,7 +146,7 @@ class ProjectiveGeometry(OneNumber, Oracle):
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         g = self.geometry
         mine = np.zeros(g.points, np.int64)
-        mine[self._listable(value, g.points)] = 1
+        mine[self._code(value, g.points)] = 1
         off = Chance(b=Fraction(1), c=Fraction(g.on), d=Fraction(g.points - g.on), x=self._exact)
         chances = np.where(all_hyperplanes(g, mine) > 0, self.law.p / g.on, chance_value(off))
         return self.layout.pack(point=np.arange(g.points)), chances

@@ -117,7 +117,7 @@ class SubsetSelection(Oracle):
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         d, w = self.choices.size, self.size
-        own = self._listable(value, math.comb(d, w))
+        own = self._code(value, math.comb(d, w))
         chosen = np.array(list(combinations(range(d), w)), np.int64)
         rows = np.zeros((len(chosen), self.layout.size), np.uint8)
         self._write(chosen, rows)

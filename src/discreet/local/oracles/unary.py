@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import IntArray, option
-from discreet.errors import InvalidArgument
-from discreet.local.mechanism import MOST_REPORTS, within
+from discreet.local.mechanism import within
 from discreet.local.oracles import _unary_kernels as kernels
 from discreet.local.oracles.base import Oracle
 from discreet.local.oracles.laws import UnaryLaw
@@ -77,10 +76,8 @@ class UnaryEncoding(Oracle):
         return within(counters["ones"], n)
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        size, most = self.choices.size, MOST_REPORTS.bit_length() - 1
-        if size > most:
-            raise InvalidArgument("domain", size, f"at most {most} values to list all reports")
-        own = self._listable(value, 2**size)
+        size = self.choices.size
+        own = self._code(value, 2**size)
         every = np.arange(2**size)
         chances = np.ones(2**size)
         for code in range(size):

@@ -16,7 +16,7 @@ from discreet import noise
 from discreet.core import BoolArray, FloatArray, Guarantee, IntArray, at_most, checks, jit, option
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import MOST_REPORTS, REPORT_EPSILON, VALUES, Mechanism, adds_up, within
+from discreet.local.mechanism import REPORT_EPSILON, VALUES, Mechanism, adds_up, within
 from discreet.local.oracles.choices import Choices
 from discreet.local.repeated import memo as _memo
 from discreet.local.repeated.memo import Memo
@@ -227,8 +227,7 @@ class BitFlip(Mechanism):
     def report_law(self, value: Any) -> tuple[Rows, FloatArray]:
         size, taken = self.choices.size, self.bits
         sets = math.comb(size, taken)
-        if taken > 20 or sets << taken > MOST_REPORTS:
-            raise InvalidArgument("bits", taken, f"so small that there are at most {MOST_REPORTS} reports", "bits=1")
+        self._listable("bits", sets << taken)
         _, codes = self.choices.candidates([value])
         indices = np.array(list(itertools.combinations(range(size), taken)), np.int64)
         patterns = (np.arange(2**taken)[:, None] >> np.arange(taken)) & 1

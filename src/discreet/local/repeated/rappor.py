@@ -19,7 +19,7 @@ import numpy as np
 from discreet import noise
 from discreet.core import Budget, FloatArray, Guarantee, IntArray, at_most, checks, jit, option
 from discreet.errors import InvalidArgument
-from discreet.local.mechanism import KEY, LARGEST_EPSILON, MOST_REPORTS, Mechanism, adds_up, rows_within
+from discreet.local.mechanism import KEY, LARGEST_EPSILON, Mechanism, adds_up, rows_within
 from discreet.local.repeated import memo as _memo
 from discreet.local.repeated.memo import Memo
 from discreet.local.repeated.rappor_decoding import RapporEstimate, system
@@ -250,11 +250,7 @@ class Rappor(Mechanism):
         return rows
 
     def report_law(self, value: Any) -> tuple[Rows, FloatArray]:
-        size = self.cohorts << self.bits
-        if self.bits > 20 or size > MOST_REPORTS:
-            raise InvalidArgument(
-                "bits", self.bits, f"so small that there are at most {MOST_REPORTS} reports", "bits=8"
-            )
+        self._listable("bits", self.cohorts << self.bits)
         patterns = np.arange(2**self.bits)
         sent = (patterns[:, None] >> np.arange(self.bits)) & 1
         cohorts = np.arange(self.cohorts)

@@ -13,7 +13,7 @@ from discreet import noise
 from discreet.core import IntArray, WordArray, option
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import KEY, MOST_REPORTS, REPORT_EPSILON, Mechanism
+from discreet.local.mechanism import KEY, REPORT_EPSILON, Mechanism
 from discreet.local.sketches import _kernels as kernels
 from discreet.local.support import MOST_CELLS, RowLaw, asked, rows_estimate
 from discreet.local.wire.counts import Counts
@@ -103,9 +103,3 @@ class Sketch(Mechanism):
         the worst case: all others hold one value. Estimates take G from the sketch.
         """
         return self.row_law.variance(n, f, second_moment)
-
-    def _few(self, reports: int) -> None:
-        """Refuse to list too many reports."""
-        if reports > MOST_REPORTS:
-            expected = f"small enough that its {reports:.3g} reports are at most {MOST_REPORTS}"
-            raise InvalidArgument("width", self.width, expected, "width=8")

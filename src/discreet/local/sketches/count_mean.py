@@ -93,7 +93,7 @@ class CountMeanSketch(Sketch):
         return adds_up(counters["reports"], n) and rows_within(counters["ones"], counters["reports"])
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        self._few(2**self.width * self.n_hashes if self.width < 64 else 2**64)
+        self._listable("width", self.n_hashes << self.width)
         vectors = np.arange(2**self.width)
         rows, chances = [], []
         for row, bucket in enumerate(self._buckets(value)):

@@ -121,7 +121,7 @@ class HadamardSketch(Sketch):
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         indices = np.arange(self._first, self.width)
-        self._few(2 * len(indices) * self.n_hashes)
+        self._listable("width", 2 * len(indices) * self.n_hashes)
         row, index = (a.ravel() for a in np.meshgrid(np.arange(self.n_hashes), indices, indexing="ij"))
         sign = 1 - (np.bitwise_count(index & self._buckets(value)[row]) & 1)
         rows = [self.layout.pack(sign=sign ^ wrong, row=row, index=index) for wrong in (0, 1)]

@@ -19,7 +19,7 @@ from discreet import noise
 from discreet.core import FloatArray, IntArray, checks, option
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import KEY, MOST_REPORTS, REPORT_EPSILON, Mechanism, adds_up, count_places
+from discreet.local.mechanism import KEY, REPORT_EPSILON, Mechanism, adds_up, count_places
 from discreet.local.oracles.local_hashing import LocalHashing, best_width
 from discreet.local.strings import candidates as search
 from discreet.local.strings.alphabet import ALPHABET, LENGTH, OTHER, Alphabet, Bits, TextCode, WholeCode
@@ -338,8 +338,7 @@ class PrefixExtension(Mechanism):
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
         groups, functions, width = self._ends
-        if groups * functions * width > MOST_REPORTS:
-            raise InvalidArgument("pool", self.pool, f"small enough for {MOST_REPORTS} different reports", "pool=8")
+        self._listable("pool", groups * functions * width)
         group, function, bucket = (x.ravel() for x in np.indices(self._ends))
         read, law = self.code.read([value]), self.oracle.row_law
         chances = np.full(self._ends, law.q / (groups * functions))

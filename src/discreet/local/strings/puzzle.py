@@ -16,7 +16,7 @@ from discreet import noise
 from discreet.core import BoolArray, Budget, FloatArray, IntArray, checks, option
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate, family_wise
-from discreet.local.mechanism import KEY, MOST_REPORTS, REPORT_EPSILON, Mechanism, adds_up, rows_within
+from discreet.local.mechanism import KEY, REPORT_EPSILON, Mechanism, adds_up, rows_within
 from discreet.local.sketches.count_mean import CountMeanSketch
 from discreet.local.strings import candidates as search
 from discreet.local.strings.alphabet import ALPHABET, LENGTH, OTHER, Alphabet, Symbols
@@ -330,9 +330,7 @@ class FragmentPuzzle(Mechanism):
                 rows.append(self._alone(piece, place))
                 laws.append(chance / (2 * self.positions))
                 continue
-            if len(whole) * len(piece) * self.positions > MOST_REPORTS:
-                expected = f"small enough for {MOST_REPORTS} different reports"
-                raise InvalidArgument("width", self.width, expected, "width=2")
+            self._listable("width", len(whole) * len(piece) * self.positions)
             one, two = np.repeat(np.arange(len(whole)), len(piece)), np.tile(np.arange(len(piece)), len(whole))
             position = np.full(len(one), place)
             rows.append(self.layout.pack(sequence=whole[one], fragment=piece[two], position=position))
