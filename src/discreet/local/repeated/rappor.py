@@ -284,20 +284,15 @@ class Rappor(Mechanism):
         if not counts.n:
             nothing = np.zeros(len(labels))
             return RapporEstimate(labels, nothing, nothing.copy(), 0, counts.guarantee)
-        cohorts = int(np.count_nonzero(counts.counters["reports"]))
+        n, counted = counts.n, (counts.counters["reports"], counts.counters["ones"])
+        cohorts, stability = int(np.count_nonzero(counted[0])), None
         if len(labels) > min(self.bits * cohorts // 2, MOST_SOLVED) and cohorts >= LEAST_COHORTS:
-            return self._long_list(counts, labels)
-        fit = system(self.law, self.family, labels, counts.counters["reports"], counts.counters["ones"]).fit()
-        count, error = counts.n * fit.share, counts.n * fit.error
-        found = RapporEstimate(labels, count[:-1], error[:-1], counts.n, counts.guarantee)
-        return replace(found, unlisted=float(count[-1]), unlisted_error=float(error[-1]))
-
-    def _long_list(self, counts: Counts, labels: list[Any]) -> RapporEstimate:
-        found = decode_list(self.law, self.family, labels, counts.counters["reports"], counts.counters["ones"])
-        n = counts.n
-        listed = RapporEstimate(labels, n * found.share, n * found.error, n, counts.guarantee)
-        rest, rest_error = n * found.unlisted, n * found.unlisted_error
-        return replace(listed, unlisted=rest, unlisted_error=rest_error, stability=found.stability)
+            share, error, rest, rest_error, stability = decode_list(self.law, self.family, labels, *counted)
+        else:
+            shares, errors = system(self.law, self.family, labels, *counted).fit()
+            share, rest, error, rest_error = shares[:-1], shares[-1], errors[:-1], errors[-1]
+        found = RapporEstimate(labels, n * share, n * error, n, counts.guarantee, stability=stability)
+        return replace(found, unlisted=float(n * rest), unlisted_error=float(n * rest_error))
 
     def variance(self, n: int, f: Any = 0, *, candidates: int = 1) -> Any:
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold.

@@ -48,14 +48,6 @@ class RapporEstimate(Estimate):
 
 
 @dataclass(frozen=True)
-class DecodedShares:
-    """Fitted shares, the unlisted one last, and their standard errors."""
-
-    share: FloatArray
-    error: FloatArray
-
-
-@dataclass(frozen=True)
 class NormalEquations:
     """The normal equations of one set of counters and candidates.
 
@@ -80,8 +72,8 @@ class NormalEquations:
         y = self.shares.ravel()
         return full, np.append(weighted.T @ y, phi * float(weights @ y))
 
-    def fit(self) -> DecodedShares:
-        """Solve the equations and compute the standard errors."""
+    def fit(self) -> tuple[FloatArray, FloatArray]:
+        """Return the fitted shares, the unlisted one last, and their standard errors."""
         matrix, right = self.normal()
         inverse = _inverse(matrix)
         theta = inverse @ right
@@ -108,7 +100,7 @@ class NormalEquations:
             freedom += float(left.sum())
         split -= (theta - theta**2) / n
         unexplained = max(excess / freedom, 0.0) if freedom > 0 else 0.0
-        return DecodedShares(theta, np.sqrt(noise + np.maximum(split, 0.0) + unexplained * spread))
+        return theta, np.sqrt(noise + np.maximum(split, 0.0) + unexplained * spread)
 
 
 def system(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, ones: Any) -> NormalEquations:

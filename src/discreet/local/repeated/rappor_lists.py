@@ -43,17 +43,6 @@ _PATH = 25
 
 
 @dataclass(frozen=True)
-class ListShares:
-    """Shares of the candidates with errors, the same for unlisted values, and how often each was selected."""
-
-    share: FloatArray
-    error: FloatArray
-    unlisted: float
-    unlisted_error: float
-    stability: FloatArray
-
-
-@dataclass(frozen=True)
 class _Design:
     """The bits that candidates set, by cohort, hash and candidate; ``again`` marks those that a lower hash set."""
 
@@ -79,8 +68,10 @@ class _Design:
         return total
 
 
-def decode_list(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, ones: Any) -> ListShares:
+def decode_list(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, ones: Any) -> tuple[Any, ...]:
     """Estimate the shares of a long list of different candidates.
+
+    Returns shares and errors, the same two for unlisted values, and how often each candidate was selected.
 
     ``family`` has ``law.hashes`` functions per cohort, cohort by cohort; ``reports`` and ``ones`` count the reports of
     every cohort and those with each bit set.
@@ -138,7 +129,7 @@ def decode_list(law: RapporLaw, family: HashFamily, labels: list[Any], reports: 
     # Most of a long list is absent, and absent values have one error: their median is far more accurate.
     pooled = np.maximum(error, np.median(error))
     stability = chosen[place] / (2 * _SPLITS)
-    return ListShares(share[place], pooled[place], float(rest[0]), float(rest_error[0]), stability)
+    return share[place], pooled[place], rest[0], rest_error[0], stability
 
 
 def _fit(design: _Design, cohorts: IntArray, y: FloatArray, variance: float) -> tuple[IntArray, FloatArray, IntArray]:

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from discreet.core import BoolArray, FloatArray, IntArray, jit
 from discreet.local.estimates import family_wise
 from discreet.local.strings.alphabet import Bits, Symbols
-from discreet.local.strings.heavy import Stage
 from discreet.local.support import RowLaw
 from discreet.noise import HashFamily
 
@@ -44,14 +43,6 @@ def cut(count: FloatArray, sigma: float, z: float | None, cap: int) -> tuple[Pla
     passed = np.arange(len(count)) if z is None else np.flatnonzero(count > z * sigma)
     order = passed[np.argsort(-count[passed], kind="stable")]
     return order[:cap], z is not None and len(order) > cap
-
-
-def stage(
-    label: str, epsilon: float, reports: int, tried: int, kept: int, *, z: float | None, sigma: float, capped: bool
-) -> Stage:
-    """Return the record of a stage; ``sigma`` is in counts among all reporters."""
-    threshold = None if z is None else z * sigma
-    return Stage(label, float(epsilon), reports, tried, z, threshold, kept, capped)
 
 
 def scaled_up(count: FloatArray, variance: FloatArray, reports: Any, n: int) -> tuple[FloatArray, FloatArray]:

@@ -13,18 +13,23 @@ from discreet.local.estimates import Estimate
 class Stage:
     """One step of a search: the candidates tested and kept.
 
-    ``z`` is the cut in standard errors of an absent value, ``threshold`` the same as a count among all reporters; both
-    are None if only the largest were kept. ``capped``: more passed the cut than were kept.
+    ``z`` is the cut in standard errors of an absent value, None if only the largest were kept; ``sigma`` is that error,
+    as a count among all reporters. ``capped``: more passed the cut than were kept.
     """
 
     label: str
     epsilon: float
     reports: int
     tried: int
-    z: float | None
-    threshold: float | None
     kept: int
-    capped: bool = False
+    z: float | None
+    sigma: float
+    capped: bool
+
+    @property
+    def threshold(self) -> float | None:
+        """The cut as a count among all reporters."""
+        return None if self.z is None else self.z * self.sigma
 
     def __str__(self) -> str:
         cut = "the largest" if self.threshold is None else f"above {self.threshold:,.0f} (z = {self.z:.2f})"

@@ -292,8 +292,8 @@ class PrefixExtension(Mechanism):
         # Texts that end early are known from more reports and need less; what is written down is for the longest.
         last = int(np.argmax(z * absent)) if len(values) and chance is not None else None
         least, sigma = (None, 0.0) if last is None else (float(z[last]), float(absent[last]))
-        used = self.epsilon, counts.n, len(values), len(order)
-        stages.append(search.stage("whole values", *used, z=least, sigma=sigma, capped=False))
+        used = float(self.epsilon), counts.n, len(values), len(order)
+        stages.append(Stage("whole values", *used, z=least, sigma=sigma, capped=False))
         estimate = Estimate(
             self.code.values(values[order]), count[order], error[order], counts.n, counts.guarantee, tried=tried
         )
@@ -310,9 +310,9 @@ class PrefixExtension(Mechanism):
             places, capped = search.cut(found.count, sigma, z, most)
             kept = tried[places]
             label = f"the first {self.prefixes[group]} of {self.code.bits} bits"
-            used = self.epsilon, found.n, len(tried), len(kept)
+            used = float(self.epsilon), found.n, len(tried), len(kept)
             scaled = sigma * counts.n / max(found.n, 1)
-            stages.append(search.stage(label, *used, z=z, sigma=scaled, capped=capped))
+            stages.append(Stage(label, *used, z=z, sigma=scaled, capped=capped))
             tried_whole += int(self.code.whole(tried).sum())
             ended = self.code.whole(kept)
             complete.append(np.pad(kept[ended], ((0, 0), (0, self.code.bits - kept.shape[1]))))

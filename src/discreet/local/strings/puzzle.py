@@ -261,9 +261,9 @@ class FragmentPuzzle(Mechanism):
         count, error, sigma, reports = self._sequences(counts, symbols)
         z = max(z_whole, family_wise(0.05, len(symbols)))
         places, _ = search.cut(count, sigma, z, len(symbols))
-        used = self.epsilon_sequence, reports, len(symbols), len(places)
+        used = float(self.epsilon_sequence), reports, len(symbols), len(places)
         label = f"whole strings, {joined:,} put together and {len(symbols):,} with the right hash"
-        stages.append(search.stage(label, *used, z=z, sigma=sigma, capped=fewer < limit))
+        stages.append(Stage(label, *used, z=z, sigma=sigma, capped=fewer < limit))
         labels = self.words.texts(symbols[places])
         tried = len(symbols)
         estimate = Estimate(labels, count[places], error[places], counts.n, counts.guarantee, tried=tried)
@@ -288,9 +288,9 @@ class FragmentPuzzle(Mechanism):
             parts.append((group[mark], symbols))
             start = place * _FRAGMENT + 1
             label = f"fragments at characters {start} and {start + 1}"
-            used = self.epsilon_fragment, n, len(keys), int(mark.sum())
+            used = float(self.epsilon_fragment), n, len(keys), int(mark.sum())
             scaled = float(sigma[place]) * (counts.n / n if n else 0.0)
-            stages.append(search.stage(label, *used, z=z, sigma=scaled, capped=not mark.all()))
+            stages.append(Stage(label, *used, z=z, sigma=scaled, capped=not mark.all()))
         return parts, stages
 
     def _joined(self, parts: list[tuple[IntArray, Symbols]]) -> tuple[Symbols, int]:
