@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,10 @@ import pyarrow as pa
 from scipy.special import ndtr, ndtri
 
 from discreet.core import BoolArray, FloatArray, Frames, Guarantee, checks, normal_width
-from discreet.errors import InvalidArgument
+from discreet.errors import InvalidArgument, MissingExtra
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 #: ``interval(level)`` gives the lower and upper ends for counts.
 Interval = Callable[[float], tuple[FloatArray, FloatArray]]
@@ -164,8 +167,40 @@ class Estimate(Frames):
         table = pa.table({"candidate": names, **columns, "lower": low, "upper": high})
         return table.replace_schema_metadata({"discreet.guarantee": self.guarantee.to_json()})
 
+    def plot(self, k: int = 30) -> Figure:
+        """Draw the ``k`` largest estimates with their 95 % intervals."""
+        shown, unit = self.top(k), 100 / max(self.n, 1)
+        low, high = shown.interval(0.95)
+        ends = {"array": np.maximum(high - shown.count, 0), "arrayminus": np.maximum(shown.count - low, 0)}
+        bars = {
+            "x": unit * shown.count, "y": [str(c) for c in shown.candidates], "orientation": "h",
+            "error_x": {"type": "data", "color": "#334155", **{name: unit * end for name, end in ends.items()}},
+            "marker_color": "#4f7cac", "hovertemplate": "%{y}: %{x:.2f} %<extra></extra>",
+        }  # fmt: skip
+        figure = drawn(bars, "Estimated shares with 95 % intervals", self.guarantee, f"{self.n:,} reports")
+        figure.update_layout(
+            xaxis_title="share of the reporters, %", yaxis={"autorange": "reversed", "type": "category"},
+            height=180 + 22 * len(shown), margin={"l": 120},
+        )  # fmt: skip
+        return figure
+
     def __repr__(self) -> str:
         return f"<estimates of {len(self)} candidates from {self.n} reports>"
+
+
+def drawn(bars: dict[str, Any], title: str, guarantee: Guarantee, what: str) -> Figure:
+    """Draw bars under a title that states the promise."""
+    try:
+        from plotly.graph_objects import Bar, Figure
+    except ImportError:
+        raise MissingExtra("drawing estimates", "plot") from None
+    promise = f"ε = {guarantee.epsilon:g} per report, {what}"
+    if guarantee.seeded:
+        promise += " (seeded: not for publication)"
+    figure = Figure(Bar(**bars))
+    margin = {"l": 60, "r": 30, "t": 80, "b": 60}
+    figure.update_layout(title={"text": f"{title}<br><sup>{promise}</sup>"}, template="simple_white", margin=margin)
+    return figure
 
 
 def consistent(count: npt.ArrayLike, n: int, how: str = "simplex", std_error: Any = None) -> FloatArray:

@@ -69,6 +69,10 @@ class Mechanism(DeclaredValue):
         def epsilon(self) -> float:
             """Privacy budget of one report."""
 
+        @property
+        def law(self) -> Any:
+            """The probabilities by which the collector corrects the bias, if there is one such law."""
+
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         if cls.NAME:
@@ -89,11 +93,6 @@ class Mechanism(DeclaredValue):
     @cached_property
     def layout(self) -> Layout:
         """The fields of a report."""
-        raise NotImplementedError
-
-    @cached_property
-    def law(self) -> Any:
-        """The probabilities by which the collector corrects the bias."""
         raise NotImplementedError
 
     @property

@@ -162,6 +162,9 @@ def test_distribution() -> None:
     low, high = found.interval(0.9, of="quantile", q=[0.5, 0.9], replicates=40, rng=1)
     own = found.quantile([0.5, 0.9])
     assert np.all((low < own) & (own < high) & (high - low < 1.5))
+    figure = found.plot()
+    assert "ε = 3" in figure.layout.title.text
+    assert "seeded" in figure.layout.title.text
 
 
 def test_empty_stretches_do_not_bend_quantiles() -> None:

@@ -148,6 +148,13 @@ def test_unknown_candidates_are_named() -> None:
     assert m.estimate(m.empty(), []).count.shape == (0,)
 
 
+def test_the_plot_shows_the_promise() -> None:
+    m = DirectResponse(1, ["cat", "dog"])
+    figure = m.estimate(m.aggregate(m.encode(["cat"] * 50, rng=1))).plot()
+    assert "ε = 1" in figure.layout.title.text
+    assert "seeded" in figure.layout.title.text
+
+
 @pytest.mark.parametrize("epsilon", [1e-300, 1e-17, 9e-7, 0, -1, 201, float("inf")])
 def test_budgets_too_small_to_estimate_with(epsilon: float) -> None:
     with pytest.raises(InvalidArgument, match="epsilon must be a positive number, at least 1e-06 and at most 200"):

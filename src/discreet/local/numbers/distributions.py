@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from discreet.core import FloatArray, Guarantee, checks
 from discreet.errors import InvalidArgument
+from discreet.local.estimates import drawn
 
 #: ``refit(replicates, rng)`` returns the shares of bootstrap samples, one per row.
 Refit = Callable[[int, object], FloatArray]
@@ -122,6 +123,22 @@ class Distribution:
         """Return a table: the ends of every bucket and its share."""
         table = pa.table({"low": self.edges[:-1], "high": self.edges[1:], "share": self.shares})
         return table.replace_schema_metadata({"discreet.guarantee": self.guarantee.to_json()})
+
+    def plot(self) -> Any:
+        """Draw the shares as bars, with the mean."""
+        bars = {
+            "x": self.middles, "y": 100 * self.shares, "width": np.diff(self.edges),
+            "marker": {"color": "#4f7cac", "line": {"width": 0}},
+            "customdata": np.stack([self.edges[:-1], self.edges[1:]], axis=1),
+            "hovertemplate": "%{customdata[0]:.4g} to %{customdata[1]:.4g}: %{y:.2f} %<extra></extra>",
+        }  # fmt: skip
+        figure = drawn(bars, "Estimated distribution", self.guarantee, f"{self.n:,} reports, {self.method}")
+        figure.add_vline(x=self.mean, line={"color": "#334155", "dash": "dot"}, annotation_text=f"mean {self.mean:.4g}")
+        figure.update_layout(
+            xaxis={"title": "value", "range": [float(self.edges[0]), float(self.edges[-1])]},
+            yaxis_title="share of the reporters, %", bargap=0, height=420,
+        )  # fmt: skip
+        return figure
 
     def __repr__(self) -> str:
         return f"<distribution over {len(self)} buckets from {self.n} reports, mean {self.mean:.4g}>"

@@ -75,7 +75,7 @@ class PrefixExtension(Mechanism):
         default=None, low=1, high=62, help="Collect whole numbers 0 to 2**bits - 1 instead of text.",
         details="A number outside is replaced by a random one.",
     )  # fmt: skip
-    steps: Any = option(
+    steps: tuple[int, ...] | None = option(
         default=None, help="How many bits each group adds; they add up to all bits of a value.",
         details=(
             "By default whole characters, up to 12 bits. Fewer and longer steps find more and take longer: a step of s "
@@ -120,7 +120,7 @@ class PrefixExtension(Mechanism):
     @cached_property
     def prefixes(self) -> tuple[int, ...]:
         """Bits of the prefix that each group reports."""
-        return tuple(int(x) for x in np.cumsum(self.steps))
+        return tuple(int(x) for x in np.cumsum(self.steps or ()))
 
     @cached_property
     def oracle(self) -> LocalHashing:
