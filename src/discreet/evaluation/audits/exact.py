@@ -91,12 +91,6 @@ class ExactAudit:
             "outcomes": len(self.first),
         }
 
-    def plot(self) -> Any:
-        """Draw δ(ε); needs the extra 'plot'."""
-        from discreet.evaluation.plots import draw_exact
-
-        return draw_exact(self)
-
     def __str__(self) -> str:
         text = f"ε = {self.epsilon:.6g} at δ = {self.delta:.3g}, exactly, worst at {self.outcome!r}"
         if self.claimed is not None:

@@ -90,12 +90,6 @@ class AuditResult:
         """Return `to_dict` as JSON; infinite numbers become null."""
         return json.dumps(_finite(self.to_dict()), indent=indent, ensure_ascii=False)
 
-    def plot(self) -> Any:
-        """Draw the chance of detecting a leak against its size; needs the extra 'plot'."""
-        from discreet.evaluation.plots import draw_power
-
-        return draw_power(self)
-
     def __str__(self) -> str:
         promise = f" at δ = {self.delta:.3g}" if self.delta else ""
         text = f"ε is at least {self.epsilon_lower:.4g}{promise} with {self.confidence:.4g} confidence"
