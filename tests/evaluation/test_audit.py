@@ -20,7 +20,7 @@ from audit_zoo import ZOO, Broken
 from discreet.core import clopper_pearson
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.evaluation.audits import bounds as _bounds
-from discreet.evaluation.audits import features as _features
+from discreet.evaluation.audits import release_features as _features
 
 ROOT = Path(__file__).parents[2]
 audit = dc.evaluation.audit

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.evaluation.audits import features as _features
+from discreet.evaluation.audits import release_features as _features
 from discreet.evaluation.audits.differing import differing
 
 audit = dc.evaluation.audit

@@ -16,7 +16,8 @@ from discreet.core import FloatArray, IntArray, Meter, checks
 from discreet.errors import InvalidType
 from discreet.evaluation.audits.bounds import lower_bound, read_claim, read_delta
 from discreet.evaluation.audits.events import Event, choose
-from discreet.evaluation.audits.features import FeatureMap, OwnFeatures, features_for
+from discreet.evaluation.audits.features import FeatureMap, OwnFeatures
+from discreet.evaluation.audits.release_features import features_for
 from discreet.evaluation.audits.result import AuditResult
 from discreet.evaluation.audits.trials import Game, Runner
 from discreet.noise.stream import root_of

@@ -15,11 +15,6 @@ def differing(data: Any, neighbour: Any) -> tuple[list[Any], list[Any]]:
     """Return the records that only the first input has, and those that only the second has; at most two of each.
 
     Records are numbers, tuples, or mappings by column name. Both lists are empty if the inputs cannot be read as rows.
-
-    Examples
-    --------
-    >>> differing([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0]])
-    ([(3.0, 4.0)], [])
     """
     first, second = _rows(data), _rows(neighbour)
     if first is None or second is None:

@@ -1,13 +1,16 @@
 """Feature maps of this package's releases and of tables: synopses, reports, counts, centres, data frames."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.core import BoolArray, Categorical, Domain, FloatArray
+from discreet.errors import InvalidType
+from discreet.evaluation.audits.differing import as_vector, differing
 from discreet.evaluation.audits.features import (
     WIDEST,
     FeatureMap,
@@ -23,16 +26,34 @@ from discreet.synopses import Synopsis
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
-def map_for(release: Any, records: Sequence[Any]) -> FeatureMap | None:
-    """Return the map for a release of a known type."""
+def features_for(release: Any, data: Any, neighbour: Any) -> FeatureMap:
+    """Choose a map by the kind of the first release."""
+    records = [r for side in differing(data, neighbour) for r in side]
     if isinstance(_synopsis(release), Synopsis):
         return LeafFeatures(_synopsis(release), records)
     if isinstance(release, Reports):
         return ReportFeatures(release)
     if isinstance(release, Counts):
         return CounterFeatures(release)
-    table = as_table(release)
-    return None if table is None else TableFeatures(table, records)
+    if (table := as_table(release)) is not None:
+        return TableFeatures(table, records)
+    centres = getattr(release, "cluster_centers_", None)
+    if centres is not None:
+        return CentreFeatures(centres, _vectors(records, np.shape(centres)[1]))
+    if isinstance(release, np.ndarray) and release.dtype.kind == "f" and release.ndim in (1, 2) and release.size:
+        vectors = _vectors([*records, data, neighbour], release.shape[-1])  # the input may be one record itself
+        if vectors and (release.ndim == 2 or release.shape[-1] > 1):
+            return PointFeatures(release, vectors)
+    plain = (Real, str, bytes, bool, np.generic, np.ndarray, list, tuple, Mapping, set, frozenset)
+    if release is None or isinstance(release, plain):
+        return NumberFeatures(release)
+    expected = f"a function that turns a {type(release).__name__} into numbers: there is no map for it here"
+    raise InvalidType("features", None, expected, "features=lambda release: [...]")
+
+
+def _vectors(records: Sequence[Any], size: int) -> list[FloatArray]:
+    vectors = [as_vector(r, size) for r in records]
+    return [v for v in vectors if v is not None]
 
 
 class LeafFeatures(OneByOne):

@@ -3,7 +3,6 @@
 The stream of a portion depends on the seed and its position only, so the number of workers does not matter.
 """
 
-import os
 import pickle
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ import numpy as np
 from discreet.core import FloatArray, Meter
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.audits.features import FeatureMap
+from discreet.noise.hashing import cores
 from discreet.noise.stream import numpy_stream
 
 #: Takes the side (0 or 1) and the features of a portion of releases.
@@ -93,7 +93,7 @@ class Runner:
             if not start[0]:  # the first runs load and compile: they say little of the speed
                 start = (done, now)
             elif self.workers is None and spent > _SEEN and (pairs - done + ahead) / self.speed > _WORTH:
-                self.workers = _cores()
+                self.workers = cores()
                 self._start()
                 start = (done, time.monotonic())
         return done
@@ -151,7 +151,3 @@ def _ready(place: int) -> int:
 
 def _portion(game: Game, features: FeatureMap, columns: Any, side: int, size: int, *place: int) -> FloatArray:
     return game.portion(features, columns, side, size, *place)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)

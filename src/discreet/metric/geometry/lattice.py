@@ -31,13 +31,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import FloatArray, IntArray, as_it_is, jit
+from discreet.core import FloatArray, IntArray, as_it_is, at_most, jit
 from discreet.metric.geometry.scaling import Scaling
 
 #: For boxes on a sphere or rotated by a matrix, where clamping may move points apart.
 WITHIN_BOUNDS = "values lie within the declared bounds; one beyond them counts as the nearest, and distances so"
-
-
 #: Words of a guarantee about other distances.
 OTHER_DISTANCES = "at most in proportion beyond it, below it as said of the lattice"
 
@@ -80,20 +78,12 @@ def lattice_assumption(step: str, rounding: float, radius: float, level: Any, un
     size = f"values are {read}rounded to a lattice of step {step}"
     if level == math.inf:
         return size
-    apart, near = _up(rounding), as_it_is(radius)
+    apart, near = at_most(rounding, 3), as_it_is(radius)
     return (
         f"{size}, which may move two of them apart by c = {apart}{unit}: the noise makes up for it at distance "
         f"{near}{unit} and beyond, and at a smaller distance r the level is at most (r + c)/({near} + c) of that at "
         f"{near}{unit}"
     )
-
-
-def _up(number: float) -> str:
-    """Write a positive number with three digits, rounded up."""
-    text = f"{number:.2e}"
-    if float(text) < number:
-        text = f"{number + 10.0 ** (math.floor(math.log10(number)) - 2):.2e}"
-    return f"{float(text):.3g}"
 
 
 def to_places(rows: FloatArray, scaling: Scaling, step: float) -> IntArray:
