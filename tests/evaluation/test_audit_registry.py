@@ -159,7 +159,7 @@ def test_a_long_audit_refutes_no_claim(name: str) -> None:
     "name",
     ["noise.discrete_laplace", "noise.max_norm_laplace", "local.DirectResponse", "local.Rappor/one report",
      "local.CountMeanSketch", "metric.NDLaplace/none", "metric.SphericalLaplace/none", "metric.PrivUnit",
-     "metric.ColumnLaplace", "metric.ElasticLaplace/town"],
+     "metric.ElasticLaplace/town"],
 )  # fmt: skip
 def test_half_the_claim_would_be_refuted(name: str) -> None:
     """The audits of this list are able to fail."""

@@ -77,14 +77,7 @@ def entries() -> Iterator[AuditedMechanism]:
         yield _few(f"synopses.MarginalSynopsis/{name}", partial(_fit, method), _CROSSED, delta, MeasuredCounts())
     for name, axes in {"one column": line, "several columns": plane}.items():
         runs = OrderedMicroaggregation(3, _EPSILON, axes, n_rows=9)
-        yield AuditedMechanism(
-            f"synopses.OrderedMicroaggregation/{name}",
-            partial(_fit, runs),
-            _pairs(axes),
-            _EPSILON,
-            batch=False,
-            trials=_QUICK,
-        )
+        yield _few(f"synopses.OrderedMicroaggregation/{name}", partial(_fit, runs), _pairs(axes))
     for synopsis in ("auto", "grid", "tree"):
         method = PrivateKMeans(2, epsilon=_EPSILON, domain=line, synopsis=synopsis, n_init=1)
         yield _entry(f"clustering.PrivateKMeans/{synopsis}", method, line)
@@ -124,9 +117,7 @@ def _persons() -> Iterator[AuditedMechanism]:
     without = tuple(NeighbourPair(p.name, p.data[:, 1:], p.neighbour[:, 1:]) for p in pairs)
     for name, method in methods.items():
         features = None if name.startswith("clustering") else few_leaves(axes, without)
-        yield AuditedMechanism(
-            name, partial(_fit, method), pairs, _EPSILON, batch=False, features=features, trials=_QUICK
-        )
+        yield _few(name, partial(_fit, method), pairs, features=features)
 
 
 def _questions() -> Iterator[AuditedMechanism]:
@@ -144,15 +135,7 @@ def _drawn_classes() -> AuditedMechanism:
         NeighbourPair(f"{n} equal rows, one more", np.zeros((n, 1)), np.zeros((n + 1, 1))) for n in (k, k - 1, 4, 12)
     )
     epsilon = anonymity.sampling_epsilon(k, chance, delta)
-    return AuditedMechanism(
-        "anonymity.SampledGeneralization",
-        partial(_drawn, (k, chance, delta)),
-        pairs,
-        epsilon,
-        delta,
-        batch=False,
-        trials=_QUICK,
-    )
+    return _few("anonymity.SampledGeneralization", partial(_drawn, (k, chance, delta)), pairs, delta, epsilon=epsilon)
 
 
 def _drawn(settings: tuple[int, float, float], rows: Any, rng: Any) -> Any:

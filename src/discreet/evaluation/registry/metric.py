@@ -95,15 +95,11 @@ def _local() -> Iterator[AuditedMechanism]:
         "Piecewise/hybrid, sample": metric.Piecewise(1, (0, 1), "sample", method="hybrid"),
         "Piecewise/square wave": metric.Piecewise(1, (0, 1), method="square_wave"),
         "PrivUnit": metric.PrivUnit(1, (0, 1)),
-        "ColumnLaplace": metric.ColumnLaplace(1, (0, 1)),
     }
     for name, law in laws.items():
         yield AuditedMechanism(f"metric.{name}", partial(_perturbed, law), corners, 1.0, trials=10_000)
-    for name in ("Piecewise", "PrivUnit", "ColumnLaplace"):
+    for name in ("Piecewise", "PrivUnit"):
         yield from _bits(f"metric.{name}/bits", laws[name], corners[:1], 1.0)
-    near_pair = (NeighbourPair("a radius apart, in both columns", (0.5, 0.5), (0.5 + _RADIUS / 2, 0.5 + _RADIUS / 2)),)
-    law = metric.ColumnLaplace(1, (0, 1), _RADIUS)
-    yield AuditedMechanism("metric.ColumnLaplace/radius", partial(_perturbed, law), near_pair, 1.0, trials=10_000)
 
 
 def _trajectories() -> Iterator[AuditedMechanism]:
