@@ -82,14 +82,9 @@ class ExactAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "claimed": self.claimed,
-            "passed": self.passed,
-            "outcome": repr(self.outcome),
-            "outcomes": len(self.first),
-        }
+        names = ("epsilon", "delta", "claimed", "passed")
+        figures = {name: getattr(self, name) for name in names}
+        return {**figures, "outcome": repr(self.outcome), "outcomes": len(self.first)}
 
     def __str__(self) -> str:
         text = f"ε = {self.epsilon:.6g} at δ = {self.delta:.3g}, exactly, worst at {self.outcome!r}"

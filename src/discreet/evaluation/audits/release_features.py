@@ -1,8 +1,9 @@
 """Feature maps of this package's releases and of tables: synopses, reports, counts, centres, data frames."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -34,12 +35,13 @@ def features_for(release: Any, data: Any, neighbour: Any) -> FeatureMap:
     if isinstance(release, Reports):
         return ReportFeatures(release)
     if isinstance(release, Counts):
-        return CounterFeatures(release)
+        return PartFeatures(_counters, NumberFeatures(_counters(release)))
     if (table := as_table(release)) is not None:
         return TableFeatures(table, records)
     centres = getattr(release, "cluster_centers_", None)
     if centres is not None:
-        return CentreFeatures(centres, _vectors(records, np.shape(centres)[1]))
+        near = PointFeatures(centres, _vectors(records, np.shape(centres)[1]))
+        return PartFeatures(attrgetter("cluster_centers_"), near)
     if isinstance(release, np.ndarray) and release.dtype.kind == "f" and release.ndim in (1, 2) and release.size:
         vectors = _vectors([*records, data, neighbour], release.shape[-1])  # the input may be one record itself
         if vectors and (release.ndim == 2 or release.shape[-1] > 1):
@@ -159,29 +161,18 @@ class ReportFeatures(OneByOne):
         return found
 
 
-class CounterFeatures(OneByOne):
-    """The counters of a collector."""
+class PartFeatures(OneByOne):
+    """The features of a part of a release: the counters of a collector, or the centres of a clustering."""
 
-    def __init__(self, first: Counts) -> None:
-        self._numbers = NumberFeatures(self._flat(first))
-        self.names = self._numbers.names
+    def __init__(self, part: Callable[[Any], Any], inner: FeatureMap) -> None:
+        self.part, self.inner, self.names = part, inner, inner.names
 
-    def _flat(self, counts: Counts) -> FloatArray:
-        return np.concatenate([[counts.n], *(np.ravel(c) for c in counts.counters.values())]).astype(np.float64)
-
-    def __call__(self, release: Counts) -> FloatArray:
-        return self._numbers(self._flat(release))
+    def __call__(self, release: Any) -> Any:
+        return self.inner(self.part(release))
 
 
-class CentreFeatures(OneByOne):
-    """A fitted clustering: its centres."""
-
-    def __init__(self, first: Any, records: Sequence[FloatArray]) -> None:
-        self._points = PointFeatures(first, records)
-        self.names = self._points.names
-
-    def __call__(self, release: Any) -> FloatArray:
-        return self._points(release.cluster_centers_)
+def _counters(counts: Counts) -> FloatArray:
+    return np.concatenate([[counts.n], *(np.ravel(c) for c in counts.counters.values())]).astype(np.float64)
 
 
 class TableFeatures(OneByOne):

@@ -72,14 +72,8 @@ class AuditResult:
     def power(self) -> Power:
         """The leaks that a run of this size would have detected."""
         claimed = self.claimed if self.claimed is not None and math.isfinite(self.claimed) else 0.0
-        return power_curve(
-            self.counted,
-            self.counts["data"],
-            self.counts["neighbour"],
-            claimed=claimed,
-            miss=1 - self.confidence,
-            delta=self.delta,
-        )
+        hits = self.counts["data"], self.counts["neighbour"]
+        return power_curve(self.counted, *hits, claimed=claimed, miss=1 - self.confidence, delta=self.delta)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain data."""

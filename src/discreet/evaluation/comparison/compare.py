@@ -266,15 +266,6 @@ def compare_tables(
     random_state : None, int or Generator
         Seed.
 
-    Returns
-    -------
-    TableComparison
-
-    Notes
-    -----
-    The error of a set of columns is the total variation, ½ Σ |share - share| over its cells. Rows drawn again from the
-    real table have an error too, which is reported as the error of sampling.
-
     Examples
     --------
     >>> import discreet as dc

@@ -101,26 +101,15 @@ class AuditedMechanism:
         random_state: object = None,
     ) -> list[AuditResult]:
         """Audit every pair, or the first few; ``time_budget`` is that of one pair."""
-        chosen = self.pairs[:pairs]
-        root = root_of(random_state) % 2**62
+        root, runs = root_of(random_state) % 2**62, self.trials if trials is None else trials
         return [
             audit(
-                self.mechanism,
-                pair.data,
-                pair.neighbour,
-                self.trials if trials is None else trials,
-                confidence,
-                epsilon=self.epsilon,
-                delta=self.delta,
-                features=self.features,
-                batch=self.batch,
-                workers=workers,
-                time_budget=time_budget,
-                progress=progress,
+                self.mechanism, pair.data, pair.neighbour, runs, confidence, epsilon=self.epsilon, delta=self.delta,
+                features=self.features, batch=self.batch, workers=workers, time_budget=time_budget, progress=progress,
                 random_state=root + place,
             )
-            for place, pair in enumerate(chosen)
-        ]
+            for place, pair in enumerate(self.pairs[:pairs])
+        ]  # fmt: skip
 
     def exact(self) -> ExactAudit | None:
         """Return the exact loss of the first pair; None if its distribution is not known."""
