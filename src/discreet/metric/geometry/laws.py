@@ -21,16 +21,9 @@ from discreet.noise.vector import IsotropicNoise, SphericalNoise
 
 @dataclass(frozen=True)
 class LatticeLaw:
-    """The cost of noise of a scale.
+    """The cost of noise of a scale, in lattice steps (on the sphere, in radians); 0 is no noise.
 
-    Parameters
-    ----------
-    epsilon : Fraction or math.inf
-        The stated cost of a report.
-    scale : Fraction
-        Scale of the noise, in lattice steps (on the sphere, in radians); 0 is no noise.
-    reach : Fraction
-        Largest distance of the places of two neighbours, in the same unit.
+    ``epsilon`` is the stated cost of a report, ``reach`` the largest distance of the places of two neighbours.
     """
 
     epsilon: Exact
