@@ -93,15 +93,11 @@ class CenterErrors:
 
     Attributes
     ----------
-    centers, reference : array of int
-        The matched pairs, as many as the smaller set has centres.
-    distances : array of float
-        Distance of each pair.
-    relative : array of float
-        The same, divided by the distance from the reference centre to the next one. At 0.5 a centre is halfway to
-        the neighbouring cluster. NaN if there is no next one.
-    unmatched : int
-        How many more centres one set has.
+    centers, reference, unmatched
+        The matched pairs, as many as the smaller set has centres, and how many more the other set has.
+    distances, relative : array of float
+        Distance of each pair; and divided by the distance from the reference centre to the next one, so that at 0.5 a
+        centre is halfway to the neighbouring cluster. NaN if there is no next one.
 
     Examples
     --------

@@ -21,17 +21,11 @@ class ExactAudit:
 
     Attributes
     ----------
-    epsilon : float
-        The smallest ε (at δ) for which both directions hold; infinite if an outcome with more than δ of the mass is
-        possible on one input only.
-    delta : float
-        The δ at which `epsilon` is stated.
-    claimed : float or None
-        The claim.
-    ratio : Fraction, float or None
-        e^epsilon: exact if the law was given in fractions and δ is 0; None if infinite.
-    outcome : object
-        An outcome with the largest ratio (at δ = 0).
+    epsilon, delta, claimed
+        The smallest ε at δ for which both directions hold, infinite if an outcome with more than δ of the mass is
+        possible on one input only; that δ; and the claim.
+    ratio, outcome
+        e^epsilon, exact if the law was given in fractions and δ is 0, None if infinite; an outcome that has it.
     first, second : ndarray
         Probabilities of the outcomes under the two inputs.
 

@@ -17,14 +17,7 @@ FORMS = ("matrix", "column", "table")
 
 @dataclass(frozen=True, eq=False)
 class NeighbourPair:
-    """Two inputs that differ in one record.
-
-    Attributes
-    ----------
-    name : str
-        What is special about them.
-    data, neighbour : object
-        The inputs.
+    """Two inputs, ``data`` and ``neighbour``, that differ in one record; ``name`` says what is special about them.
 
     Examples
     --------

@@ -19,26 +19,16 @@ class AuditResult:
     ----------
     epsilon_lower : float
         The true ε is at least this, at the stated δ and confidence.
-    claimed : float or None
-        The claimed ε.
-    confidence : float
-        Confidence of the bound, over the choice of the event, both rates and both directions.
-    delta : float
-        The δ of the claim.
+    claimed, confidence, delta
+        The claimed ε or None, the confidence of the bound, and the δ of the claim.
     trials, counted : int
         Runs on each input, and those on which the event was counted.
-    event : str
-        The event, in words.
-    likelier : {"data", "neighbour"}
-        The input on which the event is more frequent.
-    counts : dict
-        Number of occurrences: ``data``, ``neighbour``.
+    event, likelier, counts
+        The event in words, the input on which it is more frequent, and its occurrences on ``data`` and ``neighbour``.
     estimate : float
         ln((p - δ)/q) from the shares; not a bound. Infinite if the event never occurred on one input.
-    features : tuple of str
-        The features that were examined.
-    seconds : float
-        Running time.
+    features, seconds
+        The features that were examined, and the running time.
 
     Examples
     --------

@@ -38,26 +38,16 @@ class TableComparison:
 
     Attributes
     ----------
-    rows : tuple of int
-        Rows of the real and of the synthetic table.
-    columns : tuple of str
-        The compared columns.
-    left_out : dict
-        Other columns, and why.
+    rows, columns, left_out
+        Rows of the real and of the synthetic table, the compared columns, and the others with the reason.
     marginals : dict of int to MarginalError
-        Total variation of sets of one, two and three columns.
-    queries : QueryError
-        Errors of random range queries.
-    correlations : CorrelationError
-        Errors of correlations between columns of numbers.
-    propensity : Propensity or None
-        How well a classifier distinguishes the tables; None with too few rows.
-    utility : Utility or None
-        Quality of training on synthetic rows; None without a target.
-    closeness : Closeness
-        Distance to the closest real row, with a baseline. It proves nothing about privacy.
-    membership : Membership or None
-        The membership attack; None without ``release``.
+        Total variation, ½ Σ |share - share| over all cells, of sets of one, two and three columns.
+    queries, correlations
+        Errors of random range queries, and of correlations between columns of numbers.
+    propensity, utility
+        How well a classifier distinguishes the tables, and the quality of training on synthetic rows; or None.
+    closeness, membership
+        Distance to the closest real row, with a baseline (it proves nothing about privacy), and the membership attack.
 
     Examples
     --------

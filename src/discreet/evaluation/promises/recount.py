@@ -28,10 +28,8 @@ class Recount:
     ----------
     found : dict
         ``rows``, ``classes``, ``k`` (``rows_of_smallest`` where it counts persons), and ``l`` and ``t`` by column.
-    failures : tuple of str
-        What does not hold.
-    notes : tuple of str
-        What is not promised or "not checkable", and why.
+    failures, notes : tuple of str
+        What does not hold; what is not promised or "not checkable", and why.
 
     Examples
     --------

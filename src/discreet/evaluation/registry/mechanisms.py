@@ -49,16 +49,12 @@ class AuditedMechanism:
     ----------
     name : str
         The public name, and a variant after a slash.
-    mechanism, batch, features
+    mechanism, batch, features, epsilon, delta
         As in `audit`.
     pairs : tuple of NeighbourPair
         Neighbouring inputs; the first uses up most of the promise.
-    epsilon, delta : float
-        The claim.
-    trials : int
-        Runs on each input in a quick audit.
-    tight : bool
-        True if the first pair uses up the claim, so that a long audit must come near it.
+    trials, tight
+        Runs on each input in a quick audit; True if the first pair uses up the claim.
     law : callable or None
         The exact distribution of the release, for `exact_audit`.
 
