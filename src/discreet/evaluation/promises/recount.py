@@ -33,8 +33,8 @@ class Recount:
 
     Examples
     --------
-    >>> promise = Guarantee("syntactic", parameters={"required": {"k": 3}, "reached": {"k": 2}})
-    >>> recount(pa.table({"age": ["[0, 9]", "[0, 9]"]}), promise, quasi=["age"]).failures
+    >>> facts = {"quasi_identifiers": ["age"], "required": {"k": 3}, "reached": {"k": 2}}
+    >>> recount(pa.table({"age": ["[0, 9]", "[0, 9]"]}), Guarantee("syntactic", parameters=facts)).failures
     ('k is 2, required 3',)
     """
 
@@ -43,9 +43,7 @@ class Recount:
     notes: tuple[str, ...]
 
 
-def recount(
-    table: pa.Table, guarantee: Guarantee, *, quasi: Sequence[str] | None = None, sensitive: Sequence[str] | None = None
-) -> Recount:
+def recount(table: pa.Table, guarantee: Guarantee) -> Recount:
     """Count again what a table shows, and compare it with what is required and stated as reached.
 
     Counts k, l and t, rows and cells, and checks columns that were passed on and undeclared quasi-identifiers. Where k
@@ -56,9 +54,7 @@ def recount(
     table : pyarrow.Table
         The released table.
     guarantee : Guarantee
-        Its promise.
-    quasi, sensitive : list of str, optional
-        Columns; by default those that the promise or its declaration names.
+        Its promise, which names the quasi-identifiers and sensitive columns.
 
     Examples
     --------
@@ -69,7 +65,7 @@ def recount(
     >>> found.found["k"] >= 5, found.failures
     (True, ())
     """
-    count = _Count(table, guarantee, parts_of(table, guarantee, quasi, sensitive))
+    count = _Count(table, guarantee, parts_of(table, guarantee))
     count.whole_table()
     return Recount(count.found, tuple(count.failures), tuple(count.notes))
 

@@ -16,30 +16,6 @@ from discreet.evaluation.audits.neighbours import NeighbourPair
 from discreet.evaluation.audits.result import AuditResult
 from discreet.noise.stream import root_of
 
-#: Public names with a Privacy section that cannot be audited by runs, and why.
-EXEMPT: dict[str, str] = {
-    "noise.bernoulli": "a building block: it is given no data",
-    "noise.geometric": "a building block: it is given no data",
-    "clustering.DenoisingKMeans": "works on what was already released",
-    "clustering.suggest_k": "works on what was already released",
-    "clustering.DensityClusters": "works on what was already released",
-    "clustering.GaussianClusters": "works on what was already released",
-    "clustering.SpectralClusters": "works on what was already released",
-    "clustering.WardClusters": "works on what was already released",
-    "local.Task": "a public description of what is asked; its mechanism is audited by itself",
-    "local.Client": "sends what a mechanism of a task drew, which is audited by itself",
-    "metric.UserLedger": "adds up what reports cost and draws nothing",
-    "synopses.OwnBudget": "divides the budget of a tree that is audited, by public values",
-    "synopses.OwnPartitioner": "a user's own way to split, charged to the ledger of a tree that is audited",
-    "anonymity.Hierarchy": "public groups of categories, part of a method's settings",
-    "anonymity.Rules": "what a table must satisfy, part of a method's settings",
-    "anonymity.MultiplicativeNoise": "promises no figure that could be refuted; its attacks are in the guarantee",
-    "anonymity.k_curve": "a curve for internal use; the table that is released with such a k is audited by itself",
-    "anonymity.NoiseAddition": "promises no figure that could be refuted; its attacks are in the guarantee",
-    "anonymity.RankSwapping": "its k is a chance over swaps that no table shows; a law test enumerates it",
-    "anonymity.TopBottomCoding": "promises no figure that could be refuted; its attacks are in the guarantee",
-}
-
 
 @dataclass(frozen=True, eq=False)
 class AuditedMechanism:
