@@ -29,18 +29,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import (
-    AnyArray,
-    BoolArray,
-    Declared,
-    Domain,
-    FloatArray,
-    Guarantee,
-    IntArray,
-    checks,
-    option,
-    persons,
-)
+from discreet.core import BoolArray, Declared, Domain, FloatArray, Guarantee, IntArray, checks, option, persons
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.metric.geometry.lattice import lattice_assumption, short
 from discreet.metric.geometry.laws import AxesLatticeLaw, TrajectoryLaw
@@ -92,7 +81,7 @@ class TrajectoryReport:
     fresh: BoolArray
     tested: BoolArray
     trajectory: IntArray
-    users: AnyArray = field(repr=False)
+    users: Any = field(repr=False)
     rows: IntArray = field(repr=False)
     tests: IntArray
     draws: IntArray

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from discreet import anonymity
+from discreet import anonymity, synopses
 from discreet.clustering import DPLloyd, PrivateKMeans
 from discreet.core import Domain, FloatArray, Guarantee, Ledger, Person, epsilon_to_zcdp
 from discreet.errors import DiscreetWarning
@@ -17,14 +17,6 @@ from discreet.evaluation.audits.features import OneByOne
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
 from discreet.evaluation.audits.release_features import LeafFeatures
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
-from discreet.synopses import (
-    BoxSynopsis,
-    GridSynopsis,
-    MarginalSynopsis,
-    OrderedMicroaggregation,
-    QuerySession,
-    TreeSynopsis,
-)
 
 #: Neighbours that every method is run on.
 _CHOSEN = (
@@ -58,25 +50,25 @@ def entries() -> Iterator[AuditedMechanism]:
         "declared rows": {"rule": 2, "n_rows": 10},
     }
     for name, settings in grids.items():
-        method = GridSynopsis(epsilon=_EPSILON, domain=plane, **settings)
+        method = synopses.GridSynopsis(epsilon=_EPSILON, domain=plane, **settings)
         yield _entry(f"synopses.GridSynopsis/{name}", method, plane)
     for partitioner in ("binary", "median", "quantile", "uniform", "privtree", "density"):
-        method = TreeSynopsis(epsilon=_EPSILON, domain=plane, partitioner=partitioner, max_depth=2, bits=4)
+        method = synopses.TreeSynopsis(epsilon=_EPSILON, domain=plane, partitioner=partitioner, max_depth=2, bits=4)
         yield _entry(f"synopses.TreeSynopsis/{partitioner}", method, plane)
     for name, levels in {"mixed": ["median", "binary"], "above privtree": ["median", "privtree"]}.items():
-        method = TreeSynopsis(epsilon=_EPSILON, domain=plane, partitioner=levels, max_depth=2, bits=4)
+        method = synopses.TreeSynopsis(epsilon=_EPSILON, domain=plane, partitioner=levels, max_depth=2, bits=4)
         yield _entry(f"synopses.TreeSynopsis/{name}", method, plane)
-    method = TreeSynopsis(epsilon=_EPSILON, domain=line, partitioner="binary", max_depth=2, leaf_means=True)
+    method = synopses.TreeSynopsis(epsilon=_EPSILON, domain=line, partitioner="binary", max_depth=2, leaf_means=True)
     yield _entry("synopses.TreeSynopsis/leaf means", method, line)
     crosses = Domain({"a": {"categories": [0, 1]}, "b": [0, 1, 2]})
     relaxed = epsilon_to_zcdp(_EPSILON, _DELTA)
     prices: dict[str, Any] = {"pure": {}, "concentrated": {"rho": relaxed, "delta": _DELTA}}
     for name, settings in prices.items():
-        method = MarginalSynopsis(_EPSILON, crosses, **settings)
+        method = synopses.MarginalSynopsis(_EPSILON, crosses, **settings)
         delta = _DELTA if settings else 0.0
         yield _few(f"synopses.MarginalSynopsis/{name}", partial(_fit, method), _CROSSED, delta, MeasuredCounts())
     for name, axes in {"one column": line, "several columns": plane}.items():
-        runs = OrderedMicroaggregation(3, _EPSILON, axes, n_rows=9)
+        runs = synopses.OrderedMicroaggregation(3, _EPSILON, axes, n_rows=9)
         yield _few(f"synopses.OrderedMicroaggregation/{name}", partial(_fit, runs), _pairs(axes))
     for synopsis in ("auto", "grid", "tree"):
         method = PrivateKMeans(2, epsilon=_EPSILON, domain=line, synopsis=synopsis, n_init=1)
@@ -102,12 +94,12 @@ def _persons() -> Iterator[AuditedMechanism]:
     """Yield methods whose unit is a person: neighbours differ by a person with more rows than are used."""
     domain = Domain({"who": {"role": "person"}, "x": (0.0, 1.0)}, unit=Person("who", rows=3))
     methods = {
-        "synopses.GridSynopsis/persons": GridSynopsis(_EPSILON, domain, 2, n_rows=10, leaf_means=False),
-        "synopses.GridSynopsis/private bound": GridSynopsis(
+        "synopses.GridSynopsis/persons": synopses.GridSynopsis(_EPSILON, domain, 2, n_rows=10, leaf_means=False),
+        "synopses.GridSynopsis/private bound": synopses.GridSynopsis(
             _EPSILON, domain.with_unit(Person("who", rows="auto")), 2, n_rows=10, leaf_means=False
         ),
-        "synopses.TreeSynopsis/persons": TreeSynopsis(_EPSILON, domain, max_depth=2),
-        "synopses.TreeSynopsis/persons, median": TreeSynopsis(
+        "synopses.TreeSynopsis/persons": synopses.TreeSynopsis(_EPSILON, domain, max_depth=2),
+        "synopses.TreeSynopsis/persons, median": synopses.TreeSynopsis(
             _EPSILON, domain, partitioner="median", max_depth=1, bits=4
         ),
         "clustering.PrivateKMeans/persons": PrivateKMeans(2, _EPSILON, domain, synopsis="grid", n_init=1),
@@ -150,7 +142,7 @@ def _drawn(settings: tuple[int, float, float], rows: Any, rng: Any) -> Any:
 
 def _asked(question: str, arguments: tuple[Any, ...], domain: Domain, rows: Any, rng: Any) -> Any:
     """Ask one question of a new session."""
-    session = QuerySession(np.asarray(rows), Ledger(epsilon=_EPSILON), domain=domain, random_state=rng)
+    session = synopses.QuerySession(np.asarray(rows), Ledger(epsilon=_EPSILON), domain=domain, random_state=rng)
     return np.atleast_1d(getattr(session, question)(*arguments, epsilon=_EPSILON).value)
 
 
@@ -210,5 +202,5 @@ def few_leaves(domain: Domain, pairs: tuple[NeighbourPair, ...]) -> LeafFeatures
     """Return the features of a small synopsis: the places of differing records, few levels and the first leaves."""
     records = {repr(r): r for p in pairs for side in differing(p.data, p.neighbour) for r in side}
     bounds: dict[str, Any] = {"lower": domain.low[None], "upper": domain.high[None]}
-    whole = BoxSynopsis(domain, **bounds, weights=[0.0], variances=[1.0], guarantee=Guarantee("central"))
+    whole = synopses.BoxSynopsis(domain, **bounds, weights=[0.0], variances=[1.0], guarantee=Guarantee("central"))
     return LeafFeatures(whole, list(records.values()), levels=4, leaves=12)
