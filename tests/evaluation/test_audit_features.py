@@ -13,7 +13,6 @@ import pytest
 
 import discreet as dc
 from discreet.evaluation.audits import release_features as _features
-from discreet.evaluation.audits.differing import differing
 
 audit = dc.evaluation.audit
 
@@ -119,10 +118,10 @@ def test_wide_releases_are_thinned_out_without_losing_the_leak() -> None:
 
 def test_differing_records_are_found_in_every_kind_of_input() -> None:
     table = pa.table({"a": [1, 2], "b": ["x", "y"]})
-    assert differing(table, table.slice(0, 1)) == ([{"a": 2, "b": "y"}], [])
-    assert differing(table.to_pandas(), table.slice(0, 1).to_pandas()) == ([{"a": 2, "b": "y"}], [])
-    assert differing(np.array([1.0, 1.0]), np.array([1.0])) == ([1.0], [])
-    assert differing(object(), object()) == ([], [])
+    assert _features.differing(table, table.slice(0, 1)) == ([{"a": 2, "b": "y"}], [])
+    assert _features.differing(table.to_pandas(), table.slice(0, 1).to_pandas()) == ([{"a": 2, "b": "y"}], [])
+    assert _features.differing(np.array([1.0, 1.0]), np.array([1.0])) == ([1.0], [])
+    assert _features.differing(object(), object()) == ([], [])
 
 
 def test_exact_noise_shows_nothing_in_its_bits() -> None:

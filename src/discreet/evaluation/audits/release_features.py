@@ -1,6 +1,8 @@
-"""Feature maps of this package's releases and of tables: synopses, reports, counts, centres, data frames."""
+"""Feature maps of this package's releases and of tables, and the records in which two neighbouring inputs differ."""
 
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from operator import attrgetter
@@ -11,7 +13,6 @@ import pyarrow as pa
 
 from discreet.core import BoolArray, Categorical, Domain, FloatArray
 from discreet.errors import InvalidType
-from discreet.evaluation.audits.differing import as_vector, differing
 from discreet.evaluation.audits.features import (
     WIDEST,
     FeatureMap,
@@ -25,6 +26,9 @@ from discreet.local import Counts, Reports
 from discreet.synopses import Synopsis
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+#: Records looked at on each side; neighbours have one.
+_MOST = 2
 
 
 def features_for(release: Any, data: Any, neighbour: Any) -> FeatureMap:
@@ -54,7 +58,7 @@ def features_for(release: Any, data: Any, neighbour: Any) -> FeatureMap:
 
 
 def _vectors(records: Sequence[Any], size: int) -> list[FloatArray]:
-    vectors = [as_vector(r, size) for r in records]
+    vectors = [_as_vector(r, size) for r in records]
     return [v for v in vectors if v is not None]
 
 
@@ -233,3 +237,45 @@ def _cell(record: Any, name: str, position: int) -> float:
     if isinstance(record, (tuple, list)):
         return number_of(record[position]) if position < len(record) else np.nan
     return number_of(record)
+
+
+def differing(data: Any, neighbour: Any) -> tuple[list[Any], list[Any]]:
+    """Return the records that only the first input has, and those that only the second has; at most two of each.
+
+    Records are numbers, tuples, or mappings by column name. Both lists are empty if the inputs cannot be read as rows.
+    """
+    first, second = _records(data), _records(neighbour)
+    if first is None or second is None:
+        return [], []
+    here, there = Counter(map(repr, first)), Counter(map(repr, second))
+    found = []
+    for rows, more in ((first, here - there), (second, there - here)):
+        by_text = {repr(row): row for row in rows if repr(row) in more} if more else {}
+        found.append(list(by_text.values())[:_MOST])
+    return found[0], found[1]
+
+
+def _records(data: Any) -> list[Any] | None:
+    """Return the rows of an input."""
+    if isinstance(data, (bool, int, float, str, np.generic)):
+        return [data.item() if isinstance(data, np.generic) else data]
+    if isinstance(data, pa.Table):
+        return list(data.to_pylist())
+    if hasattr(data, "to_dict") and hasattr(data, "columns"):  # a data frame
+        return list(pa.Table.from_pandas(data, preserve_index=False).to_pylist())
+    if isinstance(data, np.ndarray):
+        data = data.tolist()
+    if not isinstance(data, (list, tuple)):
+        return None
+    return [tuple(row) if isinstance(row, (list, tuple)) else row for row in data]
+
+
+def _as_vector(record: Any, size: int) -> FloatArray | None:
+    """Return a record as ``size`` numbers; None if it is something else."""
+    values = list(record.values()) if isinstance(record, dict) else record
+    values = values.tolist() if isinstance(values, np.ndarray) else values
+    cells = list(values) if isinstance(values, (tuple, list)) else [values]
+    if len(cells) != size or not all(isinstance(c, (int, float, np.number)) for c in cells):
+        return None
+    vector = np.array([float(c) for c in cells])
+    return vector if all(map(math.isfinite, vector)) else None

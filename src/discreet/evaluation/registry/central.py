@@ -12,10 +12,9 @@ from discreet import anonymity, synopses
 from discreet.clustering import DPLloyd, PrivateKMeans
 from discreet.core import Domain, FloatArray, Guarantee, Ledger, Person, epsilon_to_zcdp
 from discreet.errors import DiscreetWarning
-from discreet.evaluation.audits.differing import differing
 from discreet.evaluation.audits.features import OneByOne
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
-from discreet.evaluation.audits.release_features import LeafFeatures
+from discreet.evaluation.audits.release_features import LeafFeatures, differing
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
 
 #: Neighbours that every method is run on.
