@@ -66,9 +66,6 @@ def entries() -> Iterator[AuditedMechanism]:
         method = synopses.MarginalSynopsis(_EPSILON, crosses, **settings)
         delta = _DELTA if settings else 0.0
         yield _few(f"synopses.MarginalSynopsis/{name}", partial(_fit, method), _CROSSED, delta, MeasuredCounts())
-    for name, axes in {"one column": line, "several columns": plane}.items():
-        runs = synopses.OrderedMicroaggregation(3, _EPSILON, axes, n_rows=9)
-        yield _few(f"synopses.OrderedMicroaggregation/{name}", partial(_fit, runs), _pairs(axes))
     for synopsis in ("auto", "grid", "tree"):
         method = PrivateKMeans(2, epsilon=_EPSILON, domain=line, synopsis=synopsis, n_init=1)
         yield _entry(f"clustering.PrivateKMeans/{synopsis}", method, line)
@@ -77,13 +74,7 @@ def entries() -> Iterator[AuditedMechanism]:
         method = PrivateKMeans(2, epsilon=_EPSILON, domain=solid, synopsis="lift", n_init=1, **settings)
         delta = _DELTA if settings else 0.0
         yield _few(f"clustering.PrivateKMeans/lift, {name}", partial(_fit, method), _pairs(solid), delta)
-    lloyds: dict[str, Any] = {
-        "joint": {},
-        "split": {"draw": "split", "schedule": "plain"},
-        "synopsis": {"init": "synopsis"},
-    }
-    for name, settings in lloyds.items():
-        yield _entry(f"clustering.DPLloyd/{name}", DPLloyd(2, epsilon=_EPSILON, domain=line, **settings), line)
+    yield _entry("clustering.DPLloyd", DPLloyd(2, epsilon=_EPSILON, domain=line), line)
     yield from _persons()
     yield from _questions()
     yield _drawn_classes()
@@ -178,8 +169,6 @@ def _pairs(domain: Domain) -> tuple[NeighbourPair, ...]:
 def _fit(method: Any, rows: Any, rng: Any) -> Any:
     """Fit a method anew; the fitted object is the release."""
     fitted = clone(method).set_params(random_state=rng).fit(np.asarray(rows))
-    if hasattr(fitted, "means_"):
-        return fitted.means_.ravel()
     return fitted if hasattr(fitted, "cluster_centers_") else fitted.synopsis_
 
 
