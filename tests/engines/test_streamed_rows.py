@@ -60,7 +60,6 @@ MECHANISMS = {
     "none": lambda: dc.metric.NDLaplace(1.0, 0.1, DOMAIN, category_epsilon=1.0, random_state=3),
     "clip": lambda: dc.metric.NDLaplace(1.0, 0.1, NUMBERS, "clip", random_state=3),
     "resample": lambda: dc.metric.NDLaplace(4.0, 0.1, NUMBERS, "resample", random_state=3),
-    "columns": lambda: dc.metric.ColumnLaplace(1.0, DOMAIN, category_epsilon=1.0, random_state=3),
     "sample": lambda: dc.metric.Piecewise(1.0, DOMAIN, "sample", category_epsilon=1.0, random_state=3),
     "wave": lambda: dc.metric.Piecewise(2.0, NUMBERS, method="square_wave", random_state=3),
     "direction": lambda: dc.metric.PrivUnit(2.0, NUMBERS, random_state=3),

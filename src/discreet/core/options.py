@@ -65,6 +65,8 @@ _NAMES = {
     "number": "float", "budget": "float", "whole": "int", "text": "str", "flag": "bool", "names": "list of str",
     "numbers": "list of float", "figures": "mapping of names to numbers",
 }  # fmt: skip
+#: Types of shared options that take objects.
+_OBJECTS = {"domain": "Domain", "ledger": "Ledger or Account", "random_state": "int or Generator"}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -290,7 +292,7 @@ class Option:
         shown = "" if self.default is None else f", default {_quoted(self.default)}"
         optional = ", optional" if self.default is None and not self.required else ""
         shown = "" if self.default is dataclasses.MISSING else shown
-        head = " or ".join([*listed, *kinds]) or "object"
+        head = " or ".join([*listed, *kinds]) or _OBJECTS.get(self.name, "object")
         text = f"{self.help} {self.details}".strip()
         return f"{self.name} : {head}{shown}{optional}\n{textwrap.indent(textwrap.fill(text, 100), '    ')}"
 
