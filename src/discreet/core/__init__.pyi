@@ -1,4 +1,5 @@
 from . import checks as checks
+from . import options as options
 from ._doors import door as door
 from .arrays import AnyArray as AnyArray
 from .arrays import BoolArray as BoolArray
@@ -71,7 +72,6 @@ from .intervals import normal_width as normal_width
 from .intervals import wilson as wilson
 from .jit import inlined as inlined
 from .jit import jit as jit
-from .jit import jit_within as jit_within
 from .jit import quickly as quickly
 from .options import DELTA as DELTA
 from .options import DOMAIN as DOMAIN

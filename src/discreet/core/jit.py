@@ -97,16 +97,6 @@ def jit(function: F) -> F:
     return _compiled(function)
 
 
-def jit_within(function: F) -> F:
-    """Compile a short kernel that only kernels call, often and with many arrays: its code becomes part of theirs.
-
-    Python cannot call it, which halves the time to compile it.
-    """
-    _kernel_text(function.__module__, function.__globals__)
-    options = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
-    return cast(F, njit(function, nogil=True, **options))
-
-
 def _compiled(function: F) -> F:
     given, locators = numba.config.CACHE_DIR, getattr(numba.config, "CACHE_LOCATOR_CLASSES", "")
     # Numba chooses the place when a function is decorated, so other packages' kernels stay where they were.
@@ -116,10 +106,10 @@ def _compiled(function: F) -> F:
             numba.config.CACHE_DIR = str(cache_folder() / f"kernels-{text[:24]}")
             if "AnyPlace" in globals():
                 numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.AnyPlace"
-        return cast(F, njit(function, cache=True, nogil=True))
+        return cast(F, njit(function, cache=True, nogil=True, no_cfunc_wrapper=True))
     except (RuntimeError, OSError):
         # No folder can be written to: compiled anew in every process.
-        return cast(F, njit(function, nogil=True))
+        return cast(F, njit(function, nogil=True, no_cfunc_wrapper=True))
     finally:
         numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES = given, locators
 
@@ -127,7 +117,7 @@ def _compiled(function: F) -> F:
 def inlined(function: F) -> F:
     """Compile a helper into the kernels that call it."""
     _kernel_text(function.__module__, function.__globals__)
-    return cast(F, njit(function, inline="always"))
+    return cast(F, njit(function, nogil=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True))
 
 
 #: Steps of a kernel that the interpreter takes in less time than compiling the kernel needs.

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.anonymity.growth._rule_kernels import is_ok
 from discreet.anonymity.growth.search_kernels import LEFT, NODE, REST
-from discreet.core import jit, jit_within
+from discreet.core import inlined, jit
 
 
 @jit
@@ -46,7 +46,7 @@ def line_up(
     return False
 
 
-@jit_within
+@inlined
 def sides_ok(
     walked: int, left: int, size: int, counted: bool, rows: Any, d: int, n_sensitive: int, limits: Any, work: Any
 ) -> bool:  # pragma: no cover
@@ -72,7 +72,7 @@ def sides_ok(
     return is_ok(counts[LEFT], left, limits) and is_ok(counts[REST], size - left, limits)
 
 
-@jit_within
+@inlined
 def choose(
     rows: Any,
     a: int,

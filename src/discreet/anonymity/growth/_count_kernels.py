@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import jit, jit_within
+from discreet.core import inlined, jit
 
 #: Nodes below this size may be sorted, not counted.
 SMALL = 64
@@ -22,13 +22,13 @@ BYTES = np.uint64(0x00FF00FF00FF00FF)
 EIGHT = np.uint64(8)
 
 
-@jit_within
+@inlined
 def lane(field: int, m: int) -> Any:  # pragma: no cover
     """Return the sum of column m that its word of lanes holds; it is word `word_of(m)`."""
     return np.int64((field >> np.uint64(16 * ((m & 7) >> 1))) & np.uint64(0xFFFF))
 
 
-@jit_within
+@inlined
 def word_of(m: int) -> int:  # pragma: no cover
     """Return which word of lanes has column m."""
     return 2 * (m >> 3) + (m & 1)
@@ -109,7 +109,7 @@ def count_block(
                     sums[j - j0, bin_, m] += place[m]
 
 
-@jit_within
+@inlined
 def groups_by_count(at: int, first: int, last: int, short: bool, work: Any) -> int:  # pragma: no cover
     """List the occupied bins of a counted column."""
     n_groups, laned = 0, work.packed.shape[2] > 0
@@ -131,7 +131,7 @@ def groups_by_count(at: int, first: int, last: int, short: bool, work: Any) -> i
     return n_groups
 
 
-@jit_within
+@inlined
 def sum_to_cuts(n_cuts: int, short: bool, work: Any) -> None:  # pragma: no cover
     """Write the sums of what lies to the left of every cut; doubles hold them exactly."""
     group, found = work.cut_group, work.cut_sums
@@ -147,7 +147,7 @@ def sum_to_cuts(n_cuts: int, short: bool, work: Any) -> None:  # pragma: no cove
             found[m, c] = running
 
 
-@jit_within
+@inlined
 def sorts(size: int, first: Any, last: Any) -> bool:  # pragma: no cover
     """Return whether a node is sorted: it is small, and its cell has many bins."""
     if size >= SMALL:
@@ -165,7 +165,7 @@ def make_keys(keys: Any, largest: int) -> Any:  # pragma: no cover
     return keys
 
 
-@jit_within
+@inlined
 def sort_keys(rows: Any, a: int, size: int, j: int, first: int, keys: Any) -> None:  # pragma: no cover
     """Sort the rows of a small node by their bins: every key finds its place by counting the smaller ones.
 
@@ -193,7 +193,7 @@ def sort_keys(rows: Any, a: int, size: int, j: int, first: int, keys: Any) -> No
         keys[SORTED, smaller] = key
 
 
-@jit_within
+@inlined
 def groups_of_keys(
     rows: Any, a: int, size: int, first: int, places: Any, keys: Any, work: Any
 ) -> int:  # pragma: no cover

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.risk.distances import DISTINCT, ENTROPY, EQUAL, ORDERED, SLACK
-from discreet.core import jit, jit_within
+from discreet.core import inlined, jit
 
 
-@jit_within
+@inlined
 def distinct_values(counts: Any) -> int:  # pragma: no cover
     """Return how many values occur."""
     found = 0
@@ -107,7 +107,7 @@ def closeness(counts: Any, size: int, limits: Any, q: int) -> float:  # pragma: 
     return hierarchical_distance(counts, size, share, limits.parent[a:b], limits.weight[a:b], leaf)
 
 
-@jit_within
+@inlined
 def is_ok(counts: Any, size: int, limits: Any) -> bool:  # pragma: no cover
     """Return whether a class with these counts of all sensitive values keeps k, l and t."""
     if size < limits.k:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.core import jit, jit_within
+from discreet.core import inlined, jit
 
 CELL, MONDRIAN, SPREAD, LABEL, FACTOR, WIDTH = 0, 1, 2, 3, 4, 5
 NAMES = ("cell", "mondrian", "spread", "label", "factor", "width")
@@ -34,7 +34,7 @@ def width_gain(size: int, left: int, share: float, width: float) -> float:  # pr
     return width * (left * (1.0 - share) + (size - left) * share)
 
 
-@jit_within
+@inlined
 def spread_gains(left: Any, size: int, sums: Any, units: Any, total: Any, out: Any) -> None:  # pragma: no cover
     """Write Σ_m (Σ_{i∈L} (x_im - mean_m))² (1/c_L + 1/c_R). Sums to the left, by column and cut, count units."""
     for c in range(out.size):

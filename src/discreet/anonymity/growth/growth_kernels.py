@@ -23,7 +23,7 @@ from discreet.anonymity.growth.search_kernels import (
     make_scratch,
     widest_first,
 )
-from discreet.core import jit, jit_within
+from discreet.core import inlined, jit
 
 #: Stand for the criterion of a node that is not cut, and of one that another call goes on with.
 LEAF, PENDING = 254, 255
@@ -36,7 +36,7 @@ FROM, TO, LEVEL, ABOVE, SLOT = 0, 1, 2, 3, 4
 FIRST, LAST = 0, 1
 
 
-@jit_within
+@inlined
 def best_cut(
     rows: Any,
     ids: Any,

@@ -22,7 +22,7 @@ from discreet.anonymity.growth._count_kernels import (
     total_in_lanes,
 )
 from discreet.anonymity.growth.criteria import SPREAD, WIDTH
-from discreet.core import jit, jit_within
+from discreet.core import inlined, jit
 
 #: The most bins times sensitive values that are counted; beyond that rows are put in order.
 MOST_VALUES = 1 << 18
@@ -159,7 +159,7 @@ def make_scratch(
     )
 
 
-@jit_within
+@inlined
 def describe(rows: Any, ids: Any, a: int, b: int, places: Any, labels: Any, work: Any) -> None:  # pragma: no cover
     """Write down what is to know of the whole node: sums or box, counts of sensitive values and classes."""
     d = places.shape[0]
@@ -204,7 +204,7 @@ def widest_first(places: Any, units: Any, work: Any) -> None:  # pragma: no cove
         turn[p] = j
 
 
-@jit_within
+@inlined
 def cut_in_gap(
     low: int, high: int, missing: int, form: int, tier: int, tiers: Any, edges: Any
 ) -> int:  # pragma: no cover
@@ -224,7 +224,7 @@ def cut_in_gap(
     return best
 
 
-@jit_within
+@inlined
 def list_cuts(
     n_groups: int, size: int, j: int, first: int, last: int, space: Any, k: int, min_share: float, work: Any
 ) -> int:  # pragma: no cover
@@ -259,7 +259,7 @@ def list_cuts(
     return found
 
 
-@jit_within
+@inlined
 def find_cuts(
     rows: Any, a: int, b: int, j: int, at: int, first: Any, last: Any, space: Any, k: int, min_share: float, work: Any
 ) -> tuple[int, int]:  # pragma: no cover
