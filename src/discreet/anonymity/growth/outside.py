@@ -16,7 +16,7 @@ import numpy as np
 from discreet.anonymity.growth._count_kernels import SMALL
 from discreet.anonymity.growth.criteria import Moments
 from discreet.anonymity.growth.grid import Bins, Grid
-from discreet.anonymity.growth.grow import Grower, GrownTree, finish, make_grower, make_labels, slim, stitch
+from discreet.anonymity.growth.grow import Grower, GrownTree, finish, make_grower, make_labels, pieces, slim, stitch
 from discreet.anonymity.growth.growth_kernels import (
     BEGIN,
     COLUMN,
@@ -230,9 +230,6 @@ def _grow_bucket(grower: Grower, nodes: list[_Node], bins: Bins, codes: IntArray
         order = np.argsort(own, kind="stable")
         bins, codes = np.ascontiguousarray(bins[:, order]), np.ascontiguousarray(codes[:, order])
     run, _, _ = grower.on(bins, codes, make_labels(len(codes)))
-    found, begin = [], 0
-    for node in nodes:
-        grown, _ = run(begin, begin + node.rows, node.first, node.last, node.level, 0)
-        found.append(slim(grown))
-        begin += node.rows
-    return found
+    ends = np.cumsum([node.rows for node in nodes])
+    roots = np.stack([ends - [node.rows for node in nodes], ends, [node.level for node in nodes]], 1)
+    return pieces(run(roots, np.array([[node.first, node.last] for node in nodes]), 0), roots)

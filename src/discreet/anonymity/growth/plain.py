@@ -7,16 +7,17 @@ before the kernels would be ready.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.anonymity.growth.criteria import CELL, FACTOR, MONDRIAN, SPREAD, WIDTH
+from discreet.anonymity.growth.criteria import CELL, FACTOR, LABEL, MONDRIAN, SPREAD, WIDTH, cell_gain
 from discreet.anonymity.growth.grid import Bins
 from discreet.anonymity.growth.growth_kernels import COLUMN, CRITERION, CUT, LEAF, RIGHT
-from discreet.anonymity.growth.search_kernels import GridSpace, cut_in_gap
-from discreet.anonymity.risk.distances import is_ok
-from discreet.core import AnyArray, FloatArray, IntArray
+from discreet.anonymity.growth.search_kernels import GridSpace, Labels, cut_in_gap
+from discreet.anonymity.risk.distances import Limits, is_ok
+from discreet.core import AnyArray, BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from discreet.anonymity.growth.grow import Grower
@@ -59,8 +60,7 @@ def best_split(grower: Grower, first: IntArray, last: IntArray, groups: Callable
             if gains[c] <= limit:
                 continue
             if good is None and (limits.l_on or limits.t_on):
-                values = own.values()
-                good = is_ok(values[at], left, limits) & is_ok(values[-1] - values[at], size - left, limits)
+                good = _sides_ok(own, at, limits)
             if good is None or good[c]:
                 best, column, split = float(gains[c]), j, int(cuts[c])
                 limit = best + (slack + 1e-12 * abs(best))
@@ -94,7 +94,7 @@ def _cuts(
         tier = int(tiers[first + 1 : last + 1].min(initial=tiers[last]))  # the smallest node that covers the cell
         gap = getattr(cut_in_gap, "py_func", cut_in_gap)
         ends = zip(low.tolist(), high.tolist(), strict=True)
-        cuts = np.array([gap(a, b, missing, form, tier, tiers, edges) for a, b in ends], np.int64)
+        cuts = np.array([gap(a, b, missing, form, tier, j, space.tiers, space.edges) for a, b in ends], np.int64)
     share = (edges[cuts] - edges[first]) * (1.0 / (edges[last + 1] - edges[first]))
     kept = (cuts >= 0) & ((cuts == missing) | ((min_share <= share) & (share <= 1.0 - min_share)))
     return at[kept], cuts[kept], share[kept]
@@ -112,8 +112,7 @@ def _gains(
 ) -> FloatArray:
     """Rate cuts as `criteria` does."""
     if criterion == CELL:
-        gap = left - share * size
-        return np.asarray(gap * gap / (share * (1.0 - share)))
+        return np.asarray(cell_gain(size, left, share))
     if criterion == WIDTH:
         return np.asarray(width * (left * (1.0 - share) + (size - left) * share))
     if criterion == MONDRIAN:
@@ -126,6 +125,58 @@ def _gains(
 def _added(amounts: FloatArray, axis: int) -> FloatArray:
     """Return a sum, added up one after the other as kernels do."""
     return np.asarray(np.take(np.cumsum(amounts, axis=axis), -1, axis=axis))
+
+
+def allowed_cuts(
+    grower: Grower, rows: AnyArray, labels: Labels, target: IntArray, first: IntArray, last: IntArray
+) -> tuple[IntArray, FloatArray]:
+    """List column and bin of each split of some rows whose sides keep the rules, by column and from low to high.
+
+    Also returns the gain of each split by the criterion "label", where ``target`` is the class of each row.
+    """
+    d, size, limits = len(first), len(rows), grower.limits
+    bins, sensitive = rows[:, :d].T, rows[:, d : d + labels.n_sensitive].T.astype(np.int64)
+    places = np.take_along_axis(grower.space.places, bins.astype(np.int64), axis=1)
+    found, alone = [np.empty((0, 2), np.int64)], [np.empty(0)]
+    for j in range(d):
+        own = _groups(bins, places, sensitive, len(limits.share), np.arange(size), j)
+        at, cuts, share = _cuts(
+            own, size, grower.space, j, int(first[j]), int(last[j]), limits.k, grower.settings.min_share
+        )
+        if not len(at):
+            continue
+        left = own.size[at]
+        spread = _gains(LABEL, size, left, share, 1.0, own.sums[:, at], own.sums[:, -1:], grower.space)
+        held = _groups(bins, places[:0], target[None], labels.n_classes, np.arange(size), j).values()
+        told = -left * np.log(left) - (size - left) * np.log(size - left)
+        for side in (held[at], held[-1] - held[at]):
+            told = told + (side * np.log(np.maximum(side, 1))).sum(axis=1)
+        good = np.ones(len(at), bool)
+        if limits.l_on or limits.t_on:
+            good = _sides_ok(own, at, limits)
+        found.append(np.stack([np.full(len(at), j), cuts], 1)[good])
+        alone.append((labels.worth[0] * told + labels.worth[1] * spread)[good])
+    return np.concatenate(found), np.concatenate(alone)
+
+
+def _sides_ok(own: Groups, at: IntArray, limits: Limits) -> BoolArray:
+    """Return whether both sides keep the rules, by group before the cut."""
+    values, size = own.values(), own.size
+    return is_ok(values[at], size[at], limits) & is_ok(values[-1] - values[at], size[-1] - size[at], limits)
+
+
+def _groups(bins: AnyArray, places: IntArray, codes: IntArray, values: int, ids: IntArray, j: int) -> Groups:
+    """Return the groups of some rows in column j; ``codes`` are their sensitive values, 0 to ``values - 1``."""
+    rows = ids[np.argsort(bins[j, ids], kind="stable")]
+    own = bins[j, rows].astype(np.int64)
+    ends = np.append(np.flatnonzero(own[1:] != own[:-1]), len(own) - 1)
+
+    def held() -> AnyArray:
+        of = np.searchsorted(ends, np.arange(len(rows)))
+        counts = sum(np.bincount(of * values + c[rows], minlength=len(ends) * values) for c in codes)
+        return np.cumsum(np.reshape(counts, (len(ends), values)), axis=0)
+
+    return Groups(own[ends], ends + 1, np.cumsum(places[:, rows], axis=1)[:, ends], held)
 
 
 def grow_plainly(grower: Grower, bins: Bins, sensitive: IntArray) -> tuple[IntArray, IntArray]:
@@ -145,19 +196,7 @@ def grow_plainly(grower: Grower, bins: Bins, sensitive: IntArray) -> tuple[IntAr
             nodes[above][RIGHT] = node
         nodes.append([-1, -1, -1, LEAF, begin, begin + len(ids), depth])
         if len(ids) >= 2 * limits.k and depth < settings.max_depth:
-
-            def groups(j: int, ids: IntArray = ids) -> Groups:
-                rows = ids[np.argsort(bins[j, ids], kind="stable")]
-                own = bins[j, rows].astype(np.int64)
-                ends = np.append(np.flatnonzero(own[1:] != own[:-1]), len(own) - 1)
-
-                def held() -> AnyArray:
-                    of = np.searchsorted(ends, np.arange(len(rows)))
-                    counts = sum(np.bincount(of * values + c[rows], minlength=len(ends) * values) for c in sensitive)
-                    return np.cumsum(np.reshape(counts, (len(ends), values)), axis=0)
-
-                return Groups(own[ends], ends + 1, np.cumsum(places[:, rows], axis=1)[:, ends], held)
-
+            groups = partial(_groups, bins, places, sensitive, values, ids)
             column, cut = best_split(grower, first, last, groups)
         if column < 0:
             order.append(ids)

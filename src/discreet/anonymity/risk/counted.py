@@ -199,10 +199,10 @@ class ValueTally:
         """Return the combinations, a row per column, in rising order, and how often each occurs."""
         if self._kept:
             rows, held = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
-            order = np.lexsort(rows.T[::-1])
-            rows = rows[order]
+            turn = np.lexsort(rows.T[::-1])
+            rows = rows[turn]
             first = np.flatnonzero(np.append(True, (rows[1:] != rows[:-1]).any(axis=1)))
-            return np.ascontiguousarray(rows[first].T), np.add.reduceat(held[order], first)
+            return np.ascontiguousarray(rows[first].T), np.add.reduceat(held[turn], first)
         columns = np.ascontiguousarray(self._known[: self._n].T)
         if not self._n:
             return columns, np.empty(0, np.int64)
