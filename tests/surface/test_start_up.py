@@ -79,3 +79,15 @@ dc.anonymity.DensityTree(10, domain=dc.Domain.box(0, [1] * 5)).fit(X).transform(
 """
     names = compiled(tmp_path, script)
     assert len(names) <= 20, names
+
+
+@pytest.mark.slow
+def test_growth_of_a_larger_table_compiles_what_its_criterion_needs(tmp_path: Path) -> None:
+    script = """
+import numpy as np, discreet as dc
+X = np.random.default_rng(0).random((30_000, 5))
+dc.anonymity.DensityTree(10, domain=dc.Domain.box(0, [1] * 5)).fit(X)
+"""
+    names = compiled(tmp_path, script)
+    assert len(names) <= 45, names
+    assert not [n for n in names if n.rsplit(".", 1)[-1] in ("is_ok", "label_gains", "widest_first", "count_values")]

@@ -168,7 +168,7 @@ def grow(
     spare: Any,
     spare_ids: Any,
 ) -> int:  # pragma: no cover
-    """Grow trees on the nodes that lie on the stack, the last one first; return how many nodes there are then.
+    """Grow trees on the nodes of the stack, the last one first; return how many nodes there are then.
 
     ``words`` is the memory of ``rows``. Nodes of at most ``hand_over`` rows are left to other calls. Nodes are numbered
     depth first, left first, so equal inputs give equal trees.
