@@ -83,23 +83,7 @@ _chains: weakref.WeakSet[Chain] = weakref.WeakSet()
 
 
 class Chain:
-    """The lines of one file. ``book`` checks every line that is written or read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> class Kinds(list):
-    ...     def check(self, facts): ...
-    ...     def take(self, facts): self.append(facts["kind"])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     chain = Chain(Path(folder) / "a", Kinds())
-    ...     first = chain.create({"kind": "open"})
-    ...     second = chain.append(lambda: {"kind": "note"})
-    ...     again = Chain(Path(folder) / "a", kinds := Kinds())
-    ...     again.read()
-    >>> again.head == second, again.knows(first), kinds
-    (True, True, ['open', 'note'])
-    """
+    """The lines of one file. ``book`` checks every line that is written or read."""
 
     def __init__(self, path: Path, book: Book, disk: Disk | None = None) -> None:
         if fcntl is None:

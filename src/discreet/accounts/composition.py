@@ -119,13 +119,7 @@ def add_up(prices: Sequence[Price]) -> checks.Exact:
 
 
 def in_words(prices: Sequence[Price], delta: Any) -> str:
-    """Return the cost of releases together in words, with its condition.
-
-    Examples
-    --------
-    >>> in_words([Price("laplace", 0.02, times=100)], 1e-6)
-    'epsilon 0.8232 at delta 1e-06, had all prices been fixed beforehand (added up: 2; by zCDP: 0.9)'
-    """
+    """Return the cost of releases together in words, with its condition."""
     share = float(checks.probability("delta", delta))
     found = f"epsilon {at_most(compose(prices, delta=delta), 4)} at delta {share:g}, {CONDITION}"
     plain, zcdp = float(add_up(prices)), _by_zcdp(prices, share)

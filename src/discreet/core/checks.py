@@ -32,14 +32,7 @@ T = TypeVar("T")
 
 
 class Budget(float):
-    """A float that remembers the exact rational it represents, in `exact`.
-
-    Examples
-    --------
-    >>> third = Budget(Fraction(1, 3))
-    >>> third, third.exact
-    (0.3333333333333333, Fraction(1, 3))
-    """
+    """A float that remembers the exact rational it represents, in `exact`."""
 
     exact: Exact
 
@@ -110,13 +103,7 @@ def budget(name: str, value: object) -> Exact:
 
 
 def meant(name: str, value: object, usual: str, fits: Callable[[float], bool]) -> str:
-    """Return a suggestion: the number in a text (also with a decimal comma) if it fits, else a usual one.
-
-    Examples
-    --------
-    >>> meant("epsilon", "0,5", "1.0", lambda x: x > 0), meant("epsilon", "much", "1.0", lambda x: x > 0)
-    ('epsilon=0.5', 'epsilon=1.0')
-    """
+    """Return a suggestion: the number in a text (also with a decimal comma) if it fits, else a usual one."""
     text = value.strip().replace(",", ".") if isinstance(value, str) else ""
     try:
         number = float(text) if text.isascii() and "_" not in text else math.nan
@@ -216,13 +203,7 @@ def choice(name: str, value: object, options: Sequence[T], *, fix: str = "") -> 
 
 
 def nearest(name: object, known: Sequence[str]) -> str | None:
-    """Return the known name that was most likely meant, ignoring case and blanks; None if none is near.
-
-    Examples
-    --------
-    >>> nearest("Age", ["sex", "age"]), nearest("postcod", ["postcode", "age"]), nearest("q", ["age"])
-    ('age', 'postcode', None)
-    """
+    """Return the known name that was most likely meant, ignoring case and blanks; None if none is near."""
     plain = {text.strip().casefold(): text for text in reversed(known)}
     found = get_close_matches(str(name).strip().casefold(), plain, 1, 0.6)
     return plain[found[0]] if found else None

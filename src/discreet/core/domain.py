@@ -414,11 +414,6 @@ def as_domain(domain: object, names: Sequence[str]) -> Domain:
     """Read a user's ``domain`` argument for a table with these column names.
 
     It is a `Domain`, a mapping for `Domain`, or a pair ``(low, high)`` whose scalars hold for all columns.
-
-    Examples
-    --------
-    >>> as_domain((0, 1), ["a", "b"])
-    Domain({'a': (0.0, 1.0), 'b': (0.0, 1.0)})
     """
     if isinstance(domain, Domain):
         return domain

@@ -37,15 +37,6 @@ def texts(
 
     ``path`` is a table, a folder or pattern of tables, or a text file (``.txt``) with one value per line; with a
     dialect, a text file is a table too. ``columns`` may be left out if the file has one column.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "words.txt"
-    ...     _ = file.write_text("cat\\ndog\\n")
-    ...     [batch[0].to_pylist() for batch in texts(file)]
-    [['cat', 'dog']]
     """
     if dialect is None and str(path).lower().endswith(_LINES):
         if len(columns) > 1:

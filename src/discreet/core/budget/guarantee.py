@@ -356,13 +356,7 @@ class Guarantee:
 
 
 def kept_text(kept: Mapping[str, Any]) -> str:
-    """Describe the columns that an anonymous table passes on unchanged, and the risk of that.
-
-    Examples
-    --------
-    >>> kept_text({"columns": ["hours", "weight"], "k": 1, "unique": 0.995}).partition(": ")[2]
-    'if they are known too, the smallest group is 1 and 99.5 % of the rows are unique.'
-    """
+    """Describe the columns that an anonymous table passes on unchanged, and the risk of that."""
     names = [str(name) for name in kept["columns"]]
     were = f"Column {names[0]} was" if len(names) == 1 else f"Columns {', '.join(names)} were"
     told = "it is" if len(names) == 1 else "they are"
@@ -386,12 +380,6 @@ def found_at_most(guarantee: Guarantee) -> float | None:
 
     Guessing among the persons of a group is right with probability 1/k; guessing among its rows, with the person's
     share of rows. The larger one counts.
-
-    Examples
-    --------
-    >>> facts = {"required": {"k": 4}, "reached": {"k": 5, "largest_share": 0.375}}
-    >>> found_at_most(Guarantee("syntactic", parameters={**facts, "k_counts": "persons, by column 'who'"}))
-    0.375
     """
     reached = guarantee.parameters.get("reached")
     if person_column(guarantee) is None or not isinstance(reached, Mapping) or not reached.get("k"):

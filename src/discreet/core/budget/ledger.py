@@ -83,35 +83,6 @@ class Scope:
 
         The line is marked *external*: you have to prove that the price is right. The methods of this package charge and
         draw in one call (`discreet.mechanisms`).
-
-        Parameters
-        ----------
-        label : str
-            The purpose.
-        epsilon : float or Fraction
-            The price of an ε-differentially private step. A zCDP ledger charges ρ = ε²/2.
-        kind : {"sequential", "parallel"}, default "sequential"
-            "parallel" notes that the price covers disjoint cells. For disjoint parts at different prices, use
-            `parallel`.
-        rho : float or Fraction
-            The price of a ρ-zCDP step; zCDP ledgers only.
-        law : {"laplace", "gaussian", "exponential", "response"}, optional
-            The law of the step, if it is one draw of, for example, discrete Laplace noise of scale 1/ε on a value of
-            sensitivity 1. Then an account may compose it more tightly.
-        delta : float or Fraction, default 0
-            The δ of an (ε, δ) step, in a ledger that was opened with one. They add up, also those of parallel parts.
-
-        Returns
-        -------
-        Fraction or inf
-            The exact price to use in the mechanism, in its own unit: ``scale = 1 / spend(...)``.
-
-        Raises
-        ------
-        BudgetExceeded
-            The ledger does not hold that much; nothing is charged.
-        InvalidArgument
-            A parallel group already has a member of this name.
         """
         kind = checks.choice("kind", kind, KINDS[:2])
         price, amount = self.priced(label, epsilon, rho)
@@ -201,16 +172,7 @@ class Scope:
         return self._open(label, "sequential", limit)
 
     def pure(self, label: str, limit: Exact) -> Scope:
-        """Open a group of pure ε steps in a zCDP ledger: they add up to a limit in ε, and cost (Σε)²/2.
-
-        Examples
-        --------
-        >>> ledger = Ledger(rho=1, delta=1e-6)
-        >>> with ledger.pure("cuts", 1) as cuts:
-        ...     _ = cuts.spend("axis", 0.5), cuts.spend("place", 0.5)
-        >>> ledger.spent
-        0.5
-        """
+        """Open a group of pure ε steps in a zCDP ledger: they add up to a limit in ε, and cost (Σε)²/2."""
         if self.unit == "epsilon":
             raise InvalidArgument("kind", "pure", "used in a zCDP ledger only", f"sequential({label!r})")
         return self._open(label, "pure", limit)
@@ -219,16 +181,6 @@ class Scope:
         """Open a group whose members work on disjoint rows: it costs as much as its most expensive member.
 
         A label may not be repeated: if it meant the same rows, the second step would seem free.
-
-        Examples
-        --------
-        >>> ledger = Ledger(epsilon=1)
-        >>> with ledger.parallel("by region") as regions:
-        ...     for name, price in [("north", 0.25), ("south", 0.5)]:
-        ...         with regions.sequential(name) as region:
-        ...             _ = region.spend("count", price)
-        >>> ledger.remaining
-        0.5
         """
         return self._open(label, "parallel")
 

@@ -54,14 +54,7 @@ def _number(column: Any, side: str, given: Any) -> float:
 
 
 def edges(column: Any) -> tuple[float | None, float | None]:
-    """Return where the coded ends begin on the axis of a column; None if there is none.
-
-    Examples
-    --------
-    >>> from discreet.core.columns.kinds import Integer, Numeric
-    >>> edges(Integer(0, 120, top=90)), edges(Numeric("pay", 0, 1e6, bottom=1000, top=2e5))
-    ((None, 90.5), (1000.0, 200000.0))
-    """
+    """Return where the coded ends begin on the axis of a column; None if there is none."""
     half = _half(column)
     below, above = getattr(column, "bottom", None), getattr(column, "top", None)
     return None if below is None else below - half, None if above is None else above + half

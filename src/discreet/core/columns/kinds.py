@@ -32,13 +32,7 @@ _KEYS = {"kind", "bounds", "categories", "role", "missing", "categories_file", "
 
 
 def category_text(value: Category) -> str:
-    """Return the text that identifies a declared category in a file.
-
-    Examples
-    --------
-    >>> [category_text(v) for v in ("f", 7, True)]
-    ['f', '7', 'true']
-    """
+    """Return the text that identifies a declared category in a file."""
     return str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
 
 
@@ -356,13 +350,7 @@ Column: TypeAlias = Numeric | Categorical
 
 
 def even_edges(column: Numeric | Categorical, bins: int) -> FloatArray:
-    """Divide the axis of a column into equal bins; for whole numbers, as equal as possible.
-
-    Examples
-    --------
-    >>> even_edges(Numeric("x", 0, 1), 2).tolist(), even_edges(Integer(1, 10), 4).tolist()
-    ([0.0, 0.5, 1.0], [0.5, 3.5, 6.5, 9.5, 10.5])
-    """
+    """Divide the axis of a column into equal bins; for whole numbers, as equal as possible."""
     if not isinstance(column, Integer):
         return np.linspace(column.low, column.high, bins + 1)
     return np.append(np.arange(column.low, column.high, -(-column.n_values // bins)), column.high)

@@ -124,13 +124,7 @@ Unit: TypeAlias = Literal["row"] | Person
 
 
 def read_unit(unit: Any) -> Unit | None:
-    """Check a unit from a user or a file; None if nothing is given.
-
-    Examples
-    --------
-    >>> read_unit("row"), read_unit({"person": "user", "rows": 8})
-    ('row', Person(column='user', rows=8, group=(), per_group=None))
-    """
+    """Check a unit from a user or a file; None if nothing is given."""
     if unit is None or isinstance(unit, Person):
         return unit
     if isinstance(unit, Mapping):
@@ -152,11 +146,5 @@ def unit_to_plain(unit: Unit) -> str | dict[str, Any]:
 
 
 def unit_kind(text: str) -> str:
-    """Return the kind of unit that the text of a guarantee names: "row", "person", or the text itself.
-
-    Examples
-    --------
-    >>> unit_kind("one row"), unit_kind(Person("user", rows=8).describe()), unit_kind("one user's trajectory")
-    ('row', 'person', "one user's trajectory")
-    """
+    """Return the kind of unit that the text of a guarantee names: "row", "person", or the text itself."""
     return "row" if text == ROW else "person" if text.startswith(PERSON) else text

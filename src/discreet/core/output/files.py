@@ -92,26 +92,6 @@ class NewFile:
     Bytes go to a temporary file in the same folder. `keep` renames it; without `keep`, nothing is left. A symbolic link
     is replaced; its target stays. Other special files are never replaced: a pipe, terminal or device such as
     ``/dev/null`` receives the bytes if the output ``streams``; folders, sockets and disks are refused.
-
-    Parameters
-    ----------
-    path : str or Path
-        The target.
-    private : bool
-        Only the owner may read the file.
-    durable : bool
-        The bytes are on the disk before an earlier file is replaced. Only one program at a time may write such a file:
-        the temporary name is fixed, so that crashes leave at most one.
-    streams : bool
-        The output may go to a pipe: for pages and figures, not for releases with a guarantee.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as folder, NewFile(f"{folder}/page.html") as out:
-    ...     _ = out.file.write(b"<html>")
-    ...     out.keep()
-    ...     os.listdir(folder)
-    ['page.html']
     """
 
     file: BinaryIO
@@ -176,13 +156,7 @@ def cannot_write(path: str | Path, error: OSError) -> DataSourceError:
 
 
 def unfit(text: str, *, path: bool = False) -> str:
-    """Return what is wrong with a text that cannot be shown or cannot name a file; "" if it is fine.
-
-    Examples
-    --------
-    >>> unfit("café"), unfit("a\\0b"), unfit("caf\\udce9")
-    ('', 'a text without the character NUL', 'a text in UTF-8')
-    """
+    """Return what is wrong with a text that cannot be shown or cannot name a file; "" if it is fine."""
     try:
         text.encode()
     except UnicodeEncodeError:

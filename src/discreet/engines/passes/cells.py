@@ -140,13 +140,7 @@ class GridMap:
 
 @dataclass(frozen=True)
 class RowMap:
-    """One cell for all rows that a grid over the domain would count.
-
-    Examples
-    --------
-    >>> RowMap(Domain({"age": (0, 120)})).ids([np.array([35.0, np.nan, np.inf])]).tolist()
-    [0, -1, 0]
-    """
+    """One cell for all rows that a grid over the domain would count."""
 
     domain: Domain
     n_cells: ClassVar[int] = 1

@@ -92,13 +92,6 @@ class CellTally:
 
     With many cells only occupied ones are kept, as sorted runs. Two runs are merged when the later one is as long as
     the earlier one, so each cell moves a logarithmic number of times.
-
-    Examples
-    --------
-    >>> tally = CellTally(10)
-    >>> tally.add(np.array([3, -1, 3]))
-    >>> tally.result().dense().tolist()
-    [0, 0, 0, 2, 0, 0, 0, 0, 0, 0]
     """
 
     def __init__(self, n_cells: int) -> None:

@@ -34,28 +34,13 @@ BATCH_SIZE, BATCH_NUMBERS = 2**17, 2**20
 
 
 def batch_rows(n_axes: int) -> int:
-    """Return the number of rows of a batch for so many columns.
-
-    Examples
-    --------
-    >>> batch_rows(16), batch_rows(784)
-    (65536, 1337)
-    """
+    """Return the number of rows of a batch for so many columns."""
     return max(256, min(BATCH_SIZE, BATCH_NUMBERS // n_axes))
 
 
 @dataclass(frozen=True, eq=False)
 class Lattice:
-    """Lattice points of rows. Coordinates are divided by ``units`` before distances are taken.
-
-    Examples
-    --------
-    >>> lattice = Lattice(Domain.box([0, 0], [3, 4]))
-    >>> lattice.step * REACH, lattice.rows([np.array([0.0, np.nan]), np.array([9.0, 1.0])])[0].tolist()
-    (2.5, [[-629146.0, 838861.0]])
-    >>> lattice.coordinates(lattice.points(np.array([[1.0, 1.0]]))).round(4).tolist()
-    [[1.0, 1.0]]
-    """
+    """Lattice points of rows. Coordinates are divided by ``units`` before distances are taken."""
 
     domain: Domain
     units: FloatArray
@@ -96,13 +81,6 @@ class Projection:
     """A public map from lattice points to few axes: y = (z - origin) M s.
 
     M holds whole numbers: an orthonormal matrix times `ONE`, rounded. ``origin`` is the lattice point that goes to 0.
-
-    Examples
-    --------
-    >>> lattice = Lattice(Domain.box([0, 0], [2, 2]))
-    >>> turned = Projection(lattice, np.array([[ONE], [0]]), np.zeros(2))
-    >>> turned.columns([np.array([1.0, 2.0]), np.array([0.0, 0.0])])[0].round(3).tolist()
-    [0.0, 1.0]
     """
 
     lattice: Lattice
@@ -124,12 +102,6 @@ class Groups:
     """The group of a row: the nearest centre, in all dimensions or after a projection.
 
     ``centers`` are lattice points, or places on the axes of the projection.
-
-    Examples
-    --------
-    >>> lattice = Lattice(Domain.box([0, 0], [2, 2]))
-    >>> Groups(lattice, lattice.points(np.array([[0.0, 0.0], [2.0, 2.0]]))).of(np.array([[5.0, 9.0]])).tolist()
-    [1]
     """
 
     lattice: Lattice
@@ -148,15 +120,7 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class NormMap:
-    """A cell map of the distance between rows and the centre of their group: equal steps up to the domain's diagonal.
-
-    Examples
-    --------
-    >>> lattice = Lattice(Domain.box([0, 0], [2, 2]))
-    >>> norms = NormMap(Groups(lattice, np.zeros((1, 2))))
-    >>> norms.ids([np.array([1.0, 2.0]), np.array([1.0, 2.0])]).tolist()
-    [0, 32767]
-    """
+    """A cell map of the distance from a row to the centre of its group, in equal steps up to the domain's diagonal."""
 
     groups: Groups
     n_cells: ClassVar[int] = NORM_CELLS
@@ -183,15 +147,6 @@ class BallPass:
 
     A key combines a group and a column; column 0 is the count. ``anchors`` are lattice points, ``radius`` is in lattice
     steps.
-
-    Examples
-    --------
-    >>> lattice = Lattice(Domain.box([0, 0], [2, 2]))
-    >>> job = BallPass(Groups(lattice, np.zeros((1, 2))), np.zeros((1, 2)), 500_000)
-    >>> adder = job.start()
-    >>> adder.add(job.prepare([np.array([2.0, 1.0]), np.array([2.0, 1.5])]))
-    >>> job.result(adder.result()).tolist()
-    [[2, 353553, 724281]]
     """
 
     groups: Groups

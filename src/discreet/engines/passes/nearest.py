@@ -18,21 +18,6 @@ class NearestMap:
 
     Coordinates are clamped first. A row with a missing value has no cell. The box of every cell is the whole domain, so
     `Source.sums` adds up places relative to the domain.
-
-    Parameters
-    ----------
-    domain : Domain
-        The columns.
-    centers : array of shape (cells, columns)
-        The centres, at least one.
-    units : array of shape (columns,), optional
-        What coordinates are divided by before distances are taken; 1 by default.
-
-    Examples
-    --------
-    >>> cells = NearestMap(Domain.box(0, 10), [[2.0], [8.0]])
-    >>> cells.ids([np.array([-5.0, 4.0, 7.0, np.nan])]).tolist()
-    [0, 0, 1, -1]
     """
 
     domain: Domain

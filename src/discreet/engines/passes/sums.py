@@ -32,24 +32,7 @@ class BoxedMap(CellMap, Protocol):
 
 
 class CellSums:
-    """Raw counts and fixed-point sums by occupied cell. They must never leave the mechanism that asked for them.
-
-    Parameters
-    ----------
-    n_cells : int
-        Number of cells, occupied or not.
-    cells : array of int
-        The occupied cells, ascending.
-    counts : array of int, shape (cells,)
-        How many rows each holds.
-    sums : array of int, shape (cells, columns)
-        Sums of the rows' places relative to their cell.
-
-    Examples
-    --------
-    >>> CellSums(6, [1, 4], [10, 20], [[512], [-1024]])
-    CellSums(n_cells=6)
-    """
+    """Raw counts and fixed-point sums by occupied cell. They must never leave the mechanism that asked for them."""
 
     __slots__ = ("cells", "counts", "n_cells", "sums")
 
@@ -60,13 +43,7 @@ class CellSums:
         self.sums: IntArray = np.asarray(sums, dtype=np.int64)
 
     def dense(self) -> tuple[IntArray, IntArray]:
-        """Return counts and sums of all cells, the empty ones too.
-
-        Examples
-        --------
-        >>> CellSums(3, [1], [2], [[-5]]).dense()[1].tolist()
-        [[0], [-5], [0]]
-        """
+        """Return counts and sums of all cells, the empty ones too."""
         counts = np.zeros(self.n_cells, np.int64)
         sums = np.zeros((self.n_cells, self.sums.shape[1]), np.int64)
         counts[self.cells] = self.counts
@@ -79,18 +56,7 @@ class CellSums:
 
 @dataclass(frozen=True)
 class SumsPass:
-    """Count rows by cell and add up their offsets from the cell's centre: the work of `Source.sums`.
-
-    Examples
-    --------
-    >>> from discreet.core.domain import Domain
-    >>> from discreet.engines.passes.cells import GridMap
-    >>> job = SumsPass(GridMap(Domain({"age": (0, 100)}), 2), 10)
-    >>> adder = job.start()
-    >>> adder.add(job.prepare([np.array([50.0, 75.0, 100.0])]))
-    >>> adder.result().values.tolist()
-    [[3], [0]]
-    """
+    """Count rows by cell and add up their offsets from the cell's centre: the work of `Source.sums`."""
 
     cell_map: BoxedMap
     scale: int

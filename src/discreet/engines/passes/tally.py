@@ -22,13 +22,6 @@ from discreet.engines.passes.kernels import merge_sparse
 class KeyedNumbers:
     """Whole numbers by key (ascending): raw counts or sums, as sensitive as the rows. ``values`` has one row per
     number.
-
-    Examples
-    --------
-    >>> one, two = KeyedNumbers(np.array([1, 4]), np.array([[10, 20]])), KeyedNumbers(np.array([4]), np.array([[5]]))
-    >>> both = one + two
-    >>> both.keys.tolist(), both.values.tolist()
-    ([1, 4], [[10, 25]])
     """
 
     __slots__ = ("keys", "values")
@@ -57,14 +50,7 @@ class KeyedNumbers:
 
 
 def merge(parts: Sequence[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
-    """Add up tables whose columns belong to ascending keys.
-
-    Examples
-    --------
-    >>> keys, table = merge([(np.array([2]), np.array([[1]])), (np.array([0, 2]), np.array([[7, 8]]))])
-    >>> keys.tolist(), table.tolist()
-    ([0, 2], [[7, 9]])
-    """
+    """Add up tables whose columns belong to ascending keys."""
     keys, places = np.unique(np.concatenate([k for k, _ in parts]), return_inverse=True)
     table = np.zeros((len(parts[0][1]), keys.size), np.int64)
     start = 0
@@ -104,17 +90,7 @@ class Pass(Protocol):
 
 @dataclass(frozen=True)
 class CountPass:
-    """Count the rows in each cell of a map.
-
-    Examples
-    --------
-    >>> from discreet.engines.passes.cells import GridMap
-    >>> job = CountPass(GridMap(Domain({"age": (0, 120)}), 4))
-    >>> adder = job.start()
-    >>> adder.add(job.prepare([np.array([35.0, 31.0, 100.0])]))
-    >>> adder.result().values.tolist()
-    [[2, 1]]
-    """
+    """Count the rows in each cell of a map."""
 
     cell_map: CellMap
 

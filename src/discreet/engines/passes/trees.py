@@ -53,37 +53,7 @@ def grid_cells(domain: Domain, bits: int) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class TreeMap:
-    """A tree of integer cuts on the public grid, as a cell map.
-
-    Parameters
-    ----------
-    domain : Domain
-        The columns.
-    bits : int
-        A numeric axis has ``2**bits`` cells.
-    axis, first, cut_at, n_cuts : arrays of int, one entry per node
-        The axis a node is cut on (-1: it is not), its first child (the others follow), and its cuts: the ``n_cuts``
-        entries of ``cuts`` from ``cut_at`` on, ascending. Node 0 is the root.
-    cuts : array of int
-        Cells at which a child starts.
-    slot : array of int, one entry per node
-        The number under which rows that end in a node are counted; -1 leaves them out.
-    lower, upper : arrays of int, shape (slots, columns)
-        The boxes of the slots, in cells.
-    key_axis : array of int, one entry per slot
-        The axis that divides the rows of the slot, -1 for none.
-    lines : int
-        Number of parts per slot, and of its cells in the map.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> import discreet as dc
-    >>> domain = dc.Domain({"age": (0, 120)})
-    >>> halves = replace(TreeMap.root(domain, bits=4), key_axis=np.array([0]), lines=2)
-    >>> halves.ids([np.array([35.0, 70.0, np.nan])]).tolist()
-    [0, 1, -1]
-    """
+    """A tree of integer cuts on the public grid, as a cell map."""
 
     domain: Domain
     bits: int
@@ -211,16 +181,7 @@ class TreePass:
 
 @dataclass(frozen=True, eq=False)
 class HistogramPass(TreePass):
-    """Count rows by slot, axis and part of the slot's box on that axis.
-
-    Examples
-    --------
-    >>> job = HistogramPass(TreeMap.root(Domain({"age": (0, 120)}), bits=4), 4)
-    >>> adder = job.start()
-    >>> adder.add([np.array([35.0, 70.0])])
-    >>> job.result(adder.result()).tolist()
-    [[[0, 1, 1, 0]]]
-    """
+    """Count rows by slot, axis and part of the slot's box on that axis."""
 
     bins: int
 

@@ -20,22 +20,6 @@ class WhereMap:
     """The cells of a grid over the first columns, for rows whose other values lie in given intervals.
 
     Values beyond the bounds count as the bound. A row with a missing value in a column with a condition has no cell.
-
-    Parameters
-    ----------
-    domain : Domain
-        The columns: first those of the grid, then those with conditions only.
-    grid : GridMap or None
-        The grid. None: one cell, for every row that the conditions are true of.
-    where : tuple of (int, stretches)
-        The conditions, all of which must be true.
-
-    Examples
-    --------
-    >>> domain = Domain({"age": (0, 120), "sex": ["f", "m"]})
-    >>> women = WhereMap(domain, GridMap(domain.select(["age"]), 12), ((1, ((0.0, 1.0),)),))
-    >>> women.ids([np.array([35.0, 36.0]), np.array([0.5, 1.5])]).tolist()
-    [3, -1]
     """
 
     domain: Domain
@@ -69,15 +53,6 @@ class WhereSum:
 
     A row adds round((x - origin)/step) with x clamped to the declared bounds, clamped to ``least..most``. So its share
     is bounded however doubles round. A row with a missing value adds nothing.
-
-    Examples
-    --------
-    >>> domain = Domain({"age": (0, 120)})
-    >>> job = WhereSum(WhereMap(domain, None), 60.0, 0.5, -120, 120)
-    >>> adder = job.start()
-    >>> adder.add(job.prepare([np.array([61.0, np.nan, 500.0])]))
-    >>> job.result(adder.result())
-    (2, 122)
     """
 
     rows: WhereMap

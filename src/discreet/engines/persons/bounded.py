@@ -233,17 +233,6 @@ class PersonTable:
 
     ``declared`` holds all declared columns, ``axes`` those of the bounded table; ``key`` (eight words) is drawn for
     this release.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> table = pa.table({"user": ["ann"] * 5 + ["bob"], "age": [31.0, 32.0, 33.0, 34.0, 35.0, 60.0]})
-    >>> domain = Domain({"age": (0, 120)}, unit=Person("user", rows=2))
-    >>> people = PersonTable(dc.engines.open(table), domain.unit, domain, domain, np.arange(8, dtype=np.uint64))
-    >>> people.histogram(4).tolist()
-    [1, 0, 0, 1]
-    >>> people.bounded(2).count(dc.engines.GridMap(domain, 2)).dense().tolist()
-    [2, 1]
     """
 
     def __init__(self, source: Source, person: Person, declared: Domain, axes: Domain, key: WordArray) -> None:

@@ -21,18 +21,7 @@ from discreet.engines.tables.part import Batch
 
 
 class ProjectedTable:
-    """The part of a projected source.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> from discreet.engines.passes.lattice import ONE, Lattice
-    >>> lattice = Lattice(dc.Domain.box([0, 0], [2, 2]))
-    >>> turned = Projection(lattice, np.array([[ONE], [0]]), np.zeros(2))
-    >>> few = projected(dc.engines.open(np.array([[0.5, 1.0], [2.0, 2.0]])), turned, dc.Domain.box(-1, 1))
-    >>> few.count(dc.engines.GridMap(dc.Domain.box(-1, 1), 2)).dense().tolist()
-    [1, 1]
-    """
+    """The part of a projected source."""
 
     bare = True
     headed = False

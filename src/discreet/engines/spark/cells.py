@@ -31,15 +31,6 @@ def cell_expression(cell_map: CellMap, names: Sequence[str], kinds: Sequence[str
     """Return the cell of a row in SQL, null for a dropped row; None if a kernel is needed.
 
     ``names`` and ``kinds`` are the columns of the frame and their Spark types.
-
-    Examples
-    --------
-    >>> from discreet.core.domain import Domain
-    >>> domain = Domain({"age": (0, 120)})
-    >>> cell_expression(RowMap(domain), ["c0"], ["integer"])
-    'if(c0 IS NULL, CAST(NULL AS BIGINT), 0L)'
-    >>> cell_expression(GridMap(domain, 12), ["c0"], ["string"]) is None
-    True
     """
     if type(cell_map) not in (GridMap, RowMap) or not _plain(cell_map, kinds):
         return None
@@ -57,18 +48,7 @@ def cell_expression(cell_map: CellMap, names: Sequence[str], kinds: Sequence[str
 
 @dataclass(frozen=True)
 class GridOfTree:
-    """The grid of a tree: its cells in SQL, and the way from its counts to those of the tree.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from discreet.core.domain import Domain
-    >>> tree = TreeMap.root(Domain({"age": (0, 120)}), bits=4)
-    >>> grid = GridOfTree.of(tree, ["c0"], ["double"])
-    >>> found = grid.fold(KeyedNumbers(np.array([0]), np.array([[7]])))
-    >>> found.keys.tolist(), found.values.tolist()
-    ([0], [[7]])
-    """
+    """The grid of a tree: its cells in SQL, and the way from its counts to those of the tree."""
 
     tree_map: TreeMap
     shifts: tuple[int, ...]

@@ -263,13 +263,6 @@ def session(master: str = "local[*]", **config: Any) -> Any:
     """Start Spark on this machine, or return the existing session.
 
     The Java runtime of the ``spark`` extra is used unless ``JAVA_HOME`` names another.
-
-    Parameters
-    ----------
-    master : str, default "local[*]"
-        ``local[2]`` uses two threads; ``local-cluster[2,1,1024]`` two processes with one core and a GiB each.
-    **config : str
-        Spark settings, dots written as two underscores: ``spark__executor__memory="2g"``.
     """
     try:
         import pyspark

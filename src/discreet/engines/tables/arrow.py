@@ -18,15 +18,7 @@ from discreet.engines.tables.texts import as_text, text_of
 
 
 def present(piece: Any, dialect: Dialect) -> pa.Array:
-    """Set values to null that the dialect calls missing: texts by spelling, numbers and dates by value.
-
-    Examples
-    --------
-    >>> present(pa.array(["-999.0", "?", "true", "7"], pa.large_string()), Dialect(missing=["-999", "?"])).to_pylist()
-    [None, None, 'true', '7']
-    >>> present(pa.array([-999, 7]), Dialect(missing=["-999"])).to_pylist()
-    [None, 7]
-    """
+    """Set values to null that the dialect calls missing: texts by spelling, numbers and dates by value."""
     column = as_arrow(piece)
     kind = arrow_kind(column.type)
     if not dialect.missing or kind not in ("text", "int", "float"):

@@ -75,13 +75,7 @@ def numpy_kind(kind: np.dtype[Any]) -> str:
 
 
 def as_stored(marks: FloatArray, kind: npt.DTypeLike) -> FloatArray:
-    """Round marks of missing values to the floating-point type of a column: -9.9 is not exact.
-
-    Examples
-    --------
-    >>> as_stored(np.array([-9.9]), np.float32).tolist()
-    [-9.899999618530273]
-    """
+    """Round marks of missing values to the floating-point type of a column: -9.9 is not exact."""
     small = np.dtype(kind)
     if small not in (np.float16, np.float32):
         return marks
@@ -90,16 +84,7 @@ def as_stored(marks: FloatArray, kind: npt.DTypeLike) -> FloatArray:
 
 
 class Encoder:
-    """Turns one declared column into coordinates. The dialect's marks of missing values also apply to numbers.
-
-    Examples
-    --------
-    >>> from discreet import Categorical, Numeric
-    >>> Encoder(Numeric("age", 0, 120)).objects([35, " 1e1 ", "old", None]).tolist()
-    [35.0, 10.0, nan, nan]
-    >>> Encoder(Categorical("sex", ["f", "m"])).objects(["m", "x"]).tolist()
-    [1.5, nan]
-    """
+    """Turns one declared column into coordinates. The dialect's marks of missing values also apply to numbers."""
 
     def __init__(self, column: Column, dialect: Dialect | None = None) -> None:
         self.column = column

@@ -80,13 +80,7 @@ class ArrayTable(_Table):
 
 
 class ColumnsTable(ArrayTable):
-    """Columns by name: a mapping of sequences, or a list of records. A record may lack values.
-
-    Examples
-    --------
-    >>> ColumnsTable.of_records([{"a": 1, "b": "x"}, {"b": "y"}]).names, ColumnsTable({"a": [1, 2]}).size()
-    (('a', 'b'), 2)
-    """
+    """Columns by name: a mapping of sequences, or a list of records. A record may lack values."""
 
     bare = False
 

@@ -74,16 +74,6 @@ def same_key(column: pa.Array | pa.ChunkedArray, declared: Column | None = None)
     """Return a key for every value: two values are the same if their keys are equal. Missing values give null.
 
     Keys of whole numbers are numbers; all others are text. Only a declaration with categories matters.
-
-    Examples
-    --------
-    >>> same_key(pa.array(["7", " 7", "7.0", "07", "+7e0", "seven", " Ann\\u00a0 Lee ", "Ann Lee", " "])).to_pylist()
-    ['7', '7', '7', '7', '7', 'seven', 'Ann Lee', 'Ann Lee', None]
-    >>> same_key(pa.array([7.0, 0.5, float("nan")])).to_pylist(), same_key(pa.array([7, None])).to_pylist()
-    (['7', '0.5', None], [7, None])
-    >>> keys = same_key(pa.array(["07", " 07", "7", "7.0"]), Categorical("who", ["07", "7"])).to_pylist()
-    >>> keys[0] == keys[1], keys[2] == keys[3], keys[0] == keys[2]
-    (True, False, False)
     """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -101,36 +91,19 @@ def same_key(column: pa.Array | pa.ChunkedArray, declared: Column | None = None)
 def person_key(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return the key of every person as text; null also if bytes could not be read, because several people may share
     the rest.
-
-    Examples
-    --------
-    >>> person_key(pa.array([b"M\\xfcller", b"M\\xf6ller", "Möller".encode(), b"07"])).to_pylist()
-    [None, None, 'Möller', '7']
     """
     keys = same_key(column).cast(pa.large_string())
     return pc.if_else(pc.match_substring(keys, "\ufffd"), pa.scalar(None, pa.large_string()), keys)
 
 
 def same_text(values: Any) -> Any:
-    """Return the keys of a NumPy array of texts; missing values give empty text.
-
-    Examples
-    --------
-    >>> same_text(np.array(["ann", " ann ", "007", ""])).tolist()
-    ['ann', 'ann', '7', '']
-    """
+    """Return the keys of a NumPy array of texts; missing values give empty text."""
     keys = _texts(pa.array(values.tolist(), pa.large_string())).fill_null("")
     return np.array(keys.to_pylist(), dtype=np.str_)
 
 
 def key_codes(keys: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Number keys from 0 in order of appearance; missing keys share the next number.
-
-    Examples
-    --------
-    >>> key_codes(same_key(pa.array(["7", None, "07", "8", ""]))).tolist()
-    [0, 2, 0, 1, 2]
-    """
+    """Number keys from 0 in order of appearance; missing keys share the next number."""
     encoded = pc.dictionary_encode(keys)
     size = len(encoded.dictionary)
     return np.asarray(encoded.indices.fill_null(size).to_numpy(zero_copy_only=False), np.int64)

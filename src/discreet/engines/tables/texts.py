@@ -45,11 +45,6 @@ def text_of(value: object) -> bytes | None:
     """Return the text of an object, None if it has none that a table could hold.
 
     A floating-point number that is whole is written with all its digits, so equal numbers of all types are alike.
-
-    Examples
-    --------
-    >>> text_of(7.0), text_of(2.0**60), text_of(np.float32(0.1)), text_of(True), text_of(object())
-    (b'7', b'1152921504606846976', b'0.1', b'true', None)
     """
     if isinstance(value, str):
         return str.encode(value, "utf-8", "surrogatepass")
@@ -97,11 +92,6 @@ def as_text(column: pa.Array) -> pa.Array:
     """Write a column as texts. Equal numbers are written alike, whatever their type.
 
     Otherwise a person or a value would count once for every type that files keep it in.
-
-    Examples
-    --------
-    >>> as_text(pa.array([7.0, 1e16, -0.0, 0.1, float("nan")])).to_pylist()
-    ['7', '10000000000000000', '0', '0.1', None]
     """
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()

@@ -44,16 +44,7 @@ class Order(Protocol):
 
 
 class Shuffler:
-    """Takes in tables of one schema and returns their rows in random order. Temporary files go to ``folder``.
-
-    Examples
-    --------
-    >>> from discreet import noise
-    >>> with tempfile.TemporaryDirectory() as place, Shuffler(Path(place), noise.RowOrder(1)) as rows:
-    ...     rows.add(pa.table({"age": [31, 32, 33, 34]}))
-    ...     [table["age"].to_pylist() for table in rows.tables()]
-    [[33, 31, 32, 34]]
-    """
+    """Takes in tables of one schema and returns their rows in random order. Temporary files go to ``folder``."""
 
     def __init__(self, folder: Path, order: Order) -> None:
         self._order = order

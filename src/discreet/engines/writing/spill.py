@@ -25,16 +25,7 @@ MOST_FILES = 256
 
 
 class RowFile:
-    """Records of one structured type, appended and read back in blocks.
-
-    Examples
-    --------
-    >>> kind = np.dtype([("bins", np.uint8, (2,)), ("code", np.int32)])
-    >>> with RowFile(kind) as rows:
-    ...     rows.add(bins=np.array([[1, 2], [3, 4]]), code=np.array([7, 8]))
-    ...     [block["bins"].tolist() for block in rows.blocks()], len(rows)
-    ([[[1, 2], [3, 4]]], 2)
-    """
+    """Records of one structured type, appended and read back in blocks."""
 
     def __init__(self, kind: npt.DTypeLike) -> None:
         self.kind = np.dtype(kind)

@@ -71,26 +71,7 @@ class WrittenTable:
 
 
 class RowWriter:
-    """Writes tables of one schema to a file: Parquet by the name's suffix, CSV otherwise.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; what is there is replaced at the end.
-    guarantee : Guarantee, optional
-        Stored in a Parquet file; `finish` seals it and writes it next to the file.
-    order : Order, optional
-        Draws the order in which rows are written (`discreet.engines.writing.shuffled`); the default is input order.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, RowWriter(f"{folder}/rows.csv") as rows:
-    ...     rows.write(pa.table({"age": [35]}))
-    ...     rows.write(pa.table({"age": [36]}))
-    ...     rows.finish().n_rows
-    2
-    """
+    """Writes tables of one schema to a file: Parquet by the name's suffix, CSV otherwise."""
 
     def __init__(self, path: str | Path, guarantee: Guarantee | None = None, order: Order | None = None) -> None:
         self._path = Path(path).expanduser()

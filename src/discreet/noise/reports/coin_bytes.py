@@ -41,24 +41,9 @@ class CoinTables(NamedTuple):
 def coin_bytes(chance: Chance, shape: tuple[int, ...], rng: object) -> ByteArray:
     """Draw bytes whose bits are 1 with exactly the given chance, all independent.
 
-    Parameters
-    ----------
-    chance : Chance
-        The chance of a 1.
-    shape : tuple of int
-        Shape of the result.
-    rng : None, int or Generator
-        See `discreet.noise.generator`. Bytes are drawn in order: a thousand at once equal a thousand one by one.
-
     Privacy
     -------
     None by itself: a building block.
-
-    Examples
-    --------
-    >>> flips = coin_bytes(Chance(a=Fraction(1, 10)), (2, 5), rng=4)
-    >>> flips.shape, int(np.bitwise_count(flips).sum())
-    ((2, 5), 9)
     """
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
@@ -80,13 +65,7 @@ def tables(chance: Chance, precision: int) -> CoinTables:
 
 
 def below(chance: Chance, n: int) -> list[bytes]:
-    """Return the first ``n`` digits of P(pattern < b) for b = 0..255 (1 is written 0.FFFF...).
-
-    Examples
-    --------
-    >>> [digits.hex() for digits in below(Chance(a=Fraction(1, 2)), 2)[:4]]
-    ['0000', '0100', '0200', '0300']
-    """
+    """Return the first ``n`` digits of P(pattern < b) for b = 0..255 (1 is written 0.FFFF...)."""
     unit = 256**n
     more = 8
     while True:

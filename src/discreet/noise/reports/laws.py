@@ -56,13 +56,7 @@ class Coin(NamedTuple):
 
 
 def within(ratio: Fraction, epsilon: Exact) -> bool:
-    """Return whether a ratio is at most e^ε: exactly.
-
-    Examples
-    --------
-    >>> within(Fraction(271828, 100000), Fraction(1)), within(Fraction(271829, 100000), Fraction(1))
-    (True, False)
-    """
+    """Return whether a ratio is at most e^ε: exactly."""
     if epsilon == math.inf or ratio <= 1:
         return True
     x, n = Fraction(epsilon), 32
@@ -164,17 +158,7 @@ class GroupLaw(ReportLaw):
 
 @dataclass(frozen=True)
 class Response(GroupLaw):
-    """The number itself, or another one below ``size``: randomised response.
-
-    Examples
-    --------
-    >>> law = Response(Fraction(1), 3)
-    >>> law.draw(np.array([0, 1, 2, 2]), stream=5).tolist(), law.price <= law.epsilon
-    ([0, 0, 0, 2], True)
-    >>> turned = law.ratio({"keep": Fraction(1, 100)})            # nearly always another one: also informative
-    >>> turned, round(float(log_above(turned)), 3)
-    (Fraction(99, 2), 3.902)
-    """
+    """The number itself, or another one below ``size``: randomised response."""
 
     epsilon: Exact
     size: int
@@ -271,14 +255,7 @@ class HyperplaneLaw(GroupLaw):
 
 @dataclass(frozen=True)
 class FlipLaw(ReportLaw):
-    """Bits that are flipped by independent coins; two values differ in ``differing`` of them.
-
-    Examples
-    --------
-    >>> law = FlipLaw(Fraction(2), differing=2)
-    >>> law.draw((2, 4), stream=4).shape, law.price <= 2
-    ((2, 4), True)
-    """
+    """Bits that are flipped by independent coins; two values differ in ``differing`` of them."""
 
     epsilon: Fraction
     differing: int = 1
@@ -340,14 +317,7 @@ class BitFlipLaw(FlipLaw):
 
 @dataclass(frozen=True)
 class Together(ReportLaw):
-    """Several reports at once, or one of several, chosen independently of the value.
-
-    Examples
-    --------
-    >>> both = Together((("name", Response(Fraction(1), 2)), ("town", Response(Fraction(2), 9))))
-    >>> both.epsilon, float(both.price)
-    (Fraction(3, 1), 3.0)
-    """
+    """Several reports at once, or one of several, chosen independently of the value."""
 
     parts: tuple[tuple[str, Any], ...]
     one_of: str = ""

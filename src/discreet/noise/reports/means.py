@@ -42,37 +42,19 @@ def numbers_sent(d: int, epsilon: Fraction) -> int:
     """Return how many of d numbers a report should contain, k = max(1, min(d, ⌊ε/2.5⌋)), with ε/k each.
 
     With less than 2.5 a number's report is mostly noise (Wang and others 2019).
-
-    Examples
-    --------
-    >>> [numbers_sent(3, Fraction(e)) for e in (1, 5, 100)]
-    [1, 2, 3]
     """
     return max(1, min(d, int(epsilon / Fraction(5, 2))))
 
 
 def places_of(values: FloatArray, low: Any, high: Any) -> IntArray:
-    """Put values on the public grid: clamped to the bounds, the middle for anything but a number.
-
-    Examples
-    --------
-    >>> (places_of(np.array([0.0, 5.0, 99.0, np.nan]), 0.0, 10.0) / HALF - 1).tolist()
-    [-1.0, 0.0, 1.0, 0.0]
-    """
+    """Put values on the public grid: clamped to the bounds, the middle for anything but a number."""
     share = (np.clip(values, low, high) - low) / (high - low)
     return np.asarray(np.rint(np.nan_to_num(share, nan=0.5) * (2 * HALF)), np.int64)
 
 
 @dataclass(frozen=True)
 class Window(GroupLaw):
-    """A point among ``size``; a window of ``width`` of them has e^ε times the probability of the others.
-
-    Examples
-    --------
-    >>> law = Window(epsilon=Fraction(1), width=3, size=8)
-    >>> round(law.near / law.far, 12), law.draw(np.array([2, 2, 2, 2]), rng=1).tolist()
-    (2.718281828459, [4, 6, 1, 4])
-    """
+    """A point among ``size``; a window of ``width`` of them has e^ε times the probability of the others."""
 
     epsilon: Fraction
     width: int
@@ -123,16 +105,7 @@ class Window(GroupLaw):
 
 @dataclass(frozen=True)
 class DuchiLaw(ReportLaw):
-    """A sign: report 0 is minus, 1 is plus.
-
-    Examples
-    --------
-    >>> law = DuchiLaw(Fraction(1))
-    >>> law.values.round(4).tolist(), law.probabilities(2 * HALF).round(4).tolist()
-    ([-2.164, 2.164], [0.2689, 0.7311])
-    >>> law.draw(np.full(8, 2 * HALF), rng=3).tolist()
-    [1, 1, 1, 1, 0, 1, 1, 1]
-    """
+    """A sign: report 0 is minus, 1 is plus."""
 
     epsilon: Fraction
 
@@ -179,14 +152,7 @@ class DuchiLaw(ReportLaw):
 
 @dataclass(frozen=True)
 class PiecewiseLaw(ReportLaw):
-    """A point of -M..M, numbered from 0.
-
-    Examples
-    --------
-    >>> law = PiecewiseLaw(Fraction(2), steps=128)
-    >>> law.window.width, law.values[[0, 128, 256]].round(3).tolist(), round(float(law.variance(0.5)), 3)
-    (69, [-2.156, 0.0, 2.156], 0.792)
-    """
+    """A point of -M..M, numbered from 0."""
 
     epsilon: Fraction
     steps: int
@@ -254,14 +220,7 @@ class PiecewiseLaw(ReportLaw):
 
 @dataclass(frozen=True)
 class HybridLaw(ReportLaw):
-    """A point or a sign: first the points of the piecewise law, then minus and plus.
-
-    Examples
-    --------
-    >>> law = HybridLaw(Fraction(1), steps=128)
-    >>> len(law.values), [round(float(law.variance(t)), 2) for t in (0, 0.5, 1)]
-    (259, [4.29, 4.29, 4.29])
-    """
+    """A point or a sign: first the points of the piecewise law, then minus and plus."""
 
     epsilon: Fraction
     steps: int

@@ -21,11 +21,6 @@ def half_width(epsilon: Fraction) -> Fraction:
     """Return B = (εE - E + 1)/(2E(E - 1 - ε)), the half-width of the window as a share of the range.
 
     Computed with enough digits that the differences keep 30 of them.
-
-    Examples
-    --------
-    >>> [round(float(half_width(Fraction(e))), 3) for e in ("1/2", 1, 2, 3, 5)]
-    [0.358, 0.256, 0.129, 0.064, 0.014]
     """
     size = max(len(str(epsilon.denominator)) - len(str(epsilon.numerator)) + 1, 0)
     context = Context(prec=150 + 4 * size)
@@ -36,14 +31,7 @@ def half_width(epsilon: Fraction) -> Fraction:
 
 
 def square_wave(epsilon: Fraction, buckets: int) -> Window:
-    """Return the law of a point, given a bucket: 2h + 1 of d + 2h points are more likely, h = ⌊B d⌋.
-
-    Examples
-    --------
-    >>> law = square_wave(Fraction(1), 64)
-    >>> law.width, law.size
-    (33, 96)
-    """
+    """Return the law of a point, given a bucket: 2h + 1 of d + 2h points are more likely, h = ⌊B d⌋."""
     reach = int(half_width(epsilon) * buckets)
     return Window(epsilon, 2 * reach + 1, buckets + 2 * reach)
 
@@ -54,14 +42,6 @@ class SquareWaveLaw(ReportLaw):
 
     A report stands for the middle of its bucket, buckets beyond the ends included. Its mean is c t plus the rounding of
     t to a bucket, where c = (P - Q) W.
-
-    Examples
-    --------
-    >>> law = SquareWaveLaw(Fraction(2), buckets=64)
-    >>> law.values[[0, -1]].round(3).tolist(), round(law.pull, 3)
-    ([-1.234, 1.234], 0.576)
-    >>> law.draw(np.array([0, HALF, 2 * HALF]), rng=1).tolist()
-    [14, 60, 47]
     """
 
     epsilon: Fraction
