@@ -102,13 +102,7 @@ class Domain:
             self._facts = Facts.read({c.name: c for c in self._columns}, functions, impossible)
 
     def _setup(
-        self,
-        columns: Sequence[Column],
-        *,
-        named: bool,
-        unit: Any = None,
-        source: Any = None,
-        facts: Facts = NO_FACTS,
+        self, columns: Sequence[Column], *, named: bool, unit: Any = None, source: Any = None, facts: Facts = NO_FACTS
     ) -> None:
         if not columns:
             raise InvalidArgument("columns", {}, "a declaration of at least one column", '{"age": (0, 120)}')

@@ -126,10 +126,7 @@ def _phones(rng: np.random.Generator) -> dict[str, bytes]:
     app[odd < 0.02], app[odd > 0.99] = "", "Mial"
     minutes = rng.gamma(2.0, 20.0, n).round(1)
     rows = "".join(f"{i:06x}\t{a}\t{m}\n" for i, (a, m) in enumerate(zip(app, minutes, strict=True)))
-    return {
-        "phones.tsv": f"device\tapp\tminutes\n{rows}".encode(),
-        "apps.txt": ("\n".join(_APPS) + "\n").encode(),
-    }
+    return {"phones.tsv": f"device\tapp\tminutes\n{rows}".encode(), "apps.txt": ("\n".join(_APPS) + "\n").encode()}
 
 
 #: The tables by name.

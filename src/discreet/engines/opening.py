@@ -34,12 +34,7 @@ ENDINGS = (*_TEXT, *_PARQUET, *_EXCEL, *_STATISTICS)
 _FIX = 'data="people.parquet", or a data frame'
 
 
-def open(
-    data: Any,
-    domain: Domain | None = None,
-    *,
-    dialect: Dialect | None = None,
-) -> Source:
+def open(data: Any, domain: Domain | None = None, *, dialect: Dialect | None = None) -> Source:
     """Open a table for counting. No row is read yet.
 
     Parameters

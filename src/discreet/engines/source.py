@@ -52,12 +52,7 @@ class Source:
     ('x0', 'x1')
     """
 
-    def __init__(
-        self,
-        parts: Sequence[Part],
-        domain: Domain | None = None,
-        dialect: Dialect | None = None,
-    ) -> None:
+    def __init__(self, parts: Sequence[Part], domain: Domain | None = None, dialect: Dialect | None = None) -> None:
         self.parts = tuple(parts)
         self.dialect = dialect or Dialect()
         self.domain = domain

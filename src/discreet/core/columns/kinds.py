@@ -237,14 +237,7 @@ class Time(Integer):
 
     kind: ClassVar[str] = "time"
 
-    def __init__(
-        self,
-        low: Any = "00:00:00",
-        high: Any = "23:59:59",
-        *,
-        name: str = "",
-        **rules: Any,
-    ) -> None:
+    def __init__(self, low: Any = "00:00:00", high: Any = "23:59:59", *, name: str = "", **rules: Any) -> None:
         ends: list[Any] = []
         fix = 'low="00:00", high="23:59:59"'  # a night that ends in the morning lies in it too
         for side, given in (("low", low), ("high", high)):

@@ -33,12 +33,7 @@ LARGEST_EPSILON = Fraction(2**100)
 
 
 def exponential(
-    scores: npt.ArrayLike,
-    *,
-    epsilon: float,
-    span: float,
-    counts: npt.ArrayLike | None = None,
-    rng: object = None,
+    scores: npt.ArrayLike, *, epsilon: float, span: float, counts: npt.ArrayLike | None = None, rng: object = None
 ) -> int:
     """Choose an outcome ``i`` with probability proportional to ``counts[i] * exp(epsilon * scores[i] / span)``.
 
