@@ -1,6 +1,7 @@
 """The verbs of `data`: synthetic tables for practice, and public tables, which the studies need."""
 
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,13 @@ class _NamesToo(TyperGroup):
 data = group("data", "Get tables to try things on: synthetic ones for practice, and public ones.", cls=_NamesToo)
 NAME = option("name", "text", "Name of a public table; see 'discreet data list'.", "adult", required=True,
     positional=True)  # fmt: skip
+
+
+def _downloads() -> Any:
+    """Return the public tables, which come with the studies."""
+    import discreet
+
+    return import_module(".downloads", discreet.studies.__name__)
 
 
 @verb(
@@ -63,9 +71,7 @@ def invent(*, name: str, output: Path, as_json: bool) -> None:
 @verb(data, name="list", examples=("data list", "data list --json"))
 def listed(*, as_json: bool) -> None:
     """List the public tables with their licences and sources, and which are already downloaded."""
-    from discreet.datasets import public_tables
-
-    found = public_tables()
+    found = _downloads().public_tables()
     if as_json:
         echo([table.to_dict() for table in found])
         return
@@ -89,10 +95,8 @@ def fetch(*, names: list[str] | None, all: bool, as_json: bool) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-    from discreet.datasets import fetch as fetched
-    from discreet.datasets import public_table, public_tables
-
-    wanted = [public_table(name) for name in names] if names else public_tables()
+    downloads = _downloads()
+    wanted = [downloads.public_table(name) for name in names] if names else downloads.public_tables()
     done, failed = [], []
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
@@ -103,14 +107,14 @@ def fetch(*, names: list[str] | None, all: bool, as_json: bool) -> None:
 
         for table in wanted:
             try:
-                places = fetched(table.name, progress=tell)
+                places = downloads.fetch(table.name, progress=tell)
                 done.append({**table.to_dict(), "here": True, "places": [str(path) for path in places]})
             except DataSourceError as error:
                 failed.append(str(error))
     if as_json:
         echo({"fetched": done, "failed": failed})
     else:
-        for table in (public_table(row["name"]) for row in done):
+        for table in (downloads.public_table(row["name"]) for row in done):
             console.print(f"[bold]{escape(table.name)}[/]: {escape(table.source)}; licence: {escape(table.licence)}")
             for path in table.places:
                 console.print(f"  [cyan]{escape(str(path))}[/]", soft_wrap=True)
@@ -121,9 +125,7 @@ def fetch(*, names: list[str] | None, all: bool, as_json: bool) -> None:
 @verb(data, NAME, examples=("data path adult",))
 def path(*, name: str, as_json: bool) -> None:
     """Print the paths of a downloaded public table, one per line."""
-    from discreet.datasets import public_table
-
-    table = public_table(name)
+    table = _downloads().public_table(name)
     if as_json:
         echo(table.to_dict())
     elif not table.here:

@@ -1,6 +1,4 @@
-"""Example tables: generators of synthetic ones, loaders of public ones.
-
-Every table comes with a domain, whose bounds are constants and are never read off the data.
+"""Synthetic example tables, each with its domain. Public tables come with the studies (`discreet.studies.downloads`).
 
 >>> from discreet import datasets
 >>> datasets.patients(n=1000)

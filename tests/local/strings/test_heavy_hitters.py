@@ -19,6 +19,7 @@ from discreet import datasets
 from discreet.local.strings.alphabet import LETTERS
 from discreet.local.strings.prefix import PrefixExtension, _hashable
 from discreet.local.strings.puzzle import FragmentPuzzle
+from discreet_studies import downloads
 
 EPSILONS = [0.5, 1, 3, 5]
 LOAN_WORDS = ["cool", "brunch", "outfit", "follower", "link", "spoiler", "influencer", "smartphone"]
@@ -428,9 +429,9 @@ def test_bad_calls() -> None:
 # ---- real data
 
 
-def real(name: str) -> datasets.Frequencies:
+def real(name: str) -> downloads.Frequencies:
     try:
-        return datasets.frequencies(name)
+        return downloads.frequencies(name)
     except dc.errors.DataSourceError:
         pytest.skip("the data folder is not here")
 
