@@ -61,14 +61,8 @@ class Window(GroupLaw):
     size: int
 
     @property
-    def inner(self) -> int:
-        """The points of the window."""
-        return self.width
-
-    @property
-    def outer(self) -> int:
-        """The other points."""
-        return self.size - self.width
+    def sizes(self) -> tuple[int, int]:
+        return self.width, self.size - self.width
 
     @cached_property
     def near(self) -> float:
@@ -78,20 +72,20 @@ class Window(GroupLaw):
     @cached_property
     def far(self) -> float:
         """The probability of each other point."""
-        others = Fraction(self.outer)
-        outside = Chance(b=others, c=Fraction(self.width), d=others, x=self.epsilon)
-        return chance_value(outside) / self.outer
+        inner, outer = map(Fraction, self.sizes)
+        return chance_value(Chance(b=outer, c=inner, d=outer, x=self.epsilon)) / int(outer)
 
     @cached_property
-    def _sizes(self) -> IntArray:
-        return np.array([*byte_width(self.width), *byte_width(self.outer)], np.int64)
+    def bytes(self) -> IntArray:
+        """Bytes and mask of a point of the window, and of another one."""
+        return np.array([part for size in self.sizes for part in byte_width(size)], np.int64)
 
     def draw(self, starts: IntArray, rng: object) -> IntArray:
         """Draw a point for every window, given by its first point."""
 
         def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
             table = digit_table((self.inside,), precision)
-            return kernels.windows(table, starts, self.width, self.outer, self._sizes, *state)
+            return kernels.windows(table, starts, *self.sizes, self.bytes, *state)
 
         out: IntArray = draw(kernel, starts.shape, rng, bytes_each=4.0)
         return out
@@ -121,7 +115,6 @@ class DuchiLaw(ReportLaw):
 
     @property
     def coins(self) -> dict[str, Coin]:
-        """The coin whose heads use the value."""
         return {"informed": Coin(self.informed, up=False)}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
@@ -135,7 +128,6 @@ class DuchiLaw(ReportLaw):
         return np.array([-c, c])
 
     def draw(self, places: IntArray, rng: object) -> IntArray:
-        """Draw a report for every place."""
         return _draw(kernels.SIGNS, (self.informed,), places, rng, bytes_each=5.01)
 
     def probabilities(self, place: int) -> FloatArray:
@@ -146,7 +138,6 @@ class DuchiLaw(ReportLaw):
         return np.array([minus + sure * (1 - up), minus + sure * up])
 
     def variance(self, t: Any) -> Any:
-        """Return the variance of a report's value given t."""
         return self.second[0] - np.square(t)
 
 
@@ -171,7 +162,6 @@ class PiecewiseLaw(ReportLaw):
         return self.window.coins
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the ratio of the probabilities of a point inside a window and outside it."""
         return self.window.ratio(heads)
 
     @property
@@ -186,7 +176,6 @@ class PiecewiseLaw(ReportLaw):
 
     @cached_property
     def values(self) -> FloatArray:
-        """The number of each report."""
         return np.arange(-self.steps, self.steps + 1) / (self._pull * self.reach)
 
     @cached_property
@@ -202,7 +191,6 @@ class PiecewiseLaw(ReportLaw):
         return squares / (self._pull * self.reach) ** 2
 
     def draw(self, places: IntArray, rng: object) -> IntArray:
-        """Draw a report for every place."""
         return _draw(kernels.POINTS, (self.window.inside,), places, rng, bytes_each=7.0, points=self)
 
     def probabilities(self, place: int) -> FloatArray:
@@ -227,12 +215,10 @@ class HybridLaw(ReportLaw):
 
     @cached_property
     def points(self) -> PiecewiseLaw:
-        """The law of a point."""
         return PiecewiseLaw(self.epsilon, self.steps)
 
     @cached_property
     def signs(self) -> DuchiLaw:
-        """The law of a sign."""
         return DuchiLaw(self.epsilon)
 
     @property
@@ -242,11 +228,9 @@ class HybridLaw(ReportLaw):
 
     @property
     def coins(self) -> dict[str, Coin]:
-        """The coins of both laws."""
         return {**self.points.coins, **self.signs.coins}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the larger ratio of the two laws."""
         return max(self.points.ratio(heads), self.signs.ratio(heads))
 
     @property
@@ -255,28 +239,23 @@ class HybridLaw(ReportLaw):
 
     @cached_property
     def values(self) -> FloatArray:
-        """The number of each report."""
         return np.concatenate([self.points.values, self.signs.values])
 
     @property
     def second(self) -> tuple[float, float]:
-        """The two numbers with which E[value²] = second[0] + second[1] t²."""
         a, b = self._shares
         (point, growth), (sign, _) = self.points.second, self.signs.second
         return a * point + b * sign, a * growth
 
     def draw(self, places: IntArray, rng: object) -> IntArray:
-        """Draw a report for every place."""
         chances = (self.choice, self.points.window.inside, self.signs.informed)
         return _draw(kernels.EITHER, chances, places, rng, bytes_each=8.0, points=self.points)
 
     def probabilities(self, place: int) -> FloatArray:
-        """Return the probability of every report given the place."""
         a, b = self._shares
         return np.concatenate([a * self.points.probabilities(place), b * self.signs.probabilities(place)])
 
     def variance(self, t: Any) -> Any:
-        """Return the variance of a report's value given t."""
         a, b = self._shares
         return a * self.points.variance(t) + b * self.signs.variance(t)
 
@@ -305,8 +284,7 @@ def _draw(
     """Draw a report for every place: signs, points of a law, or either."""
     law = (0, 0, 0, np.zeros(4, np.int64))
     if points is not None:
-        window = points.window
-        law = (points.reach, window.width, window.size - window.width, window._sizes)
+        law = (points.reach, *points.window.sizes, points.window.bytes)
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
         return kernels.numbers(kind, digit_table(chances, precision), places, *law, *state)

@@ -49,16 +49,13 @@ class SquareWaveLaw(ReportLaw):
 
     @cached_property
     def window(self) -> Window:
-        """The law of a point given a bucket."""
         return square_wave(self.epsilon, self.buckets)
 
     @property
     def coins(self) -> dict[str, Coin]:
-        """The coin of the window."""
         return self.window.coins
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the ratio of the probabilities of a bucket inside a window and outside it."""
         return self.window.ratio(heads)
 
     @property
@@ -73,15 +70,12 @@ class SquareWaveLaw(ReportLaw):
         return np.asarray((np.arange(self.window.size) - middle) * (2 / self.buckets), np.float64)
 
     def bucket(self, places: Any) -> Any:
-        """Return the bucket of a place."""
         return np.minimum(np.asarray(places, np.int64) * self.buckets // (2 * HALF), self.buckets - 1)
 
     def draw(self, places: IntArray, rng: object) -> IntArray:
-        """Draw a report for every place."""
         return self.window.draw(self.bucket(places), rng)
 
     def probabilities(self, place: int) -> FloatArray:
-        """Return the probability of every report given the place."""
         return self.window.probabilities(int(self.bucket(place)))
 
     def variance(self, t: Any) -> Any:

@@ -1,6 +1,5 @@
 """Stored randomness: coins and uniform numbers that follow from keys."""
 
-import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -9,29 +8,17 @@ import numpy as np
 from discreet.core import AnyArray, ByteArray, IntArray
 from discreet.noise.reports import _prf_kernels as kernels
 from discreet.noise.stream.generator import Generator
-from discreet.noise.stream.thresholds import Chance
 from discreet.noise.stream.uniform import below
 
 Keys: TypeAlias = ByteArray
 
 
-def threshold(chance: Chance) -> int:
-    """Return the least whole number T with T/2^64 at least the probability.
+def flip(keys: Keys, threshold: int, n_bits: int, rows: ByteArray) -> None:
+    """Flip each of the first ``n_bits`` bits of every packed row in place, as its key (16 bytes) decides.
 
-    A word below T flips a bit, so the realised probability exceeds the stated one by less than 2^-64: rounded towards
-    privacy.
+    The probability is ``threshold`` / 2^64.
     """
-    if chance.x == 0 or chance.b == chance.d == 0:
-        return math.ceil((chance.a + chance.b) / (chance.c + chance.d) * 2**64)
-    return int.from_bytes(chance.digits(8), "big") + 1  # not rational, hence not on the grid
-
-
-def flip(keys: Keys, chance: Chance, n_bits: int, rows: ByteArray) -> None:
-    """Flip each of the first ``n_bits`` bits of every packed row in place, as its key decides.
-
-    The probability is at most 1/2 and is rounded as in `threshold`. Keys have 16 bytes.
-    """
-    kernels.stored_coins(_words(keys), np.uint64(threshold(chance)), n_bits, rows)
+    kernels.stored_coins(_words(keys), np.uint64(threshold), n_bits, rows)
 
 
 def stored_below(keys: Keys, bounds: Sequence[int]) -> IntArray:
