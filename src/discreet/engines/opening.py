@@ -49,11 +49,6 @@ def open(data: Any, domain: Domain | None = None, *, dialect: Dialect | None = N
     dialect : Dialect or mapping, optional
         The format of text files; by default ``domain.source``.
 
-    Raises
-    ------
-    InvalidType, DataSourceError, SchemaError
-        The object is not a table, a file cannot be opened, or declared columns are missing.
-
     Examples
     --------
     >>> import discreet as dc

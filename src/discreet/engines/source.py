@@ -110,14 +110,6 @@ class Source:
         """Count rows by cell and add up their offsets from the cell's centre, in one pass.
 
         Offsets are whole numbers: a row at the upper face of its cell adds ``scale``, a row at the centre 0.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import discreet as dc
-        >>> grid = dc.engines.GridMap(dc.Domain.box(0, [1, 1]), 1)
-        >>> dc.engines.open(np.array([[1.0, 0.5], [1.0, 0.25]])).sums(grid).sums.tolist()
-        [[2048, -512]]
         """
         job = SumsPass(cell_map, scale)
         return job.result(self.run(job, batch_size))
@@ -192,14 +184,6 @@ class Source:
 
         Missing and unreadable values are NaN; nothing is clamped. ``matched`` is the result of `match`, if it is known.
         With ``by_row``, an array is yielded as it is (rows by columns) instead of column by column.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import discreet as dc
-        >>> source = dc.engines.open(np.array([[0.1, 0.9], [0.2, 0.8]]))
-        >>> [[column.tolist() for column in batch] for batch in source.batches(dc.Domain.box(0, [1, 1]))]
-        [[[0.1, 0.2], [0.9, 0.8]]]
         """
         batch_size, progress = _checked(batch_size, progress)
         jobs = self.match(domain) if matched is None else matched
@@ -232,17 +216,7 @@ class Source:
         return jobs
 
     def check_numbers(self) -> None:
-        """Refuse text columns when one pair of bounds was given for all columns: none of their rows could be counted.
-
-        Examples
-        --------
-        >>> import pyarrow as pa
-        >>> import discreet as dc
-        >>> dc.engines.open(pa.table({"town": ["Ulm"]})).check_numbers()  # doctest: +ELLIPSIS
-        Traceback (most recent call last):
-        ...
-        discreet.errors.SchemaError: domain: two bounds hold for columns of numbers, and column 'town' of the table ...
-        """
+        """Refuse text columns when one pair of bounds holds for all columns: none of their rows could be counted."""
         for part in self.parts:
             for i, name in enumerate(() if part.bare else part.names):
                 part.check(i, cast(Encoder, _Numbers(name)))

@@ -157,11 +157,6 @@ class Guarantee:
         ``law`` has ``epsilon`` (the stated cost), ``price`` (the cost of the probabilities that are used) and ``lines``
         (labels and amounts). If ``one_of`` is not empty, a report is one of several, and only the most expensive line
         counts.
-
-        Raises
-        ------
-        ArithmeticError
-            If the law's chances cost more than it says: nothing may be drawn from it.
         """
         if law.price > law.epsilon:
             raise ArithmeticError(f"the chances of a report cost epsilon {float(law.price):.17g}, above {law.epsilon}")
@@ -271,16 +266,7 @@ class Guarantee:
         return Guarantee.from_dict, (self.to_dict(),)
 
     def seal(self, payload: Payload) -> Guarantee:
-        """Return this guarantee with a digest over itself and the artifact's payload, which may come in pieces.
-
-        Examples
-        --------
-        >>> promise = Guarantee("syntactic", parameters={"k": 10}).seal(b"the released table")
-        >>> promise.verify(b"the released table"), promise.verify(b"another table")
-        (True, False)
-        >>> promise.verify([b"the released ", b"table"])
-        True
-        """
+        """Return this guarantee with a digest over itself and the artifact's payload, which may come in pieces."""
         return replace(self, digest=self._digest(payload))
 
     def verify(self, payload: Payload) -> bool:

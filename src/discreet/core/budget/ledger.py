@@ -336,13 +336,7 @@ class Ledger(Scope):
             )
 
     def split(self, *weights: Any) -> tuple[Fraction, ...]:
-        """Divide what remains in the given proportions, exactly.
-
-        Examples
-        --------
-        >>> Ledger(epsilon=0.1).split(1, 2)
-        (Fraction(1, 30), Fraction(1, 15))
-        """
+        """Divide what remains in the given proportions, exactly."""
         if not weights:
             raise InvalidArgument("weights", weights, "at least one positive number", "split(1, 2)")
         shares = [checks.positive("weights", w, fix="split(1, 2)") for w in weights]

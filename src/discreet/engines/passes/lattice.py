@@ -54,7 +54,6 @@ class Lattice:
 
     @property
     def middle(self) -> FloatArray:
-        """The origin."""
         return self.domain.low + (self.domain.high - self.domain.low) / 2
 
     def rows(self, columns: Sequence[FloatArray] | FloatArray) -> tuple[FloatArray, BoolArray]:
@@ -128,7 +127,6 @@ class NormMap:
 
     @property
     def domain(self) -> Domain:
-        """The columns."""
         return self.groups.lattice.domain
 
     def ids(self, columns: Sequence[FloatArray] | FloatArray) -> IntArray:
@@ -157,23 +155,20 @@ class BallPass:
 
     @property
     def domain(self) -> Domain:
-        """The columns."""
         return self.groups.lattice.domain
 
     def prepare(self, columns: Sequence[FloatArray] | FloatArray) -> IntArray:
-        """Add a batch up by itself."""
         points, _ = self.groups.lattice.rows(columns)
-        table = np.zeros((len(self.anchors), 1 + len(self.domain)), np.int64)
+        table = self.start().table
         _add_clipped(points, self.groups.of(points), self.anchors, self.radius, table)
         return table
 
     def start(self) -> TableAdder:
-        """Return an empty table."""
         return TableAdder(np.zeros((len(self.anchors), 1 + len(self.domain)), np.int64))
 
     def result(self, found: KeyedNumbers) -> IntArray:
         """Return counts and sums: one row per group, the count first."""
-        table = np.zeros((len(self.anchors), 1 + len(self.domain)), np.int64)
+        table = self.start().table
         table.reshape(-1)[found.keys] = found.values[0]
         return table
 
@@ -185,14 +180,10 @@ class TableAdder:
     table: IntArray
 
     def add(self, prepared: IntArray) -> None:
-        """Take in the table of a batch."""
         self.table += prepared
 
     def result(self) -> KeyedNumbers:
-        """Return all that is not 0."""
-        flat = self.table.reshape(-1)
-        keys = np.flatnonzero(flat)
-        return KeyedNumbers(keys, flat[keys][np.newaxis])
+        return KeyedNumbers.occupied(self.table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,20 +196,16 @@ class ProjectedPass:
 
     @property
     def domain(self) -> Domain:
-        """The columns."""
         return self.projection.lattice.domain
 
     @property
     def width(self) -> int:
-        """As of the pass inside."""
         return self.inner.width
 
     def prepare(self, columns: Any) -> Any:
-        """Project a batch, and prepare what comes of it."""
         return self.inner.prepare(self.projection.columns(columns))
 
     def start(self) -> Any:
-        """Return the adder of the pass inside."""
         return self.inner.start()
 
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,6 @@ class GroupedMarginal:
 
     @property
     def n_cells(self) -> int:
-        """How many counts it has."""
         return math.prod(self.shape)
 
 
@@ -46,23 +46,17 @@ class MarginalsPass:
 
     grid: AxisGrids
     marginals: tuple[GroupedMarginal, ...]
+    width: ClassVar[int] = 1
 
     @property
     def domain(self) -> Domain:
-        """The columns."""
         return self.grid.domain
-
-    @property
-    def width(self) -> int:
-        """One count per key."""
-        return 1
 
     def prepare(self, columns: list[FloatArray]) -> IntArray:
         """Put the rows of a batch on the grids; one row of the result per column, without dropped rows."""
         return self.grid.codes(columns)
 
     def start(self) -> Adder:
-        """Return an adder that has seen no row."""
         return MarginalTally(self.marginals)
 
     def split(self, found: KeyedNumbers) -> list[IntArray]:
@@ -188,13 +182,10 @@ class MarginalTally:
         self.counts = np.zeros(total, np.int64)
 
     def add(self, prepared: IntArray) -> None:
-        """Count a batch."""
         count_marginals(prepared, self._columns, self._starts, self._places, self.counts)
 
     def result(self) -> KeyedNumbers:
-        """Return what was counted."""
-        keys = np.flatnonzero(self.counts)
-        return KeyedNumbers(keys, self.counts[keys][np.newaxis])
+        return KeyedNumbers.occupied(self.counts)
 
 
 @jit

@@ -31,12 +31,10 @@ class NestedMap:
 
     @property
     def domain(self) -> Domain:
-        """The columns of the grid."""
         return self.grid.domain
 
     @property
     def n_cells(self) -> int:
-        """Number of cells of the second level."""
         return int(self.starts[-1])
 
     def ids(self, columns: Sequence[FloatArray]) -> IntArray:

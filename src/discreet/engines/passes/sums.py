@@ -68,7 +68,6 @@ class SumsPass:
 
     @property
     def domain(self) -> Domain:
-        """The columns of the map."""
         return self.cell_map.domain
 
     @property
@@ -77,15 +76,12 @@ class SumsPass:
         return 1 + len(self.domain)
 
     def prepare(self, columns: list[FloatArray]) -> Located:
-        """Find the cell of every row."""
         return self.cell_map.ids(columns), columns
 
     def start(self) -> Adder:
-        """Return an empty table."""
         return _Dense(self) if self.cell_map.n_cells * len(self.domain) <= _DENSE else _Sparse(self)
 
     def result(self, found: KeyedNumbers) -> CellSums:
-        """Give what was gathered its form."""
         return CellSums(self.cell_map.n_cells, found.keys, found.values[0], found.values[1:].T)
 
 

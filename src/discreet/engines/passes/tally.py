@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -20,14 +20,19 @@ from discreet.engines.passes.kernels import merge_sparse
 
 
 class KeyedNumbers:
-    """Whole numbers by key (ascending): raw counts or sums, as sensitive as the rows. ``values`` has one row per
-    number.
-    """
+    """Whole numbers by key, ascending, one row each: raw counts or sums, as sensitive as the rows."""
 
     __slots__ = ("keys", "values")
 
     def __init__(self, keys: IntArray, values: IntArray) -> None:
         self.keys, self.values = keys, values
+
+    @classmethod
+    def occupied(cls, table: IntArray) -> KeyedNumbers:
+        """Return the numbers of a table that are not 0, by their places in it."""
+        flat = table.reshape(-1)
+        keys = np.flatnonzero(flat)
+        return cls(keys, flat[keys][np.newaxis])
 
     @classmethod
     def of(cls, keys: IntArray, values: IntArray) -> KeyedNumbers:
@@ -93,16 +98,11 @@ class CountPass:
     """Count the rows in each cell of a map."""
 
     cell_map: CellMap
+    width: ClassVar[int] = 1
 
     @property
     def domain(self) -> Domain:
-        """The columns of the map."""
         return self.cell_map.domain
-
-    @property
-    def width(self) -> int:
-        """One count."""
-        return 1
 
     @property
     def by_row(self) -> bool:
@@ -110,11 +110,9 @@ class CountPass:
         return getattr(self.cell_map, "by_row", False)
 
     def prepare(self, columns: list[FloatArray]) -> IntArray:
-        """Find the cell of every row."""
         return self.cell_map.ids(columns)
 
     def start(self) -> Adder:
-        """Return an empty tally."""
         return _Counting(CellTally(self.cell_map.n_cells))
 
 

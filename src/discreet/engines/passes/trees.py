@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -57,15 +57,15 @@ class TreeMap:
 
     domain: Domain
     bits: int
-    axis: IntArray
-    first: IntArray
-    cut_at: IntArray
+    axis: IntArray  # of each node's cuts; -1 for a leaf
+    first: IntArray  # each node's first child
+    cut_at: IntArray  # where its cuts begin in `cuts`, and how many there are
     n_cuts: IntArray
     cuts: IntArray
-    slot: IntArray
-    lower: Cells
+    slot: IntArray  # the number under which its rows are counted; -1 if they are not
+    lower: Cells  # box of each slot
     upper: Cells
-    key_axis: IntArray
+    key_axis: IntArray  # the axis along which each slot is divided into lines; -1 for none
     lines: int = 1
 
     @classmethod
@@ -81,7 +81,6 @@ class TreeMap:
 
     @property
     def n_cells(self) -> int:
-        """Number of cells, occupied or not."""
         return self.n_slots * self.lines
 
     @cached_property
@@ -171,11 +170,9 @@ class TreePass:
 
     @property
     def domain(self) -> Domain:
-        """The columns of the tree."""
         return self.tree_map.domain
 
     def prepare(self, columns: list[FloatArray]) -> list[FloatArray]:
-        """Leave the rows as they are."""
         return columns
 
 
@@ -184,14 +181,9 @@ class HistogramPass(TreePass):
     """Count rows by slot, axis and part of the slot's box on that axis."""
 
     bins: int
-
-    @property
-    def width(self) -> int:
-        """One count."""
-        return 1
+    width: ClassVar[int] = 1
 
     def start(self) -> Histograms:
-        """Return empty histograms."""
         return Histograms(self.tree_map, self.bins)
 
     def result(self, found: KeyedNumbers) -> IntArray:
@@ -215,10 +207,7 @@ class Histograms(TreeAdder):
         kernels.add_histograms(*block, self.tree_map.slot, *self._boxes, self.totals)
 
     def result(self) -> KeyedNumbers:
-        """Return what was counted; a key is slot, axis and part in one number."""
-        flat = self.totals.reshape(-1)
-        keys = np.flatnonzero(flat)
-        return KeyedNumbers(keys, flat[keys][np.newaxis])
+        return KeyedNumbers.occupied(self.totals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +220,6 @@ class SpreadPass(TreePass):
         return 1 + len(self.domain)
 
     def start(self) -> Spreads:
-        """Return empty sums."""
         return Spreads(self.tree_map)
 
     def result(self, found: KeyedNumbers) -> tuple[IntArray, IntArray]:
@@ -256,6 +244,5 @@ class Spreads(TreeAdder):
         kernels.add_spreads(*block, self.tree_map.slot, self._ends, self._scale, self.counts, self.sums)
 
     def result(self) -> KeyedNumbers:
-        """Return what was added up, by slot."""
         keys = np.flatnonzero(self.counts)
         return KeyedNumbers(keys, np.vstack([self.counts[np.newaxis], self.sums.T])[:, keys])

@@ -28,7 +28,6 @@ class WhereMap:
 
     @property
     def n_cells(self) -> int:
-        """Number of cells."""
         return 1 if self.grid is None else self.grid.n_cells
 
     def ids(self, columns: Sequence[FloatArray]) -> IntArray:
@@ -64,18 +63,15 @@ class WhereSum:
 
     @property
     def domain(self) -> Domain:
-        """The columns."""
         return self.rows.domain
 
     def prepare(self, columns: Sequence[FloatArray]) -> IntArray:
-        """Add a batch up by itself."""
         x, column = np.asarray(columns[0], np.float64), self.domain.columns[0]
         x = np.clip(x[(self.rows.ids(columns) == 0) & ~np.isnan(x)], column.low, column.high)
         steps = np.clip(np.rint((x - self.origin) / self.step), self.least, self.most)
         return np.array([len(steps), steps.astype(np.int64).sum()], np.int64)
 
     def start(self) -> TableAdder:
-        """Return an empty table."""
         return TableAdder(np.zeros(2, np.int64))
 
     def result(self, found: KeyedNumbers) -> tuple[int, int]:

@@ -86,8 +86,7 @@ class GridOfTree:
         slots = self.tree_map.block_ids((cells, np.zeros(len(cells), np.int32)))
         totals = np.zeros(self.tree_map.n_slots, np.int64)
         np.add.at(totals, slots[slots >= 0], found.values[0][slots >= 0])
-        keys = np.flatnonzero(totals)
-        return KeyedNumbers(keys, totals[keys][np.newaxis])
+        return KeyedNumbers.occupied(totals)
 
 
 def _plain(cell_map: CellMap, kinds: Sequence[str]) -> bool:

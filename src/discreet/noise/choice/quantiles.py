@@ -88,10 +88,6 @@ def quantiles(
     With ``persons``, add or remove one person: the mechanism runs on the values used, at ε/rows. A person adds at
     most ``rows`` of them and changes nothing else, so the price is ε per person.
 
-    See Also
-    --------
-    quantiles_from_counts : the same from a histogram.
-
     Examples
     --------
     >>> ages = np.random.default_rng(0).normal(40, 12, 10_000)
@@ -134,11 +130,6 @@ def quantiles_from_counts(
         The cell of each count, in any order. Repeated cells add up; cells beyond the grid count as the last one.
     n_cells : int, optional
         Number of cells of the grid; needed with ``cells``, otherwise the length of ``counts``.
-
-    Returns
-    -------
-    ndarray of float
-        As `quantiles`; the same for the same seed if the counts are those of its grid.
 
     Privacy
     -------

@@ -55,10 +55,6 @@ def fingerprint(values: Any, key: int) -> Words:
     key : int
         The public key, 0 to 2^128 - 1.
 
-    Returns
-    -------
-    ndarray of uint64
-
     Examples
     --------
     >>> [f"{f:016x}" for f in fingerprint(["cat", "", "caf\\u00e9", None], key=7)]
@@ -151,13 +147,6 @@ class HashFamily:
         """Count, for every candidate, the reports that support it: those whose function sends it to their bucket.
 
         ``index`` and ``buckets`` hold one function number and one bucket per report; their content is not checked.
-
-        Examples
-        --------
-        >>> family = HashFamily(2**63, 1000, key=7)
-        >>> reports = family(["cat", "cat", "dog"], index=[5, 6, 7])
-        >>> family.support(["cat", "dog", "emu"], [5, 6, 7], reports).tolist()
-        [2, 1, 0]
         """
         points = self._points(values)
         functions = _numbers("index", index)

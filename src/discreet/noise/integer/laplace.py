@@ -43,20 +43,12 @@ def discrete_laplace(scale: checks.Number, size: int | tuple[int, ...] | None = 
     rng : None, int or Generator
         None draws from the operating system; an int seeds a repeatable experiment. See `discreet.noise.generator`.
 
-    Returns
-    -------
-    int or ndarray of int64
-
     Privacy
     -------
     Neighbours: add or remove one row. A count changes by at most 1, and
     ``Pr[Z = z] / Pr[Z = z + 1] <= e^(1/scale)`` for every z, so ``count + Z`` with scale 1/ε is ε-differentially
     private. A vector of counts over disjoint cells with one draw each costs the same ε: a row is in one cell. Sums
     with sensitivity Δ need scale Δ/ε. Price: ε.
-
-    See Also
-    --------
-    DiscreteLaplace : probabilities, variance, thresholds.
 
     Examples
     --------

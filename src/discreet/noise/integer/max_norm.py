@@ -28,7 +28,7 @@ _LARGE_SCALE = 64.0
 
 
 def max_norm_laplace(scale: checks.Number, dimension: int, size: int, rng: object = None) -> IntArray:
-    """Draw integer vectors with probability proportional to ``exp(-max|z_j| / scale)``, exactly.
+    """Draw ``size`` integer vectors (rows) with probability proportional to ``exp(-max|z_j| / scale)``, exactly.
 
     Parameters
     ----------
@@ -41,10 +41,6 @@ def max_norm_laplace(scale: checks.Number, dimension: int, size: int, rng: objec
         Number of vectors.
     rng : None, int or Generator
         See `discreet.noise.generator`.
-
-    Returns
-    -------
-    ndarray of int64, shape (size, dimension)
 
     Privacy
     -------
