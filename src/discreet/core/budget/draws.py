@@ -36,12 +36,12 @@ class Draw:
     """Noise that was drawn for a line."""
 
     law: str
-    scale: Fraction = Fraction(0)
-    moves: Fraction = Fraction(1)
-    rows: int = 1
-    number: int | None = None
-    bias: int = 0
-    epsilon: Exact = Fraction(0)
+    scale: Fraction = Fraction(0)  # σ for "gaussian"; 0: no noise
+    moves: Fraction = Fraction(1)  # by how much one row changes the values at most, in the norm of `_MOVES`
+    rows: int = 1  # rows of a person; for "gaussian" the largest sum of squares of their rows in one cell
+    number: int | None = None  # numbers or vectors drawn; None where that is not public
+    bias: int = 0  # of PrivTree, per level
+    epsilon: Exact = Fraction(0)  # stated by laws that have no scale
     delta: Fraction = Fraction(0)
 
     @property

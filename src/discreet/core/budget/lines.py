@@ -28,10 +28,10 @@ class Line:
 
     label: str
     amount: Exact
-    kind: Kind = "sequential"
+    kind: Kind = "sequential"  # of a step, "parallel": one price for many disjoint cells
     parts: tuple[Line, ...] = ()
-    draws: tuple[Draw, ...] = ()
-    unused: bool = False
+    draws: tuple[Draw, ...] = ()  # several only on disjoint cells
+    unused: bool = False  # a reserved share that was not used; it stays spent
     law: str = field(default="", repr=False, compare=False)
 
     @property

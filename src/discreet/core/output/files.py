@@ -91,7 +91,9 @@ class NewFile:
 
     Bytes go to a temporary file in the same folder. `keep` renames it; without `keep`, nothing is left. A symbolic link
     is replaced; its target stays. Other special files are never replaced: a pipe, terminal or device such as
-    ``/dev/null`` receives the bytes if the output ``streams``; folders, sockets and disks are refused.
+    ``/dev/null`` receives the bytes if the output ``streams``; folders, sockets and disks are refused. ``durable``:
+    the bytes are on the disk before an earlier file is replaced, and one program at a time may write (a fixed temporary
+    name, so that crashes leave at most one).
     """
 
     file: BinaryIO

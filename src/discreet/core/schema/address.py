@@ -43,10 +43,10 @@ class Address:
     """A database and the rows to read."""
 
     kind: str
-    uri: str
+    uri: str  # may hold a password: neither an error nor a release may show it
     table: str
     query: str
-    secret: bool
+    secret: bool  # it holds one
 
     def __repr__(self) -> str:
         return f"Address(kind={self.kind!r})"

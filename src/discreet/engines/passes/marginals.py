@@ -77,8 +77,8 @@ class AxisGrids:
     """
 
     domain: Domain
-    parts: tuple[int, ...]
-    ends: tuple[bool, ...]
+    parts: tuple[int, ...]  # cells of each column, without those of bounds and missing values
+    ends: tuple[bool, ...]  # whether it has cells for its bounds
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ class WhereMap:
     """
 
     domain: Domain
-    grid: GridMap | None
+    grid: GridMap | None  # None: one cell
     where: tuple[Condition, ...] = ()
 
     @property

@@ -90,7 +90,9 @@ def split_records(
     """Split a block of whole records and note the positions of the wanted fields.
 
     A record ends at a line break outside quotes, or with the block. Records with another number of fields than
-    ``n_fields`` (0: any), empty lines and records beyond `RECORD_LIMIT` are skipped.
+    ``n_fields`` (0: any), empty lines and records beyond `RECORD_LIMIT` are skipped. ``slots`` holds, for every field,
+    its line in ``starts``, ``ends`` and ``styles``, or -1; they have a column per row. Return the rows found, the
+    fields of the last one, and where it ended.
     """
     rows = fields = field = record = begin = 0
     home, state, style, before = np.int64(block.ctypes.data), START, BARE, -1

@@ -18,13 +18,11 @@ from discreet.engines.tables.texts import as_text, text_of
 
 @dataclass(frozen=True)
 class Cells:
-    """Cells of a column in which every cell has its own type. Numbers are taken as they are, whatever the dialect
-    declares.
-    """
+    """Cells of a column in which every cell has its own type. No mark of the dialect applies to numbers."""
 
-    numbers: FloatArray
+    numbers: FloatArray  # NaN where a cell holds none
     numeric: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    texts: pa.LargeBinaryArray
+    texts: pa.LargeBinaryArray  # of the other cells; of whole numbers perhaps all digits, else null
 
     def encode(self, encoder: Encoder) -> FloatArray:
         """Return the coordinates."""
@@ -94,9 +92,7 @@ class Labelled:
         return pc.coalesce(self._labels(), as_text(self.values).cast(pa.large_binary()))
 
     def codes(self, declared: Column | None) -> pa.Array:
-        """Return the values of a column of persons. Only labels that are declared persons replace their value: another
-        file may hold the same person without a label.
-        """
+        """Return the values of a column of persons, or labels that are declared persons: other files may lack labels."""
         if not isinstance(declared, Categorical):
             return self.values
         known = pa.array(~np.isnan(Encoder(declared).arrow(self._labels())))
