@@ -224,9 +224,7 @@ class Domain:
         return self._facts
 
     def without_functions(self) -> Domain:
-        """Return the columns that are not functions of another column. Facts about the others become facts about their
-        sources.
-        """
+        """Return the columns that are not functions of others. Facts about a function become facts about its source."""
         if not self._facts.functions:
             return self
         kept = [c for c in self._columns if c.name not in self._facts.sources]

@@ -18,6 +18,7 @@ from discreet.engines.tables.formats.cells import Cells, Labelled
 from discreet.engines.tables.part import is_typed, near_names
 from discreet.engines.tables.text_kernels import Field
 from discreet.engines.tables.texts import as_text
+from discreet.engines.writing.shuffled import even_tables
 from discreet.errors import DataSourceError, SchemaError
 
 BATCH_SIZE = 2**16
@@ -41,25 +42,13 @@ def texts(
     if dialect is None and str(path).lower().endswith(_LINES):
         if len(columns) > 1:
             raise SchemaError(f"a text file has one column, not {len(columns)}; use CSV or Parquet for more")
-        return _even(_lines(Path(path).expanduser(), progress), batch_size)
-    return _even(_table(path, columns, batch_size, progress, dialect), batch_size)
-
-
-def _even(batches: Iterator[list[pa.Array]], size: int) -> Iterator[list[pa.Array]]:
-    """Cut batches to one size, whatever the file's own: a seeded client must not depend on the kind of file."""
-    waiting: list[list[pa.Array]] = []
-    n = 0
-    for batch in batches:
-        waiting.append(batch)
-        n += len(batch[0])
-        if n >= size:
-            whole = [pa.chunked_array(pieces) for pieces in zip(*waiting, strict=True)]
-            for start in range(0, n - n % size, size):
-                yield [column.slice(start, size).combine_chunks() for column in whole]
-            waiting = [[column.slice(n - n % size).combine_chunks() for column in whole]]
-            n %= size
-    if n:
-        yield [pa.chunked_array(pieces).combine_chunks() for pieces in zip(*waiting, strict=True)]
+        batches = _lines(Path(path).expanduser(), progress)
+    else:
+        batches = _table(path, columns, batch_size, progress, dialect)
+    # Of one size, whatever the file's own: a seeded client must not depend on the kind of file.
+    tables = (pa.table(batch, names=list(map(str, range(len(batch))))) for batch in batches)
+    even = even_tables(tables, size=batch_size)
+    return ([column.combine_chunks() for column in table.columns] for table in even if table.num_rows)
 
 
 def _table(

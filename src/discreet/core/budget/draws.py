@@ -63,9 +63,7 @@ class Draw:
         return Epsilon(moves * self.rows / self.scale)
 
     def cost(self, accounting: str) -> Fraction | float:
-        """Return the price in a ledger's unit. `FormatError` if that ledger cannot pay for it: Gaussian noise has no
-        pure ε.
-        """
+        """Return the price in a ledger's unit; `FormatError` if it has none there: Gaussian noise has no pure ε."""
         price = self.price
         if isinstance(price, Approx):
             if accounting == "rho":

@@ -99,9 +99,7 @@ class Scope:
         unused: bool = False,
         law: str = "",
     ) -> Entry:
-        """Write a line for noise that the caller (`discreet.mechanisms`) draws at once; ``amount`` is in this group's
-        unit.
-        """
+        """Write a line, in this group's unit, for noise that the caller (`discreet.mechanisms`) draws at once."""
         _check_label(label)
         share = self._ledger._share(delta)
         with self._ledger._lock:

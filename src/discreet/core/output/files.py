@@ -7,7 +7,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -157,6 +157,15 @@ def cannot_write(path: str | Path, error: OSError) -> DataSourceError:
     return DataSourceError(f"output: cannot write {str(path)!r}{reason}; check the folder and its room")
 
 
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Report an `OSError` as `cannot_write` does."""
+    try:
+        yield
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
 def unfit(text: str, *, path: bool = False) -> str:
     """Return what is wrong with a text that cannot be shown or cannot name a file; "" if it is fine."""
     try:
@@ -180,12 +189,9 @@ def check_name(path: str | Path) -> None:
 
 def write_whole(path: str | Path, data: bytes | str, *, private: bool = False, streams: bool = False) -> None:
     """Write a file so that no one ever meets half of it; see `NewFile`."""
-    try:
-        with NewFile(path, private=private, streams=streams) as out:
-            out.file.write(data.encode() if isinstance(data, str) else data)
-            out.keep()
-    except OSError as error:
-        raise cannot_write(path, error) from None
+    with writing(path), NewFile(path, private=private, streams=streams) as out:
+        out.file.write(data.encode() if isinstance(data, str) else data)
+        out.keep()
 
 
 def after_promise(path: str | Path, sealed: Any, put: Callable[[], None]) -> None:
@@ -242,9 +248,6 @@ def write_with_promise(path: str | Path, payload: bytes, guarantee: Any) -> Any:
 
 def write_sealed(path: str | Path, payload: bytes, sealed: Any) -> None:
     """Write a table and the guarantee that is sealed over its bytes."""
-    try:
-        with NewFile(path) as out:
-            out.file.write(payload)
-            out.keep(sealed)
-    except OSError as error:
-        raise cannot_write(path, error) from None
+    with writing(path), NewFile(path) as out:
+        out.file.write(payload)
+        out.keep(sealed)

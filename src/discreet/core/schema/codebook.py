@@ -104,9 +104,7 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
 
 
 def _listed(left: str, names: Sequence[str]) -> list[str]:
-    """Return the named columns: separated by commas, or by a pattern such as ``x*``. Unknown names are returned as
-    typed.
-    """
+    """Return the named columns: separated by commas, or by a pattern such as ``x*``. Unknown names stay as typed."""
     found: list[str] = []
     for part in map(str.strip, left.split(",")):
         fits = re.compile(re.escape(part).replace(r"\*", ".*"), re.DOTALL)

@@ -103,9 +103,7 @@ class GridMap:
         return ids
 
     def boxes(self, cells: Any) -> tuple[FloatArray, FloatArray]:
-        """Return the real bounds of cells (public), as opposite corners; NaN on an axis where the cell holds missing
-        values.
-        """
+        """Return opposite corners of cells (public); NaN on an axis where a cell holds missing values."""
         flat = np.asarray(cells)
         if flat.ndim != 1 or (flat.size and flat.dtype.kind not in "iu"):
             raise InvalidType("cells", type(cells), "a one-dimensional array of cell numbers", "cells=[0, 1]")

@@ -56,9 +56,7 @@ class RowCells:
         return np.asarray(sum(adder.totals for adder in adders))
 
     def spreads(self, tree_map: TreeMap) -> tuple[IntArray, IntArray]:
-        """Return the rows of every slot and, by axis, their total distance from its middle, in 256ths of the half
-        width.
-        """
+        """Return rows by slot, and by axis their total distance from its middle, in 1/256 of half its width."""
         job = SpreadPass(tree_map)
         if self._distant:
             return job.result(self._source.run(job))

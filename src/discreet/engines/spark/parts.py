@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from discreet.core import Guarantee, WordArray, after_promise, payload_of
+from discreet.core import Guarantee, WordArray, after_promise, payload_of, writing
 from discreet.engines.spark import SparkTable, brought
 from discreet.engines.writing.shuffled import even_tables
 from discreet.engines.writing.writer import HEAD, PARQUET, WrittenTable, table_writer
@@ -189,10 +189,8 @@ class PartFolder:
 
     def __enter__(self) -> PartFolder:
         check_new(self._path)
-        try:
+        with writing(self._path):
             self._work = tempfile.mkdtemp(prefix=f".{self._path.name}.", dir=self._path.parent)
-        except OSError as error:
-            raise self._refused(error) from None
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -220,7 +218,7 @@ class PartFolder:
         whole, ending = Path(self._work, "whole"), "parquet" if self._path.suffix.lower() in PARQUET else "csv"
         mask = os.umask(0)
         os.umask(mask)
-        try:
+        with writing(self._path):
             whole.mkdir()
             for i, name in enumerate(parts.files):
                 place = whole / f"part-{i:05}.{ending}"
@@ -229,14 +227,8 @@ class PartFolder:
                     place.chmod(0o666 & ~mask)
             sealed = self._guarantee.seal(payload_of(whole))
             after_promise(self._path, sealed, lambda: os.replace(whole, self._path))
-        except OSError as error:
-            raise self._refused(error) from None
         head = _head(self._path / f"part-00000.{ending}")
         return WrittenTable(self._path, parts.n_rows, tuple(head.column_names), head, sealed)
-
-    def _refused(self, error: OSError) -> DataSourceError:
-        reason = f" ({error.strerror})" if error.strerror else ""
-        return DataSourceError(f"output: cannot write {str(self._path)!r}{reason}; check the folder and its room")
 
 
 def _write_part(

@@ -64,9 +64,7 @@ def not_empty(column: pa.Array) -> pa.Array:
 
 
 def plainly(texts: pa.Array, piece: Any, column: Column | None, dialect: Dialect) -> pa.Array:
-    """Write declared numbers and days plainly if a dialect writes them differently. Later readers do not know the
-    dialect.
-    """
+    """Write declared numbers and days plainly, whatever the dialect: later readers do not know it."""
     marked = dialect.decimal != "." or dialect.thousands or dialect.marks or dialect.dates
     if not marked or not isinstance(column, Numeric) or isinstance(column, Time):
         return texts

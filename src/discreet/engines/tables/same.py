@@ -89,9 +89,7 @@ def same_key(column: pa.Array | pa.ChunkedArray, declared: Column | None = None)
 
 
 def person_key(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return the key of every person as text; null also if bytes could not be read, because several people may share
-    the rest.
-    """
+    """Return the key of every person as text; null if bytes could not be read: several people may share the rest."""
     keys = same_key(column).cast(pa.large_string())
     return pc.if_else(pc.match_substring(keys, "\ufffd"), pa.scalar(None, pa.large_string()), keys)
 

@@ -57,9 +57,7 @@ _ALL, _HIDDEN = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1 << 52)
 
 @jit
 def _rounded(digits: Any, power: int) -> Any:
-    """Return the bits of the double nearest to ``digits * 10**power`` (digits > 0), or all ones if this method cannot
-    decide.
-    """
+    """Return the bits of the double nearest to ``digits * 10**power`` (digits > 0); all ones if this cannot decide."""
     if power < _LEAST or power > _MOST:
         return _ALL
     shift = zeros_above(digits)

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import IntArray
-from discreet.errors import DataSourceError
+from discreet.core import IntArray, writing
 
 #: Rows that are held until they go to files, and rows of the tables that come back.
 _ROWS = 1 << 17
@@ -48,7 +47,7 @@ class Shuffler:
 
     def __init__(self, folder: Path, order: Order) -> None:
         self._order = order
-        with _writing(folder):
+        with writing(folder):
             self._folder = tempfile.TemporaryDirectory(prefix=".shuffled-", dir=folder)
         self._beside = folder
         self._waiting: list[pa.Table] = []
@@ -72,7 +71,7 @@ class Shuffler:
         self._rows += table.num_rows
         self._bytes += self._waiting[-1].nbytes
         if self._rows >= _ROWS or self._bytes >= _BYTES:
-            with _writing(self._beside):
+            with writing(self._beside):
                 self._files.add(pa.concat_tables(self._waiting))
             self._waiting, self._rows, self._bytes = [], 0, 0
 
@@ -85,7 +84,7 @@ class Shuffler:
             if self._waiting:
                 yield self._in_order(pa.concat_tables(self._waiting))
             return
-        with _writing(self._beside):
+        with writing(self._beside):
             if self._waiting:
                 self._files.add(pa.concat_tables(self._waiting))
             self._waiting = []
@@ -98,7 +97,7 @@ class Shuffler:
             place = files.place(i)
             if place.stat().st_size > _BYTES and files.shift >= _FILE_BITS:
                 deeper = _Files(place.with_suffix(""), files.shift - _FILE_BITS)
-                with _writing(self._beside):
+                with writing(self._beside):
                     deeper.folder.mkdir()
                     try:
                         with pa.OSFile(str(place)) as file:
@@ -148,29 +147,18 @@ class _Files:
             writer.close()
 
 
-def even_tables(tables: Iterable[pa.Table], none: pa.Table | None = None) -> Iterator[pa.Table]:
+def even_tables(tables: Iterable[pa.Table], none: pa.Table | None = None, size: int = _ROWS) -> Iterator[pa.Table]:
     """Yield the same rows in tables of one size, the last a shorter one."""
     held: list[pa.Table] = [] if none is None else [none]
     rows, shown = 0, False
     for table in tables:
         held.append(table)
         rows += table.num_rows
-        if rows >= _ROWS:
+        if rows >= size:
             joined = pa.concat_tables(held)
-            full = rows - rows % _ROWS
-            for start in range(0, full, _ROWS):
-                yield joined.slice(start, _ROWS).combine_chunks()
+            full = rows - rows % size
+            for start in range(0, full, size):
+                yield joined.slice(start, size).combine_chunks()
             held, rows, shown = [joined.slice(full)], rows - full, True
     if held and (rows or not shown):
         yield pa.concat_tables(held).combine_chunks()
-
-
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = f" ({error.strerror})" if error.strerror else ""
-        raise DataSourceError(
-            f"output: cannot write to folder {str(folder)!r}{reason}; check the folder and its room"
-        ) from None

@@ -97,6 +97,25 @@ class Window(GroupLaw):
         return chances
 
 
+class WindowedLaw(ReportLaw):
+    """A law whose report is a point; a window that depends on the value is more likely."""
+
+    window: Window
+
+    @property
+    def coins(self) -> dict[str, Coin]:
+        """The coin of the window; choosing the window at random mixes windows and does not raise the ratio."""
+        return self.window.coins
+
+    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
+        return self.window.ratio(heads)
+
+    @property
+    def pull(self) -> float:
+        """(P - Q) W: by how much a window moves the mean of the points."""
+        return (self.window.near - self.window.far) * self.window.width
+
+
 @dataclass(frozen=True)
 class DuchiLaw(ReportLaw):
     """A sign: report 0 is minus, 1 is plus."""
@@ -142,14 +161,14 @@ class DuchiLaw(ReportLaw):
 
 
 @dataclass(frozen=True)
-class PiecewiseLaw(ReportLaw):
+class PiecewiseLaw(WindowedLaw):
     """A point of -M..M, numbered from 0."""
 
     epsilon: Fraction
     steps: int
 
     @cached_property
-    def window(self) -> Window:
+    def window(self) -> Window:  # type: ignore[override]
         """The window of W points, the odd number next to (2M + 1)/(√E + 1)."""
         size = 2 * self.steps + 1
         wanted = size * chance_value(Chance(b=Fraction(1), d=Fraction(1), x=self.epsilon / 2))
@@ -157,38 +176,25 @@ class PiecewiseLaw(ReportLaw):
         return Window(self.epsilon, 2 * half + 1, size)
 
     @property
-    def coins(self) -> dict[str, Coin]:
-        """The coin of the window; rounding the centre mixes windows and does not raise the ratio."""
-        return self.window.coins
-
-    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        return self.window.ratio(heads)
-
-    @property
     def reach(self) -> int:
         """The largest distance of a centre from 0, M - w."""
         return self.steps - self.window.width // 2
 
-    @property
-    def _pull(self) -> float:
-        # (P - Q) W: by how much a centre moves the mean of the points
-        return (self.window.near - self.window.far) * self.window.width
-
     @cached_property
     def values(self) -> FloatArray:
-        return np.arange(-self.steps, self.steps + 1) / (self._pull * self.reach)
+        return np.arange(-self.steps, self.steps + 1) / (self.pull * self.reach)
 
     @cached_property
     def second(self) -> tuple[float, float]:
         """The two numbers with which E[value²] = second[0] + second[1] t², for the worst rounding of the centre."""
-        return self._flat + 0.25 / (self._pull * self.reach**2), 1 / self._pull
+        return self._flat + 0.25 / (self.pull * self.reach**2), 1 / self.pull
 
     @cached_property
     def _flat(self) -> float:
         m, w = self.steps, self.window.width // 2
         # Sums of squares: over the window round 0, W w(w + 1)/3; over all points, M(M + 1)(2M + 1)/3.
-        squares = self._pull * w * (w + 1) / 3 + self.window.far * m * (m + 1) * (2 * m + 1) / 3
-        return squares / (self._pull * self.reach) ** 2
+        squares = self.pull * w * (w + 1) / 3 + self.window.far * m * (m + 1) * (2 * m + 1) / 3
+        return squares / (self.pull * self.reach) ** 2
 
     def draw(self, places: IntArray, rng: object) -> IntArray:
         return _draw(kernels.POINTS, (self.window.inside,), places, rng, bytes_each=7.0, points=self)
@@ -203,7 +209,7 @@ class PiecewiseLaw(ReportLaw):
         """Return the variance of a report's value given t, over the rounding of the centre."""
         centre = self.reach * np.asarray(t, np.float64)
         rest = centre - np.floor(centre)
-        return self._flat + (centre**2 + rest * (1 - rest)) / (self._pull * self.reach**2) - np.square(t)
+        return self._flat + (centre**2 + rest * (1 - rest)) / (self.pull * self.reach**2) - np.square(t)
 
 
 @dataclass(frozen=True)

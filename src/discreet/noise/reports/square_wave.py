@@ -3,7 +3,6 @@
 Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li (2020).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -13,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import FloatArray, IntArray
-from discreet.noise.reports.laws import Coin, ReportLaw
-from discreet.noise.reports.means import HALF, Window
+from discreet.noise.reports.means import HALF, Window, WindowedLaw
 
 
 def half_width(epsilon: Fraction) -> Fraction:
@@ -37,7 +35,7 @@ def square_wave(epsilon: Fraction, buckets: int) -> Window:
 
 
 @dataclass(frozen=True)
-class SquareWaveLaw(ReportLaw):
+class SquareWaveLaw(WindowedLaw):
     """The square wave for places on the public grid of `discreet.noise.reports.means`.
 
     A report stands for the middle of its bucket, buckets beyond the ends included. Its mean is c t plus the rounding of
@@ -48,20 +46,8 @@ class SquareWaveLaw(ReportLaw):
     buckets: int
 
     @cached_property
-    def window(self) -> Window:
+    def window(self) -> Window:  # type: ignore[override]
         return square_wave(self.epsilon, self.buckets)
-
-    @property
-    def coins(self) -> dict[str, Coin]:
-        return self.window.coins
-
-    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        return self.window.ratio(heads)
-
-    @property
-    def pull(self) -> float:
-        """(P - Q) W, by which a bucket moves the mean of its points."""
-        return (self.window.near - self.window.far) * self.window.width
 
     @cached_property
     def values(self) -> FloatArray:

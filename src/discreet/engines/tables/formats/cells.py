@@ -92,7 +92,7 @@ class Labelled:
         return pc.coalesce(self._labels(), as_text(self.values).cast(pa.large_binary()))
 
     def codes(self, declared: Column | None) -> pa.Array:
-        """Return the values of a column of persons, or labels that are declared persons: other files may lack labels."""
+        """Return the values of a column of persons. Only declared persons go by label: other files may lack labels."""
         if not isinstance(declared, Categorical):
             return self.values
         known = pa.array(~np.isnan(Encoder(declared).arrow(self._labels())))

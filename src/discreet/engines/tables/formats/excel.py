@@ -35,9 +35,7 @@ _HELD: WeakValueDictionary[tuple[object, ...], _Sheet] = WeakValueDictionary()
 
 
 class ExcelTable:
-    """One sheet of a workbook. ``sheet``, ``skip``, ``header`` and ``names`` of the dialect apply; its marks apply to
-    text cells.
-    """
+    """One sheet of a workbook, read by ``sheet``, ``skip``, ``header`` and ``names`` of the dialect."""
 
     bare = False
     slow = True
