@@ -1,13 +1,11 @@
 """An append-only file of chained lines for many processes, safe against power cuts.
 
 A line is JSON text, a space, and the SHA-256 of that text. The text contains the SHA-256 of the line before, so no
-line can be changed, moved or removed from the middle. The last hash is the *head*. It is a plain file because any tool
-can read and copy it; SQLite keeps commits in a second file for a while, which a copy may miss.
+line can be changed, moved or removed from the middle. The last hash is the *head*.
 
 A writer takes an exclusive lock that dies with its process (`flock`), reads the lines of others, appends one line,
-releases the lock and waits for the disk. A line counts once `fsync` has returned, which makes all earlier lines
-durable too. An unfinished line of a dead process has no line end; the next writer removes it and writes a line about
-that. Anything else that does not fit is refused.
+releases the lock and waits for the disk. A line counts once `fsync` has returned. An unfinished line of a dead process
+has no line end; the next writer removes it and writes a line about that. Anything else that does not fit is refused.
 """
 
 from __future__ import annotations

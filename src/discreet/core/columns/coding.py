@@ -1,9 +1,8 @@
 """Top and bottom coding: public thresholds beyond which an anonymous table prints all values as one, ``> 90``.
 
-Extreme values are rare and revealing. If a column declares ``top``, everything beyond it shares one bin of the public
-grid and prints as ``> 90``; ``bottom`` does the same at the other end. Thresholds are declared like bounds, never taken
-from the rows. The printed text is exact: whole numbers and times print ``> 90`` (91 and more) and ``< 18``, other
-numbers and dates ``>= 90`` and ``< 18``, because a bin holds its lower end.
+Extreme values are rare and revealing. Thresholds are declared like bounds, never taken from the rows; everything beyond
+shares one bin of the public grid. The printed text is exact: whole numbers and times print ``> 90`` (91 and more) and
+``< 18``, other numbers and dates ``>= 90`` and ``< 18``, because a bin holds its lower end.
 """
 
 from typing import Any

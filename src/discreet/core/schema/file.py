@@ -1,10 +1,8 @@
 """The TOML schema file: a table ``[columns.NAME]`` per column, perhaps a first line ``unit = "row"`` and ``[source]``.
 
-``[source]`` is the format of the table (`Dialect`): ``delimiter = ";"``, ``decimal = ","``, or ``header = false`` if
-its first line is a record; then columns are called column_1, column_2, ... Public facts are
-``[functions.COLUMN.OTHER]`` with a line for each value of the other column, and ``[[impossible]]`` with a line for each
-column of an impossible combination. A column may also be one line under ``[columns]``: ``age = {kind = "integer",
-bounds = [0, 120]}``.
+``[source]`` is the format of the table (`Dialect`). Public facts are ``[functions.COLUMN.OTHER]`` with a line for each
+value of the other column, and ``[[impossible]]`` with a line for each column of an impossible combination. A column may
+also be one line under ``[columns]``: ``age = {kind = "integer", bounds = [0, 120]}``.
 """
 
 import re

@@ -3,9 +3,7 @@
 A tree lives on a public grid: ``2**bits`` equal cells on a numeric axis, one per category on a categorical axis, and
 one more at the end if missing values have their own cell. A box is a range of cells per axis. A cut is a whole number
 k; a row goes left of it if its cell is below k. Part p of G of a range [A, B) starts at ``A + floor(p (B - A) / G)``; a
-range of fewer than G cells has one part per cell.
-
-All statistics are sums of whole numbers, so batches, threads and the order of rows do not change them.
+range of fewer than G cells has one part per cell. All statistics are sums of whole numbers.
 """
 
 from __future__ import annotations

@@ -4,17 +4,14 @@ Each row gets a random number: a keyed hash of the person, the row's declared co
 among the person's equal rows. The rows with the smallest numbers are kept.
 
 - *The kept rows of a person depend on their own rows and the key only.* So adding or removing a person adds or removes
-  at most ``rows`` rows and changes nothing else: order, position and other people do not matter.
-- *The choice is uniform.* The m equal rows of a person are numbered 0 to m - 1, so all rows hash different messages,
-  and the smallest ``rows`` numbers are a uniform choice. (With a hash of the row alone, equal rows would share it: one
-  different row among a hundred equal ones would be kept half of the time.)
-- *Order, batches, files and engines do not matter*, for the same reason.
+  at most ``rows`` rows and changes nothing else. Order, batches, files and engines do not matter either.
+- *The choice is uniform*, because all rows hash different messages. (With a hash of the row alone, one different row
+  among a hundred equal ones would be kept half of the time.)
 
 One pass in bounded memory: every row becomes an entry (person, word of the row, number of equal rows, coordinates),
-grouped by the first bits of the person. Beyond `MOST_BYTES`, equal entries are merged, and if that is not enough,
-entries go to an unnamed temporary file. At the end each group is sorted and chosen from. A group that is still too
-large is read once per range of the rows' words. That is exact: equal rows share their word, and the smallest of all are
-among the smallest of each range.
+grouped by the first bits of the person. Beyond `MOST_BYTES`, equal entries are merged, then entries go to an unnamed
+temporary file. At the end each group is sorted and chosen from, a large one range by range of the rows' words. That is
+exact: equal rows share their word, and the smallest of all are among the smallest of each range.
 """
 
 from __future__ import annotations

@@ -17,25 +17,19 @@ from discreet.engines.passes.tally import KeyedNumbers, Pass
 from discreet.engines.readers.tree_rows import MEMORY
 from discreet.engines.source import Source
 from discreet.engines.tables.encode import Encoder
-from discreet.engines.tables.part import Batch
+from discreet.engines.tables.part import Batch, Part
 
 
-class ProjectedTable:
+class ProjectedTable(Part):
     """The part of a projected source."""
 
     bare = True
-    headed = False
-    slow = False
     label = "the projected table"
 
     def __init__(self, source: Source, projection: Projection, domain: Domain) -> None:
         self.names = domain.names
         self._source, self._projection = source, projection
         self._kept: list[list[FloatArray]] | None = None
-
-    def size(self) -> int:
-        """Return 0: the table itself shows how much there is to read."""
-        return 0
 
     def check(self, position: int, encoder: Encoder) -> None:
         """Let every column pass: it is as declared."""

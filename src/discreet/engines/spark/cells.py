@@ -1,10 +1,9 @@
 """Cells of a grid as an expression of Spark SQL, where the result is exactly the same.
 
-For columns of machine numbers, the kernel's formula, ``clamp(trunc((x - low) / width * parts), 0, parts - 1)``, is four
-operations in double precision, which Java rounds in the same way. Then no row leaves the JVM, and a count costs no more
-than a group-by. A shallow tree of midpoints is such a grid too: its cuts are multiples of a power of two. Rows are
-counted on that grid, and the driver adds its cells up by node. Text, categories, dates, decimals, other trees and sums
-go through the kernels.
+For columns of machine numbers, the kernel's formula is four operations in double precision, which Java rounds in the
+same way. Then no row leaves the JVM, and a count costs no more than a group-by. A shallow tree of midpoints is such a
+grid too: its cuts are multiples of a power of two. Text, categories, dates, decimals, other trees and sums go through
+the kernels.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """Rows written by executors, in a random order that does not depend on how often a task runs.
 
-A repeated task must send every row to the same place, or rows would be lost or written twice. So executors draw nothing
-and do not count rows in order of arrival. Equal rows are added up first; the i-th of them gets a keyed hash of its
-content and i (`discreet.noise.keyed_order`). That is a function of the rows as a multiset. A hash of this number
-chooses the row's file, and rows of a file are sorted by it. The numbers are independent and identically distributed, so
-file sizes are multinomial and the order of all rows is uniform. Ties are broken by content.
+A repeated task must send every row to the same place, so executors draw nothing and do not count rows in order of
+arrival. Equal rows are added up; the i-th of them gets a keyed hash of its content and i
+(`discreet.noise.keyed_order`), a function of the rows as a multiset. A hash of this number chooses the row's file, and
+rows of a file are sorted by it (ties by content), so the order of all rows is uniform.
 
-A task writes to a file with a unique name and returns the name. Spark takes one result per task, and the driver moves
-only the files that were returned to it. Files of failed, duplicate or running tasks are deleted; they never had a final
-name.
+A task writes to a file with a unique name and returns the name. The driver moves only the files that were returned to
+it. Files of failed, duplicate or running tasks are deleted; they never had a final name.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Text files of records and fields, plain or compressed, read in blocks with every value as bytes.
 
-The format is declared (`Dialect`). The first line names the columns (or is a row, if the file has no header) and fixes
-the number of fields. No value decides a type, and no line causes an error: a line with another number of fields, an
-empty line and a line of more than a megabyte are not rows. One thread finds the ends of records; several threads find
-and convert the fields.
+The format is declared (`Dialect`). The first line names the columns, or is a row, and fixes the number of fields. No
+line causes an error: a line with another number of fields, an empty line and a line of more than a megabyte are not
+rows. One thread finds the ends of records; several threads find and convert the fields.
 """
 
 import codecs
@@ -22,7 +21,7 @@ from discreet.core import ByteArray, FloatArray, IntArray, in_order
 from discreet.core.schema import ENCODINGS, Dialect
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.escapes import unescaped_field
-from discreet.engines.tables.part import BATCH_SIZE, Batch
+from discreet.engines.tables.part import BATCH_SIZE, Batch, Part
 from discreet.engines.tables.text_kernels import RECORD_LIMIT, START, Field, record_ends, split_records
 from discreet.errors import DataSourceError
 
@@ -32,13 +31,12 @@ _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-class CsvTable:
+class CsvTable(Part):
     """One text file of records; ``.gz`` and ``.zst`` are compressed.
 
     ``escaped``: it is one of our releases, in which texts like formulas have an apostrophe before them; it is removed.
     """
 
-    bare = False
     slow = True
 
     def __init__(self, path: Path, dialect: Dialect | None = None, escaped: bool = False) -> None:

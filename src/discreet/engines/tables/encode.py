@@ -1,12 +1,9 @@
 """From a stored column to coordinates on its declared axis.
 
 Each row is read by itself and no value causes an error: unreadable values are missing (NaN). Only the *type* of a
-column may be refused, because it is schema. A numeric column gives its value as a double, a date the days since
-1970-01-01, a category its number plus one half.
-
-A category is recognised by its text. In number columns, this is the text of the number, so 7, 7.0 and "7" are one
-category. In text columns, surrounding blanks are ignored, and a category *declared* as a number is also found by value
-("7.0"). Which rule applies depends on types and the declaration, never on rows.
+column may be refused, because it is schema. A category is recognised by its text. In number columns, this is the text
+of the number, so 7, 7.0 and "7" are one category. In text columns, surrounding blanks are ignored, and a category
+*declared* as a number is also found by value ("7.0").
 """
 
 import functools

@@ -1,21 +1,18 @@
 """One rule for when two values are the same. Persons and sensitive values are distinguished by it.
 
-Files spell one person in many ways: ``7``, `` 7``, ``7.0`` and ``07``; ``é`` as one character or two. Counting
-spellings would count too many people, and a class of k spellings of one person hides no one. The rule:
+Files spell one person in many ways: ``7``, `` 7``, ``7.0`` and ``07``; ``é`` as one character or two. A class of k
+spellings of one person hides no one. The rule:
 
 1. *Numbers by value*, exactly, whatever their type: ``7``, ``7.0`` and ``7e0``. Text that reads as a number is one.
-2. *Text* without invisible characters (zero-width blanks, byte order marks, variation selectors, fillers, control
-   characters), then in Unicode's NFKC form (``７`` is ``7``, ``ﬁ`` is ``fi``), with ``-`` for every dash and minus,
-   trimmed, and with single blanks inside. In that order: a zero-width blank between ``e`` and its accent would prevent
-   composition. Case and letters of different scripts stay different.
+2. *Text* without invisible characters, then in Unicode's NFKC form (``７`` is ``7``), with ``-`` for every dash,
+   trimmed, and with single blanks inside. Case and letters of different scripts stay different.
 3. *Declared categories* by their text first. So a schema that declares ``07`` and ``7`` keeps them apart.
 4. *Moments and times of day* in ISO 8601 without trailing zeros, and without the time if it is midnight.
 5. Empty text, ``nan`` with any sign, and null are missing.
 
-Without a declaration, rules 1 and 2 are a choice: ``07`` and ``7`` may be two people. Treating them as one makes k and
-l smaller, never larger. Numeric bounds do not clamp here, or all persons beyond a bound would be one. The key of a key
-is itself, so stored keys can be compared with new ones. Each value is treated by itself, so batches, engines and other
-rows do not matter.
+Treating ``07`` and ``7`` as one makes k and l smaller, never larger. Numeric bounds do not clamp here, or all persons
+beyond a bound would be one. The key of a key is itself, so stored keys can be compared with new ones. Each value is
+treated by itself, so batches, engines and other rows do not matter.
 """
 
 import re

@@ -1,11 +1,8 @@
 """Tables in random order that do not fit into memory: every row has a random number, and rows are sorted by it.
 
-Rows go to one of 64 files by the first bits of their number; then each file is sorted. A file that is too large is
-divided in the same way by the next bits. The result is that of sorting all rows at once, so the order is uniform
-(`discreet.noise.RowOrder` draws the numbers and has the argument).
-
-Rows come back in tables of one size. The files hold rows of the release only, in a folder that only its owner can read,
-and are deleted.
+Rows go to one of 64 files by the first bits of their number; then each file is sorted, or divided by the next bits if
+it is too large. The result is that of sorting all rows at once, so the order is uniform (`discreet.noise.RowOrder`).
+The files hold rows of the release only, in a folder that only its owner can read, and are deleted.
 """
 
 from __future__ import annotations

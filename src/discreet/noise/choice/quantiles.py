@@ -1,12 +1,9 @@
 """Private quantiles: cuts chosen among the lines of a public grid, never among the data.
 
-There are three forms: `quantiles` takes values and public bounds, `quantiles_from_counts` a histogram over the grid,
-`choose_cuts` the cell numbers of rows in a box of a larger grid (as a tree does at a node). All reduce the data to
-the same runs (`runs.py`), so one seed gives the same cuts.
-
-And there are two mechanisms. "joint" draws all cuts at once (`joint.py`), which is better for a few quantiles.
-"recursive" draws the middle one, splits the rows there and continues in both halves (Kaplan, Schnapp and Stemmer
-2022): its error grows only with log m, so it is better for many quantiles.
+`quantiles` takes values and public bounds, `quantiles_from_counts` a histogram over the grid, `choose_cuts` the cell
+numbers of rows in a box of a larger grid. All reduce the data to the same runs (`runs.py`), so one seed gives the same
+cuts. "joint" draws all cuts at once (`joint.py`), which is better for a few quantiles. "recursive" draws the middle
+one, splits the rows there and continues in both halves (Kaplan, Schnapp and Stemmer 2022): better for many quantiles.
 """
 
 import math

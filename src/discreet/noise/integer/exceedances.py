@@ -1,12 +1,11 @@
 """The large values among very many discrete Laplace draws, without drawing the others.
 
-Method. Each of n draws exceeds the cutoff τ >= 0 with probability p = α^(τ+1)/(1+α), α = e^(-1/scale), independently.
-The gaps between those that do are geometric, so the walk jumps from one to the next, and the value of each is τ + 1
-plus a geometric variable with ratio α. Time and memory grow with the number of large values, not with n.
+Each of n draws exceeds the cutoff τ >= 0 with probability p = α^(τ+1)/(1+α), α = e^(-1/scale), independently. The gaps
+between those that do are geometric, so the walk jumps from one to the next; the value of each is τ + 1 plus a geometric
+variable with ratio α. Time and memory grow with the number of large values, not with n.
 
-Exactness. The sampler of geometric gaps needs a ratio e^(-x) with rational x, and 1 - p is none. So the walk uses an x
-slightly above -ln(1 - p), hence a hit chance q = 1 - e^(-x) slightly above p, and keeps each hit with an exact coin
-p/q. Thinning independent hits leaves independent hits, now with chance p.
+The sampler of geometric gaps needs a ratio e^(-x) with rational x, and 1 - p is none. So the walk uses an x slightly
+above -ln(1 - p), hence a hit chance q = 1 - e^(-x) above p, and keeps each hit with an exact coin p/q.
 """
 
 import math
