@@ -58,7 +58,7 @@ class RowGatherer(Protocol[Found]):
         """Return what was gathered; it can be added to that of another."""
 
 
-def gather(start: Callable[[], RowGatherer[T]], units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> T:
+def gather(start: Callable[[], RowGatherer[T]], units: Sequence[Unit], *, batch_size: int) -> T:
     """Add up the results of all units. Each thread calls ``start`` once for an empty adder."""
     waiting, lock, halt = deque(units), threading.Lock(), threading.Event()
 
@@ -83,7 +83,7 @@ def gather(start: Callable[[], RowGatherer[T]], units: Sequence[Unit], *, batch_
         return adder.result()
 
     workers = max(1, min(WORKERS, len(units)))
-    with Meter(sum(unit.size for unit in units), progress) as meter, ThreadPoolExecutor(workers) as pool:
+    with Meter(sum(unit.size for unit in units)) as meter, ThreadPoolExecutor(workers) as pool:
         try:
             total, *others = pool.map(work, range(workers))
         finally:

@@ -78,7 +78,7 @@ class Source:
                 found.setdefault(name, {}).update(dict.fromkeys(texts.values()))
         return {name: tuple(texts) for name, texts in found.items()}
 
-    def count(self, cell_map: CellMap, *, batch_size: int = BATCH_SIZE, progress: bool | None = None) -> CellCounts:
+    def count(self, cell_map: CellMap, *, batch_size: int = BATCH_SIZE) -> CellCounts:
         """Count rows by cell, in one pass. The counts are raw: add noise before anything else happens to them.
 
         Values beyond the bounds are clamped; rows with missing or unreadable values follow the rule of their column.
@@ -90,8 +90,6 @@ class Source:
             The cells, and by its domain the columns they need.
         batch_size : int, default 131072
             Rows held in memory at a time.
-        progress : bool, optional
-            Whether to show a bar; by default when work takes long and stderr is a terminal.
 
         Examples
         --------
@@ -103,16 +101,16 @@ class Source:
         """
         if not isinstance(cell_map, GridMap) and not isinstance(cell_map, CellMap):
             raise InvalidType("cell_map", type(cell_map), "a cell map", "cell_map=GridMap(domain, 16)")
-        found = self.run(CountPass(cell_map), batch_size, progress)
+        found = self.run(CountPass(cell_map), batch_size)
         return CellCounts(cell_map.n_cells, found.keys, found.values[0])
 
-    def sums(self, cell_map: BoxedMap, scale: int = 1024, *, batch_size: int = BATCH_SIZE) -> CellSums:
+    def sums(self, cell_map: BoxedMap, scale: int = 1024) -> CellSums:
         """Count rows by cell and add up their offsets from the cell's centre, in one pass.
 
         Offsets are whole numbers: a row at the upper face of its cell adds ``scale``, a row at the centre 0.
         """
         job = SumsPass(cell_map, scale)
-        return job.result(self.run(job, batch_size))
+        return job.result(self.run(job))
 
     def marginals(self, job: MarginalsPass) -> list[IntArray]:
         """Count many marginals in one pass. Return the raw counts of each; its last column varies fastest."""
@@ -153,29 +151,28 @@ class Source:
         """Number of rows by the files' own tables of contents. Use it to plan memory and nothing else."""
         return sum(sum(part.units) for part in self.parts if is_divided(part))
 
-    def run(self, job: Pass, batch_size: int = BATCH_SIZE, progress: bool | None = None) -> KeyedNumbers:
+    def run(self, job: Pass, batch_size: int = BATCH_SIZE) -> KeyedNumbers:
         """Run a pass over all rows: on Spark, over several places of files at once, or over a table in memory."""
         matched = self.match(job.domain)
         if is_remote(first := self.parts[0]):  # such a part is the only one
             return first.gather(job, matched[0][0], self.dialect)
-        batch_size, progress = _checked(batch_size, progress)
+        batch_size = checks.whole("batch_size", batch_size, low=1)
         units = units_of(self.parts, [positions for positions, _ in matched])
         if len(units) < 2:
             adder = job.start()
             by_row = getattr(job, "by_row", False)
-            batches = self.batches(job.domain, batch_size, progress, matched=matched, by_row=by_row)
+            batches = self.batches(job.domain, batch_size, matched=matched, by_row=by_row)
             # Threads are not worth starting for what is known to be a single batch.
             single = len(units) == 1 and units[0].number is not None and units[0].size <= batch_size
             for prepared in map(job.prepare, batches) if single else in_order(job.prepare, batches):
                 adder.add(prepared)
             return adder.result()
-        return gather(lambda: _Encoding(job, self.dialect), units, batch_size=batch_size, progress=progress)
+        return gather(lambda: _Encoding(job, self.dialect), units, batch_size=batch_size)
 
     def batches(
         self,
         domain: Domain,
         batch_size: int = BATCH_SIZE,
-        progress: bool | None = None,
         *,
         matched: list[tuple[list[int], list[Encoder]]] | None = None,
         by_row: bool = False,
@@ -185,9 +182,9 @@ class Source:
         Missing and unreadable values are NaN; nothing is clamped. ``matched`` is the result of `match`, if it is known.
         With ``by_row``, an array is yielded as it is (rows by columns) instead of column by column.
         """
-        batch_size, progress = _checked(batch_size, progress)
+        batch_size = checks.whole("batch_size", batch_size, low=1)
         jobs = self.match(domain) if matched is None else matched
-        with Meter(sum(part.size() for part in self.parts), progress) as meter:
+        with Meter(sum(part.size() for part in self.parts)) as meter:
             for part, (positions, encoders) in zip(self.parts, jobs, strict=True):
                 if by_row and isinstance(part, ArrayTable) and part.plain(positions, encoders):
                     for block in part.blocks(batch_size):
@@ -263,12 +260,6 @@ class _Encoding:
 def _encoded(part: Part, encoders: list[Encoder], batch: Batch) -> tuple[list[FloatArray], int]:
     pieces, amount = batch
     return [part.encode(piece, encoder) for piece, encoder in zip(pieces, encoders, strict=True)], amount
-
-
-def _checked(batch_size: Any, progress: Any) -> tuple[int, bool | None]:
-    if progress is not None:
-        progress = checks.choice("progress", progress, (True, False))
-    return checks.whole("batch_size", batch_size, low=1), progress
 
 
 def _positions(part: Part, domain: Domain) -> list[int]:

@@ -46,7 +46,7 @@ class Meter:
     ``progress``: True shows the bar at once, False never, None if stderr is a terminal and the work takes long.
     """
 
-    def __init__(self, total: int, progress: bool | None) -> None:
+    def __init__(self, total: int, progress: bool | None = None) -> None:
         self._total, self._done = total, 0
         self._wanted = sys.stderr.isatty() if progress is None else progress
         self._due = time.monotonic() + (0.0 if progress else PATIENCE)

@@ -54,7 +54,7 @@ def column_batches(
     columns = [named.column(name) if named is not None and name in named.names else None for name in names]
     whose = persons or {}
     shared = _shared_kinds(placed, names, whose)
-    with Meter(sum(part.size() for part in source.parts), None) as meter:
+    with Meter(sum(part.size() for part in source.parts)) as meter:
         for (part, places), (positions, encoders) in zip(placed, matched, strict=True):
             asked = list(dict.fromkeys([*positions, *places]))  # a file reads a column once
             for pieces, amount in part.read(asked, batch_size):
@@ -73,10 +73,7 @@ def column_batches(
 
 
 def counted_columns(
-    source: Source,
-    names: Sequence[str],
-    batch_size: int = BATCH_SIZE,
-    persons: Mapping[str, Column | None] | None = None,
+    source: Source, names: Sequence[str], persons: Mapping[str, Column | None] | None = None
 ) -> Iterator[tuple[dict[str, pa.Array], IntArray | None]]:
     """Yield the named columns in batches, with the number of equal rows that each row represents (None: one).
 
@@ -84,7 +81,7 @@ def counted_columns(
     """
     part = source.parts[0]
     if not isinstance(part, Remote):
-        for _, columns in column_batches(source, names, batch_size=batch_size, persons=persons):
+        for _, columns in column_batches(source, names, persons=persons):
             yield {name: not_empty(column) for name, column in columns.items()}, None
         return
     for pieces, _ in part.counted(places_of(source, part, names)):

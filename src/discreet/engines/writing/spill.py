@@ -61,7 +61,7 @@ class RowFile:
 
     def blocks(self, size: int = BLOCK) -> Iterator[AnyArray]:
         """Yield all records, some at a time, in the order in which they were written."""
-        with _room(), Meter(self._rows, None) as meter:
+        with _room(), Meter(self._rows) as meter:
             self._file.seek(0)
             for start in range(0, self._rows, size):
                 block = np.empty(min(size, self._rows - start), self.kind)

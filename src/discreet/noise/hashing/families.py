@@ -13,9 +13,8 @@ is within 2^-61 of uniform, and a bucket's probability is within 2^-60 of 1/widt
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, TypeAlias, cast
@@ -25,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core import AnyArray, ByteArray, IntArray, WordArray, checks
-from discreet.errors import FormatError, InvalidArgument, InvalidType
+from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise.hashing import hash_kernels as kernels
 from discreet.noise.hashing.support import count_support
 
@@ -33,7 +32,6 @@ Words: TypeAlias = WordArray
 Buckets: TypeAlias = IntArray
 Key: TypeAlias = tuple[np.uint64, np.uint64]  # low and high half
 
-_SCHEME = "siphash24-poly61"
 _LARGEST_KEY = 2**128 - 1
 _EXPECTED = "a list or column of whole numbers, text or bytes"
 #: `HashFamily.all` refuses more functions at once: such a table would be a mistake.
@@ -156,33 +154,6 @@ class HashFamily:
         counts = np.zeros(len(points), np.int64)
         kernels.count_support(points, functions, wanted, *self._parameters(), counts)
         return counts
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the family as plain data. The key is written as 16 bytes, as SipHash libraries expect it."""
-        return {
-            "scheme": _SCHEME,
-            "n_functions": self.n_functions,
-            "width": self.width,
-            "independence": self.independence,
-            "key": self.key.to_bytes(16, "little").hex(),
-        }
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> HashFamily:
-        """Rebuild a family from `to_dict`."""
-        if not isinstance(plain, Mapping) or plain.get("scheme") != _SCHEME:
-            raise FormatError(f"not a Discreet hash family: the field 'scheme' must be {_SCHEME!r}")
-        absent = {"n_functions", "width", "independence", "key"} - set(plain)
-        if absent:
-            raise FormatError(f"not a Discreet hash family: the field {min(absent)!r} is missing")
-        key = plain["key"]
-        if not isinstance(key, str) or not re.fullmatch("[0-9a-f]{32}", key):
-            raise FormatError("not a Discreet hash family: the field 'key' must be 32 hexadecimal digits")
-        try:
-            number = int.from_bytes(bytes.fromhex(key), "little")
-            return cls(plain["n_functions"], plain["width"], key=number, independence=plain["independence"])
-        except InvalidArgument as error:
-            raise FormatError(f"not a Discreet hash family: {error}") from None
 
     def _points(self, values: Any) -> Words:
         points = fingerprint(values, self.key)

@@ -23,7 +23,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core import IntArray, WordArray
+from discreet.core import IntArray
 from discreet.noise.stream import watch
 from discreet.noise.stream.row_words import in_chunks, row_key, row_words, settle
 from discreet.noise.vector._isotropic_kernels import add_rows, words_of
@@ -56,16 +56,12 @@ class IsotropicNoise:
 
     def _add_chunk(self, places: IntArray, first: int) -> None:
         rows = len(places)
-        words = self.words(first, rows)
+        words = row_words(self._key, self._words, first, rows)
         open_rows = np.empty(rows, bool)
         add_rows(words, float(self.scale), places, open_rows)
         for row in np.flatnonzero(open_rows):
             own = words[row * self._words : (row + 1) * self._words]
             places[row] += settle(self._key, own, first + int(row), self._rounded)
-
-    def words(self, first: int, rows: int, more: int = 0) -> WordArray:
-        """Return the random words of some rows; ``more`` = 1, 2, ... gives the words of further digits."""
-        return row_words(self._key, self._words, first, rows, more)
 
     def _rounded(self, words: Sequence[int], bits: int) -> IntArray | None:
         return rounded(words, bits, self.dimension, self.scale)
