@@ -104,13 +104,13 @@ class Source:
         found = self.run(CountPass(cell_map), batch_size)
         return CellCounts(cell_map.n_cells, found.keys, found.values[0])
 
-    def sums(self, cell_map: BoxedMap, scale: int = 1024) -> CellSums:
+    def sums(self, cell_map: BoxedMap, scale: int = 1024, *, batch_size: int = BATCH_SIZE) -> CellSums:
         """Count rows by cell and add up their offsets from the cell's centre, in one pass.
 
         Offsets are whole numbers: a row at the upper face of its cell adds ``scale``, a row at the centre 0.
         """
         job = SumsPass(cell_map, scale)
-        return job.result(self.run(job))
+        return job.result(self.run(job, batch_size))
 
     def marginals(self, job: MarginalsPass) -> list[IntArray]:
         """Count many marginals in one pass. Return the raw counts of each; its last column varies fastest."""

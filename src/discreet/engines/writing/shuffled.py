@@ -144,8 +144,9 @@ class _Files:
             writer.close()
 
 
-def even_tables(tables: Iterable[pa.Table], none: pa.Table | None = None, size: int = _ROWS) -> Iterator[pa.Table]:
+def even_tables(tables: Iterable[pa.Table], none: pa.Table | None = None, size: int = 0) -> Iterator[pa.Table]:
     """Yield the same rows in tables of one size, the last a shorter one."""
+    size = size or _ROWS
     held: list[pa.Table] = [] if none is None else [none]
     rows, shown = 0, False
     for table in tables:
