@@ -53,12 +53,10 @@ class Disk:
     """The system calls on which durability rests; tests replace it."""
 
     def append(self, handle: int, data: bytes) -> None:
-        """Write at the end of the file."""
         while data:
             data = data[os.write(handle, data) :]
 
     def cut(self, handle: int, size: int) -> None:
-        """Truncate the file."""
         os.ftruncate(handle, size)
 
     def sync(self, handle: int) -> None:

@@ -49,7 +49,9 @@ _SAFETY = 1e-9
 def compose(
     prices: Iterable[Price], *, delta: Any = None, epsilon: Any = None, neighbours: Neighbours = "add or remove"
 ) -> float:
-    """Return the ε of all releases together at a given δ, or the δ at a given ε.
+    """Return an upper bound of the ε of all releases together at a given δ, or of the δ at a given ε.
+
+    It holds *had all prices been fixed beforehand*. It is infinite if no ε is enough.
 
     Parameters
     ----------
@@ -61,12 +63,6 @@ def compose(
         Instead of ``delta``: 0 or more.
     neighbours : {"add or remove", "replace"}
         What is hidden: that someone is in the table, or which of two people is. See `Price.of_replacing`.
-
-    Returns
-    -------
-    float
-        An upper bound: the (ε, δ) promise holds for all releases together, *had all prices been fixed beforehand*.
-        Infinite if no ε is enough.
 
     Examples
     --------

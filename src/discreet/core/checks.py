@@ -14,7 +14,7 @@ from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 from numbers import Integral, Rational, Real
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def exact(name: str, value: object, expected: str, fix: str) -> Fraction:
     """Read a finite number as the rational that its decimal form denotes."""
     if type(value) is Budget and isinstance(value.exact, Fraction):
         return value.exact
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, Decimal)):
+    if not is_real(value):
         raise InvalidType(name, value, expected, fix)
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
@@ -71,12 +71,12 @@ def is_bool(value: object) -> bool:
     return isinstance(value, (bool, np.bool_))
 
 
-def is_whole(value: object) -> bool:
+def is_whole(value: object) -> TypeGuard[Integral]:
     """Return whether a value is a whole number by type."""
     return isinstance(value, Integral) and not is_bool(value)
 
 
-def is_real(value: object) -> bool:
+def is_real(value: object) -> TypeGuard[Real | Decimal]:
     """Return whether a value is a number by type."""
     return isinstance(value, (Real, Decimal)) and not is_bool(value)
 
@@ -138,20 +138,16 @@ def slack(value: object, rows: object = None) -> Fraction:
 
 
 def warn_of_delta(share: Fraction, rows: object = None) -> None:
-    """Warn of a large δ."""
-    known = int(rows) if isinstance(rows, Integral) and not isinstance(rows, bool) else 0
+    known = int(rows) if is_whole(rows) else 0
     if said := large_delta(float(share), known if known > 0 else None):
         warnings.warn(said, DiscreetWarning, stacklevel=4)
 
 
 def finite(name: str, value: object, *, fix: str = "") -> float:
     """Check for a finite real number; a float."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, Decimal)):
+    if not is_real(value):
         raise InvalidType(name, value, "a finite number", fix or f"{name}=1.0")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
+    number = _number(value)
     if not math.isfinite(number):
         raise InvalidArgument(name, value, "a finite number", fix or f"{name}=1.0")
     return number
@@ -161,7 +157,7 @@ def whole(name: str, value: object, *, low: int = 0, high: int | None = None, fi
     """Check for a whole number in ``low..high``."""
     fix = fix or f"{name}={_nearest_whole(value, low, high)}"
     expected = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+    if not is_whole(value):
         raise InvalidType(name, value, expected, fix)
     number = int(value)
     if number < low or (high is not None and number > high):
@@ -182,6 +178,15 @@ def _nearest_whole(value: object, low: int, high: int | None) -> int:
 
 #: More options than this are not all listed in an error.
 MOST_LISTED = 30
+
+
+def delta_share(value: object, fix: str = "delta=1e-6") -> Fraction:
+    """Check a δ that may be 0, exactly."""
+    expected = "a number from 0, and below 1"
+    share = exact("delta", value, expected, fix)
+    if not 0 <= share < 1:
+        raise InvalidArgument("delta", value, expected, fix)
+    return share
 
 
 def choice(name: str, value: object, options: Sequence[T], *, fix: str = "") -> T:

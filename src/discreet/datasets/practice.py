@@ -41,7 +41,7 @@ _APPS = (
 
 
 def practice(name: str, *, seed: int = 0) -> dict[str, bytes]:
-    """Generate the files of an example table, each with the quirks of real ones.
+    """Generate the files of an example table, by name, each with the quirks of real ones.
 
     Parameters
     ----------
@@ -51,11 +51,6 @@ def practice(name: str, *, seed: int = 0) -> dict[str, bytes]:
         codebook. ``phones``: one app per phone, separated by tabs, with gaps and misspelt names, and the list of apps.
     seed : int
         The same seed gives the same bytes.
-
-    Returns
-    -------
-    dict
-        Contents by file name.
 
     Examples
     --------

@@ -30,7 +30,6 @@ class Unit:
     size: int
 
     def read(self, batch_size: int) -> Iterator[Batch]:
-        """Yield the rows."""
         if self.number is None:
             return self.part.read(self.positions, batch_size)
         assert is_divided(self.part)

@@ -90,7 +90,6 @@ class Draw:
 
     @classmethod
     def from_dict(cls, facts: Any) -> Draw:
-        """Read what `to_dict` wrote."""
         if not isinstance(facts, Mapping) or facts.get("law") not in (*_MOVES, *_STATED):
             raise FormatError("a ledger line has a draw of an unknown law")
         law, number = facts["law"], facts.get("number")

@@ -48,7 +48,6 @@ class Entry:
 
     @property
     def line(self) -> Line:
-        """The line as it stands."""
         return Line(self.label, self.amount, self.kind, self.parts, tuple(self.draws), self.unused, self.law)
 
 
@@ -317,10 +316,7 @@ class Ledger(Scope):
         return self.spent if self._unit == "epsilon" else zcdp_to_epsilon(self.spent, self._delta)
 
     def _share(self, delta: Any) -> Fraction:
-        """Check the δ of a step."""
-        share = checks.exact("delta", delta, "a number from 0, and below 1", "delta=1e-6")
-        if not 0 <= share < 1:
-            raise InvalidArgument("delta", delta, "a number from 0, and below 1", "delta=1e-6")
+        share = checks.delta_share(delta)
         if share and (self._unit == "rho" or not self._delta):
             what = "0 in a zCDP ledger" if self._unit == "rho" else "0 in a ledger that was opened without one"
             raise InvalidArgument("delta", delta, what, "Ledger(epsilon=1.0, delta=1e-6)")

@@ -45,7 +45,6 @@ def day_number(value: object) -> float | None:
 
 
 def date_text(day: float) -> str:
-    """Write a day as ISO 8601."""
     return datetime.date.fromordinal(_EPOCH + math.floor(day)).isoformat()
 
 

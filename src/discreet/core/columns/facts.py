@@ -99,7 +99,6 @@ class Facts:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The facts in words."""
         told = [f"{f.column} is a function of {f.source}" for f in self.functions]
         return (*told, *(one.text for one in self.impossible))
 

@@ -104,7 +104,6 @@ def _whole(value: Any) -> Any:
 
 
 def toml_key(name: str) -> str:
-    """Return a key as TOML."""
     return write_toml({name: 0}).removesuffix(" = 0\n")
 
 

@@ -65,7 +65,6 @@ class Choice:
 
     @property
     def key(self) -> WordArray:
-        """The key of all hashes."""
         return self.persons.key
 
     @property

@@ -35,11 +35,9 @@ class ProjectedTable(Part):
         """Let every column pass: it is as declared."""
 
     def encode(self, piece: FloatArray, encoder: Encoder) -> FloatArray:
-        """Leave a column as it is."""
         return piece
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
-        """Yield the asked axes, batch by batch."""
         if self._kept is not None:
             for rows in self._kept:
                 for start in range(0, len(rows[0]), batch_size):
@@ -71,7 +69,6 @@ class DistantProjection(ProjectedTable):
     """The same for remote rows: passes are sent on."""
 
     def gather(self, job: Pass, positions: Sequence[int], dialect: Dialect) -> KeyedNumbers:
-        """Run a pass over all rows."""
         assert list(positions) == list(range(len(self.names)))
         return self._source.run(ProjectedPass(job, self._projection), batch_rows(len(self._projection.matrix)))
 

@@ -100,9 +100,7 @@ class EscapingWriter:
         self._writer = writer
 
     def write_table(self, table: pa.Table) -> None:
-        """Write some rows."""
         self._writer.write_table(escaped(table))
 
     def close(self) -> None:
-        """Close the file."""
         self._writer.close()

@@ -33,7 +33,6 @@ class ParquetTable(Part):
         return sum(self.units)
 
     def kind(self, position: int) -> pa.DataType:
-        """Return the type of a column."""
         return self._schema.field(position).type
 
     def check(self, position: int, encoder: Encoder) -> None:

@@ -61,7 +61,6 @@ class Shuffler:
         self._folder.cleanup()
 
     def add(self, table: pa.Table) -> None:
-        """Take in some rows."""
         numbers = self._order.numbers(table.num_rows)
         self._none = table.slice(0, 0)
         self._waiting.append(table.append_column(_NUMBER, pa.array(numbers, pa.int64())))

@@ -52,7 +52,6 @@ class RowFile:
         self.write(record)
 
     def write(self, records: AnyArray) -> None:
-        """Write some records."""
         with _room():
             left = memoryview(np.ascontiguousarray(records).tobytes())
             while left:

@@ -33,7 +33,7 @@ _SMALLEST_RATE = Fraction(1, 2**58)
 
 
 def exceedances(scale: checks.Number, cutoff: int, size: int, rng: object = None) -> tuple[IntArray, IntArray]:
-    """Draw the values above ``cutoff`` among ``size`` discrete Laplace draws, and where they are, exactly.
+    """Return where discrete Laplace draws exceed a cutoff (ascending places), and their values, drawn exactly.
 
     Parameters
     ----------
@@ -45,13 +45,6 @@ def exceedances(scale: checks.Number, cutoff: int, size: int, rng: object = None
         Number of draws, below 2**63. Only the large ones are made.
     rng : None, int or Generator
         See `discreet.noise.generator`.
-
-    Returns
-    -------
-    places : ndarray of int64
-        Which draws exceed the cutoff, ascending, from 0 to size - 1.
-    values : ndarray of int64
-        Their values, cutoff + 1 or more.
 
     Privacy
     -------
@@ -115,8 +108,6 @@ class KeepChance:
     x: Fraction
 
     def digits(self, n: int) -> bytes:
-        """Return the first ``n`` base-256 digits."""
-
         def enclose(precision: int) -> tuple[Fraction, Fraction]:
             powers = self.epsilon, self.epsilon * (self.cutoff + 1), self.x
             alpha, top, miss = (enclose_exp(y, n, precision) for y in powers)

@@ -87,5 +87,4 @@ def coin_chances(scale: Fraction) -> tuple[Chance, ...]:
 
 @lru_cache(maxsize=256)
 def laplace_table(scale: Fraction, precision: int) -> ByteArray:
-    """Return the digits of `coin_chances`."""
     return digit_table(coin_chances(scale), precision)

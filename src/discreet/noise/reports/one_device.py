@@ -35,7 +35,6 @@ class ByteCoins:
         self.seeded = self._stream is None or self._stream.seeded
 
     def take(self, n: int) -> bytes:
-        """Draw random bytes."""
         while self.used + n > len(self._buffer):
             if self._stream is None:
                 raise EOFError("the given coins are used up")

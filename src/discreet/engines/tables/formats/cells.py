@@ -25,7 +25,6 @@ class Cells:
     texts: pa.LargeBinaryArray  # of the other cells; of whole numbers perhaps all digits, else null
 
     def encode(self, encoder: Encoder) -> FloatArray:
-        """Return the coordinates."""
         if self.numeric.all():
             return encoder.digits(self.numbers, self.texts)
         found = np.array(encoder.arrow(self.texts))
@@ -80,7 +79,6 @@ class Labelled:
     labels: Mapping[object, str]
 
     def encode(self, encoder: Encoder) -> FloatArray:
-        """Return the coordinates."""
         found = encoder.arrow(self.values)
         if encoder.column.kind != "categorical":
             return found

@@ -174,7 +174,6 @@ class PostgresTable(_Database):
 
 
 def database(address: Address) -> SqliteTable | PostgresTable:
-    """Open a table or query."""
     return SqliteTable(address) if address.kind == "sqlite" else PostgresTable(address)
 
 
