@@ -3,15 +3,12 @@
 Adding up ε is valid for any releases and any choice of prices. The result here is smaller and holds *had all prices
 been fixed beforehand*: with n releases the worst losses rarely coincide. So it is information, never the limit.
 
-Method. The loss of all releases is a sum of independent losses (`laws.py`), on a grid whose step divides every loss if
-there is such a step. Its distribution is a product of Fourier transforms (Koskela, Jälkö, Honkela 2020; Gopi, Lee,
-Wutschitz 2021). A transform is accurate relative to the *largest* weight, but δ is in a tail. So weights are tilted
-first, w(x) e^(θx)/M(θ), with the θ that moves the middle of the sum to ε. All errors are added to δ, as a share of
-M(θ) e^(-θε):
-
-* what the window of the transform leaves out or wraps around, by Chernoff's bound for the tilted sum;
-* rounding in the transforms: 8 log2(N) units of 2^-53 in Euclidean norm (Higham 2002, theorem 24.2) per factor;
-* rounding in M(θ) and in the sums over the tail.
+The loss of all releases is a sum of independent losses (`laws.py`) on a grid. Its distribution is a product of Fourier
+transforms (Koskela, Jälkö, Honkela 2020; Gopi, Lee, Wutschitz 2021). A transform is accurate relative to the *largest*
+weight, but δ is in a tail. So weights are tilted first, w(x) e^(θx)/M(θ), with the θ that moves the middle of the sum
+to ε. All errors are added to δ, as a share of M(θ) e^(-θε): what the window of the transform leaves out or wraps around
+(Chernoff's bound for the tilted sum), rounding in the transforms (8 log2(N) units of 2^-53 in Euclidean norm per
+factor: Higham 2002, theorem 24.2), and rounding in M(θ) and in the sums over the tail.
 """
 
 import math

@@ -27,16 +27,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 _NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 #: Usual marks of missing values; public, not from any file.
 MISSING = ("?", "NA", "N/A", "n/a", "NULL", "null", "-", "--", "nan", ".", "-999", "-9999", "k.A.")
-_WORDS = (
-    ("yes", "no"),
-    ("y", "n"),
-    ("ja", "nein"),
-    ("j", "n"),
-    ("oui", "non"),
-    ("si", "no"),
-    ("t", "f"),
-    ("wahr", "falsch"),
-)
+_WORDS = [words.split() for words in ("yes no", "y n", "ja nein", "j n", "oui non", "si no", "t f", "wahr falsch")]
 _DATES = (
     (r"\d{1,2}\.\d{1,2}\.\d{4}", "%d.%m.%Y"),
     (r"\d{1,2}\.\d{1,2}\.\d{2}", "%d.%m.%y"),

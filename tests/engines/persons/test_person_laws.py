@@ -118,7 +118,7 @@ def by_place(monkeypatch: pytest.MonkeyPatch) -> None:
         fill(x, words, *more)
         return (np.arange(1, len(x) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(1)
 
-    monkeypatch.setattr(bounded, "fill_entries", placed)
+    monkeypatch.setattr(bounded.kernels, "fill_entries", placed)
 
 
 def test_a_choice_by_place_loses_more_than_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -230,21 +230,11 @@ class Guarantee:
                 f"not a guarantee this version can read: format must be {(_FORMAT, _FORMAT_VERSION)}, got {got}"
             )
         try:
-            domain = facts["domain"]
-            promise = cls(
-                model=facts["model"],
-                unit=facts["unit"],
-                neighbours=facts["neighbours"],
-                ledger=tuple(_line_from_dict(x) for x in facts["ledger"]),
-                accounting=facts["accounting"],
-                delta=float(facts["delta"]),
-                parameters=facts["parameters"],
-                domain=None if domain is None else _domain_from_dict(domain),
-                assumptions=tuple(facts["assumptions"]),
-                seeded=facts["seeded"],
-                version=facts["version"],
-                digest=facts["digest"],
-            )
+            given: dict[str, Any] = {each.name: facts[each.name] for each in fields(cls)}
+            given["ledger"] = tuple(_line_from_dict(x) for x in given["ledger"])
+            given["delta"], given["assumptions"] = float(given["delta"]), tuple(given["assumptions"])
+            given["domain"] = None if given["domain"] is None else _domain_from_dict(given["domain"])
+            promise = cls(**given)
             stated = (facts["spent"], facts["epsilon"])
             found = promise.to_dict()
         except KeyError as error:

@@ -28,16 +28,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core import ANYBODY, Categorical, Domain, FloatArray, IntArray, Person, WordArray, in_order
-from discreet.engines.persons.kernels import (
-    HEAD,
-    fill_entries,
-    group_words,
-    keep_smallest,
-    merge_equal,
-    part_entries,
-    rows_of_persons,
-    sort_entries,
-)
+from discreet.engines.persons import kernels
+from discreet.engines.persons.kernels import HEAD
 from discreet.engines.persons.keys import PersonKeys
 from discreet.engines.readers.columns import column_batches, places_of
 from discreet.engines.source import Source
@@ -79,14 +71,14 @@ class Choice:
         x = np.column_stack(columns).astype(np.float64, copy=False) + 0.0
         p0, p1, kept = self.persons.words(people)
         words, own = x.view(np.uint64), np.array([c.missing == "own" for c in self.domain])
-        r = fill_entries(x, words, self.domain.low, self.domain.high, own, p0, p1, kept, self.key)
-        entries, starts = part_entries(p0, p1, r, words, kept, _BITS)
+        r = kernels.fill_entries(x, words, self.domain.low, self.domain.high, own, p0, p1, kept, self.key)
+        entries, starts = kernels.part_entries(p0, p1, r, words, kept, _BITS)
         return entries, starts
 
     def group(self, entries: WordArray) -> WordArray:
         """Return a word for the group of every entry."""
-        columns = np.array([HEAD + place for place in self.groups])
-        return np.asarray(group_words(np.ascontiguousarray(entries[:, 1]), entries, columns, self.key), np.uint64)
+        columns, people = np.array([HEAD + place for place in self.groups]), np.ascontiguousarray(entries[:, 1])
+        return np.asarray(kernels.group_words(people, entries, columns, self.key), np.uint64)
 
     def smallest(self, entries: WordArray, limit: int, per_group: int | None) -> WordArray:
         """Return the entries of the kept rows, one per row, each with its random number as its word.
@@ -103,8 +95,8 @@ class Choice:
         """Keep ``limit`` rows of every person, or of every group of a person."""
         second = self.group(entries) if by_group else np.ascontiguousarray(entries[:, 1])
         p0, r, counts = (np.ascontiguousarray(entries[:, place]) for place in (0, 2, 3))
-        kept, sums = merge_equal(sort_entries(p0, second, r), p0, second, r, counts)
-        chosen, ranks = keep_smallest(kept, sums, p0, second, r, limit, self.key)
+        kept, sums = kernels.merge_equal(kernels.sort_entries(p0, second, r), p0, second, r, counts)
+        chosen, ranks = kernels.keep_smallest(kept, sums, p0, second, r, limit, self.key)
         found: WordArray = entries[chosen]
         found[:, 2], found[:, 3] = ranks, _FIRST
         return found
@@ -113,7 +105,7 @@ class Choice:
 def merged(entries: WordArray) -> WordArray:
     """Make equal rows one entry."""
     p0, p1, r, counts = (np.ascontiguousarray(entries[:, place]) for place in range(HEAD))
-    kept, sums = merge_equal(sort_entries(p0, p1, r), p0, p1, r, counts)
+    kept, sums = kernels.merge_equal(kernels.sort_entries(p0, p1, r), p0, p1, r, counts)
     found: WordArray = entries[kept]
     found[:, 3] = sums
     return found
@@ -183,7 +175,7 @@ class RowsOfPersons:
         found = np.zeros(most, np.int64)
         for entries in self._reduced(_persons):
             p0, p1, r, counts = (np.ascontiguousarray(entries[:, place]) for place in range(HEAD))
-            found += rows_of_persons(sort_entries(p0, p1, r), p0, p1, counts, most)
+            found += kernels.rows_of_persons(kernels.sort_entries(p0, p1, r), p0, p1, counts, most)
         return found
 
     def bounded(self, limit: int, per_group: int | None, axes: Domain) -> Part:

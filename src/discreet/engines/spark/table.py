@@ -39,21 +39,11 @@ from discreet.errors import MissingExtra
 _KEYS_AT_ONCE = 2**16
 _KINDS = {
     "boolean": "bool",
-    "byte": "int",
-    "short": "int",
-    "integer": "int",
-    "long": "int",
-    "float": "float",
-    "double": "float",
-    "decimal": "float",
-    "string": "text",
-    "char": "text",
-    "varchar": "text",
-    "binary": "text",
-    "date": "date",
-    "timestamp": "date",
-    "timestamp_ntz": "date",
     "void": "null",
+    **dict.fromkeys(("byte", "short", "integer", "long"), "int"),
+    **dict.fromkeys(("float", "double", "decimal"), "float"),
+    **dict.fromkeys(("string", "char", "varchar", "binary"), "text"),
+    **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), "date"),
 }
 #: Functions whose value is another one each time, and a limit without an order, which takes whichever rows come first.
 _UNSTEADY = re.compile(

@@ -4,14 +4,10 @@ A value in [low, high] is first put on a public grid of 2^31 steps: a *place*, a
 place/2^30 - 1 in [-1, 1]. All probabilities are exact functions of the place, so floating point leaks nothing. E = e^ε.
 
 *Duchi* (Duchi, Jordan, Wainwright 2018): a sign, + with probability 1/2 + θ t/2, θ = (E - 1)/(E + 1); it stands for
-±1/θ. Drawn as a mixture: with probability θ a sign that is + with probability (1 + t)/2, else a fair one.
-
-*Piecewise* (Wang and others 2019) on integers: one of 2M + 1 points; a window of W = 2w + 1 of them around the centre
-(M - w) t has E times the probability of the others. The centre is rounded at random to a neighbouring integer, so its
-mean is exact. A point y in -M..M stands for y/((P - Q) W (M - w)).
-
-*Hybrid*: piecewise with probability 1 - e^(-ε/2), else Duchi; all Duchi if ε <= 0.61. The choice does not depend on the
-value.
+±1/θ. *Piecewise* (Wang and others 2019) on integers: one of 2M + 1 points; a window of W = 2w + 1 of them around the
+centre (M - w) t has E times the probability of the others. The centre is rounded at random to a neighbouring integer,
+so its mean is exact. A point y in -M..M stands for y/((P - Q) W (M - w)). *Hybrid*: piecewise with probability
+1 - e^(-ε/2), else Duchi; all Duchi if ε <= 0.61. The choice does not depend on the value.
 
 Each has a ratio of exactly E between the probabilities of a report under t = 1 and t = -1, and no larger one anywhere:
 the random rounding is a mixture over centres, and every centre has probabilities between Q and E Q.
