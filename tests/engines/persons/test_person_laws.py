@@ -112,7 +112,7 @@ def test_one_row_too_many_loses_more_than_epsilon(method: str, monkeypatch: pyte
 
 def by_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Choose rows by where they are in the table."""
-    fill = bounded.fill_entries
+    fill = bounded.kernels.fill_entries
 
     def placed(x: Any, words: Any, *more: Any) -> Any:
         fill(x, words, *more)
