@@ -48,9 +48,9 @@ class SphericalNoise:
         """Draw a key and return its noise. ``rng``: see `discreet.noise.generator`."""
         return cls(scale, quarter, row_key(rng))
 
-    def move(self, places: IntArray) -> None:
-        """Move lattice places (latitude, longitude in steps) by the noise of their rows."""
-        in_chunks(len(places), WORDS, lambda a, b: self._move_chunk(places[a:b], a))
+    def move(self, places: IntArray, first: int = 0) -> None:
+        """Move lattice places (latitude, longitude in steps) by the noise of rows ``first``, ``first + 1``, ..."""
+        in_chunks(len(places), WORDS, lambda a, b: self._move_chunk(places[a:b], first + a))
 
     def _move_chunk(self, places: IntArray, first: int) -> None:
         waiting = np.arange(len(places))
