@@ -1,4 +1,4 @@
-from .generators import Dataset as Dataset
+from .dataset import Dataset as Dataset
 from .generators import anglicisms as anglicisms
 from .generators import mixture as mixture
 from .generators import patients as patients

@@ -1,0 +1,51 @@
+"""The result of generators and loaders: a table of numbers with its public domain."""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from discreet.core import Domain, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A numeric table with its public domain.
+
+    Attributes
+    ----------
+    X : ndarray of float64, shape (rows, columns)
+        The rows; a missing cell is NaN.
+    domain : Domain
+        Public bounds, in the order of the columns.
+    n_clusters : int
+        The number of clusters by the literature or the generator.
+    labels : ndarray of int64 or None
+        The true cluster or class of each row, numbered from 0.
+    name, description : str
+        What it is and where it comes from.
+
+    Examples
+    --------
+    >>> from discreet import datasets
+    >>> data = datasets.mixture(100, 2, 3)
+    >>> data.X.shape, data.domain.names
+    ((100, 2), ('x1', 'x2'))
+    """
+
+    name: str
+    X: FloatArray
+    domain: Domain
+    n_clusters: int
+    labels: IntArray | None
+    description: str
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows as an Arrow table with named columns, without the labels."""
+        return pa.table({name: self.X[:, i] for i, name in enumerate(self.domain.names)})
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.domain.names[:4]) + (", ..." if len(self.domain) > 4 else "")
+        return f"<Dataset {self.name}: {len(self)} rows, columns {names}, {self.n_clusters} clusters>"
