@@ -10,7 +10,6 @@ import pytest
 
 from discreet import datasets
 from discreet.errors import DataSourceError, InvalidArgument, InvalidType
-from discreet_studies import downloads
 
 GENERATED = {
     "patients": lambda seed: datasets.patients(2000, random_state=seed),
@@ -58,9 +57,9 @@ PUBLISHED = {
 
 
 def load_or_skip(name: str) -> datasets.Dataset:
-    if name not in downloads.available():
+    if name not in datasets.available():
         pytest.skip(f"{name} is not here: the data folder ../shared/data is not part of the repository")
-    return downloads.load(name)
+    return datasets.load(name)
 
 
 def assert_inside(data: datasets.Dataset) -> None:
@@ -144,28 +143,28 @@ def no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_data_folder_the_error_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DISCREET_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
-    assert downloads.available() == []
+    assert datasets.available() == []
     with pytest.raises(
         DataSourceError,
         match=r"^s1: .* is neither in a data folder nor .* By hand: fetch https://\S+/s1.data.gz and put",
     ):
-        downloads.load("s1")
+        datasets.load("s1")
 
 
 def test_a_named_folder_comes_before_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISCREET_DATA", str(tmp_path))
-    assert downloads.available() == []
+    assert datasets.available() == []
     with pytest.raises(DataSourceError, match=r"^s1: .* is neither in a data folder nor in the cache"):
-        downloads.load("s1")
+        datasets.load("s1")
     file = tmp_path / "gagolews-clustering-data-v1" / "s1.csv.gz"
     file.parent.mkdir()
     file.write_bytes(b"not compressed")
     with pytest.raises(DataSourceError, match=r"^s1: .* cannot be read"):
-        downloads.load("s1")
+        datasets.load("s1")
     monkeypatch.setenv("HOME", str(tmp_path.parent))
     monkeypatch.setenv("DISCREET_DATA", f"~/{tmp_path.name}")
     with pytest.raises(DataSourceError, match=r"^s1: .* cannot be read"):
-        downloads.load("s1")
+        datasets.load("s1")
 
 
 @pytest.mark.parametrize("nested", ["", "a/b"])
@@ -178,8 +177,8 @@ def test_the_search_goes_upward(nested: str, tmp_path: Path, monkeypatch: pytest
     (tmp_path / nested).mkdir(parents=True, exist_ok=True)
     monkeypatch.delenv("DISCREET_DATA", raising=False)
     monkeypatch.chdir(tmp_path / nested)
-    assert downloads.available() == ["travel"]
-    X = downloads.load("travel").X
+    assert datasets.available() == ["travel"]
+    X = datasets.load("travel").X
     assert X[1, 22] == 0.26
     assert np.isnan(X[1, 23])
 
@@ -194,8 +193,8 @@ def test_the_search_goes_upward(nested: str, tmp_path: Path, monkeypatch: pytest
         (lambda: datasets.mixture(10, 2, 0), "n_clusters", InvalidArgument),
         (lambda: datasets.mixture(10, 2, 2, separation=0), "separation", InvalidArgument),
         (lambda: datasets.s_like(5), "level", InvalidArgument),
-        (lambda: downloads.load("s5"), "name", InvalidArgument),
-        (lambda: downloads.load(1), "name", InvalidType),
+        (lambda: datasets.load("s5"), "name", InvalidArgument),
+        (lambda: datasets.load(1), "name", InvalidType),
     ],
 )
 def test_bad_arguments_are_named(call: object, name: str, kind: type[Exception]) -> None:

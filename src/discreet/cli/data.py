@@ -1,7 +1,6 @@
 """The verbs of `data`: synthetic tables for practice, and public tables, which the studies need."""
 
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +26,6 @@ class _NamesToo(TyperGroup):
 data = group("data", "Get tables to try things on: synthetic ones for practice, and public ones.", cls=_NamesToo)
 NAME = option("name", "text", "Name of a public table; see 'discreet data list'.", "adult", required=True,
     positional=True)  # fmt: skip
-
-
-def _downloads() -> Any:
-    """Return the public tables, which come with the studies."""
-    import discreet
-
-    return import_module(".downloads", discreet.studies.__name__)
 
 
 @verb(
@@ -71,7 +63,9 @@ def invent(*, name: str, output: Path, as_json: bool) -> None:
 @verb(data, name="list", examples=("data list", "data list --json"))
 def listed(*, as_json: bool) -> None:
     """List the public tables with their licences and sources, and which are already downloaded."""
-    found = _downloads().public_tables()
+    from discreet.datasets import public_tables
+
+    found = public_tables()
     if as_json:
         echo([table.to_dict() for table in found])
         return
@@ -95,8 +89,10 @@ def fetch(*, names: list[str] | None, all: bool, as_json: bool) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-    downloads = _downloads()
-    wanted = [downloads.public_table(name) for name in names] if names else downloads.public_tables()
+    from discreet.datasets import fetch as fetched
+    from discreet.datasets import public_table, public_tables
+
+    wanted = [public_table(name) for name in names] if names else public_tables()
     done, failed = [], []
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
@@ -107,14 +103,14 @@ def fetch(*, names: list[str] | None, all: bool, as_json: bool) -> None:
 
         for table in wanted:
             try:
-                places = downloads.fetch(table.name, progress=tell)
+                places = fetched(table.name, progress=tell)
                 done.append({**table.to_dict(), "here": True, "places": [str(path) for path in places]})
             except DataSourceError as error:
                 failed.append(str(error))
     if as_json:
         echo({"fetched": done, "failed": failed})
     else:
-        for table in (downloads.public_table(row["name"]) for row in done):
+        for table in (public_table(row["name"]) for row in done):
             console.print(f"[bold]{escape(table.name)}[/]: {escape(table.source)}; licence: {escape(table.licence)}")
             for path in table.places:
                 console.print(f"  [cyan]{escape(str(path))}[/]", soft_wrap=True)
@@ -125,7 +121,9 @@ def fetch(*, names: list[str] | None, all: bool, as_json: bool) -> None:
 @verb(data, NAME, examples=("data path adult",))
 def path(*, name: str, as_json: bool) -> None:
     """Print the paths of a downloaded public table, one per line."""
-    table = _downloads().public_table(name)
+    from discreet.datasets import public_table
+
+    table = public_table(name)
     if as_json:
         echo(table.to_dict())
     elif not table.here:

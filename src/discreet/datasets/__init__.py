@@ -1,4 +1,6 @@
-"""Synthetic example tables, each with its domain. Public tables come with the studies (`discreet.studies.downloads`).
+"""Example tables: generators of synthetic ones, loaders of public ones.
+
+Every table comes with a domain, whose bounds are constants and are never read off the data.
 
 >>> from discreet import datasets
 >>> datasets.patients(n=1000)

@@ -21,8 +21,8 @@ import numpy as np
 
 from discreet import Domain, GridSynopsis, Person
 from discreet.core import FloatArray
+from discreet.datasets import is_here, load, numbers, read_file
 from discreet.noise import DiscreteLaplace
-from discreet_studies.downloads import is_here, load, numbers, read_file
 from discreet_studies.harness.study import Numbers, Setting, Study
 from discreet_studies.persons.findings import NUMBERS, ROW, doubts, findings, notes, pictures, tables
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from discreet import Domain, Integer
-from discreet_studies.downloads import is_here, place
+from discreet.datasets import is_here, place
 
 
 class Table(NamedTuple):

@@ -19,7 +19,6 @@ from discreet import datasets
 from discreet.local.strings.alphabet import LETTERS
 from discreet.local.strings.prefix import PrefixExtension, _hashable
 from discreet.local.strings.puzzle import FragmentPuzzle
-from discreet_studies import downloads
 
 EPSILONS = [0.5, 1, 3, 5]
 LOAN_WORDS = ["cool", "brunch", "outfit", "follower", "link", "spoiler", "influencer", "smartphone"]
@@ -410,9 +409,9 @@ def test_bad_calls() -> None:
 # ---- real data
 
 
-def real(name: str) -> downloads.Frequencies:
+def real(name: str) -> datasets.Frequencies:
     try:
-        return downloads.frequencies(name)
+        return datasets.frequencies(name)
     except dc.errors.DataSourceError:
         pytest.skip("the data folder is not here")
 

@@ -14,11 +14,11 @@ import pytest
 
 import discreet as dc
 from discreet.cli.app import main
+from discreet.datasets.records import adult
 from discreet.errors import DiscreetError
 from discreet.reporting import report_facts, views, write_report
 from discreet.reporting.pages import svg
 from discreet.synopses import BoxSynopsis, Count, HiddenCells, Synopsis
-from discreet_studies.downloads import adult
 
 COLOURS = [f"c{i}" for i in range(12)]
 

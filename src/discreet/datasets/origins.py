@@ -2,7 +2,7 @@
 
 Addresses on GitHub name a commit, so their content stays the same. Their files were converted and compared with the
 copies that the studies used, value by value. Addresses marked `unseen` could not be reached for this comparison, so the
-first download is trusted (`discreet_studies.downloads.fetching`).
+first download is trusted (`discreet.datasets.fetching`).
 """
 
 from dataclasses import dataclass
