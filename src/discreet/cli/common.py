@@ -33,15 +33,7 @@ def echo(facts: Any) -> None:
 
 
 def epilog(*examples: str, failed: str = "") -> str:
-    """Return the end of a help text: examples, then exit codes.
-
-    Parameters
-    ----------
-    *examples : str
-        Command lines without the leading ``discreet``.
-    failed : str
-        Meaning of exit code 1; empty if there is none.
-    """
+    """Return the end of a help text: examples, then exit codes."""
     lines = [_broken(f"Example:  discreet {escape(example)}") for example in examples]
     return "\n\n".join([*lines, _CODES_CHECKED.format(failed=failed) if failed else _CODES])
 
@@ -176,23 +168,7 @@ def show_table(
     keep: Sequence[str] = (),
     sample: bool = False,
 ) -> None:
-    """Show a table. If it is too wide, rows become columns, or columns are left out and named below.
-
-    Parameters
-    ----------
-    title : str
-        The title.
-    names : sequence of str
-        The columns.
-    rows : iterable of sequences of str
-        The cells.
-    right, prose : sequences of str
-        Columns of figures; columns of sentences, which may wrap.
-    keep : sequence of str
-        Columns to keep if there is not enough room.
-    sample : bool
-        The rows are only some of many: fewer may be shown.
-    """
+    """Show a table. If it is too wide, rows become columns, or columns are left out and named below."""
     cells = [list(row) for row in rows]
     empty = [j for j, name in enumerate(names) if not name and not any(row[j] for row in cells)]
     names = [name for j, name in enumerate(names) if j not in empty]  # empty remarks

@@ -107,19 +107,7 @@ def _given(kind: Kind, by_name: Mapping[str, Option], typed: Mapping[str, Any]) 
 
 
 def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[bool], None]] | None = None) -> None:
-    """Add the verb of a kind of job.
-
-    Parameters
-    ----------
-    app : Typer
-        The program or group.
-    kind : Kind
-        The declaration.
-    show : callable
-        Shows the result.
-    extra : mapping, optional
-        Flags that do something else instead.
-    """
+    """Add the verb of a kind of job."""
 
     def act(given: dict[Option, Any], as_json: bool) -> None:
         look.look(list(given.items()))
@@ -143,15 +131,6 @@ def verb(
     """Make a function a verb: its options come by name, checked, with their defaults; paths as `Path`.
 
     Errors about options of jobs are spelled for ``door``.
-
-    Examples
-    --------
-    >>> from discreet.jobs import option
-    >>> app = typer.Typer()
-    >>> @verb(app, option("port", "whole", "Port.", 80, default=80, low=1), examples=("listen --port 80",))
-    ... def listen(*, port: int, as_json: bool) -> None:
-    ...     '''Listen.'''
-    ...     print(port)
     """
 
     def made(function: Callable[..., None]) -> Callable[..., None]:

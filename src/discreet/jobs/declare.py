@@ -45,18 +45,7 @@ class Speech:
 class WrongOption(InvalidArgument):
     """A value of an option of a job cannot be used.
 
-    Parameters
-    ----------
-    kind : Kind
-        The kind of job.
-    name : str
-        The option.
-    value : object
-        The value that was given.
-    expected, fix : Words
-        As in `InvalidArgument`. Without a fix, the example of the option is suggested, or to leave it out.
-    part : str
-        Text after the name, such as " of column 'age'".
+    Without a fix, the example of the option is suggested, or to leave it out. ``part`` follows the name in the message.
     """
 
     def __init__(
@@ -94,51 +83,26 @@ def spoken(error: DiscreetError, door: Door) -> DiscreetError:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of job.
+    """A kind of job."""
 
-    Attributes
-    ----------
-    name, verb : str
-        Its name in a job file, and on the command line if that differs.
-    summary, help : str
-        What it does, in a few words and in sentences.
-    own : tuple of Option
-        Options of the job. One with the name of a declared option changes what it states and nothing else.
-    estimators : mapping
-        Classes that declare the other options, by value of the option `method`; as "module:Class" or
-        "module:Class?argument=value", so that they are imported when needed. A single class has the key "".
-    outputs : tuple of Option
-        Files that it writes.
-    data : Option or None
-        What it works on.
-    schema : {"needed", "optional", ""}
-        Whether columns are declared.
-    examples : tuple of str
-        Command lines.
-    failed : str
-        Meaning of exit code 1, if it has one.
-    together : callable or None
-        Refuses options that do not go together; called with a job.
-    shortcuts : mapping
-        Flags that stand for a value of an option: ``{"sphere": ("method", "sphere", "help")}``.
-    priced_by : str
-        The option without which nothing is spent.
-    """
-
-    name: str
-    summary: str
+    name: str  # in a job file
+    summary: str  # in a few words; `help` has sentences
     help: str
+    #: Options of the job. One with the name of a declared option changes only what it states.
     own: tuple[Option, ...] = ()
+    #: Classes that declare the other options, by value of the option `method`; as "module:Class" or
+    #: "module:Class?argument=value", so that they are imported when needed. A single class has the key "".
     estimators: Mapping[str, Any] = field(default_factory=dict)
     outputs: tuple[Option, ...] = ()
     data: Option | None = None
-    schema: str = ""
-    examples: tuple[str, ...] = ()
+    schema: str = ""  # "needed", "optional" or ""
+    examples: tuple[str, ...] = ()  # command lines
     verb: str = ""
-    failed: str = ""
-    together: Callable[[Any], None] | None = None
+    failed: str = ""  # meaning of exit code 1, if it has one
+    together: Callable[[Any], None] | None = None  # refuses options that do not go together; called with a job
+    #: Flags that stand for a value of an option: ``{"sphere": ("method", "sphere", "help")}``
     shortcuts: Mapping[str, tuple[str, Any, str]] = field(default_factory=dict)
-    priced_by: str = ""
+    priced_by: str = ""  # the option without which nothing is spent
 
     @cached_property
     def parameters(self) -> tuple[Option, ...]:

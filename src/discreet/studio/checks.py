@@ -75,19 +75,7 @@ def risk_job(file: Path) -> Job:
 
 
 def attack_job(project: Project, release: Released, facts: Mapping[str, Any], given: Mapping[str, str]) -> Job:
-    """Return the job that attacks a release; raises if something that it needs was not given.
-
-    Parameters
-    ----------
-    project : Project
-        Whose declared columns say how raw files are written.
-    release : Released
-        What is attacked.
-    facts : mapping
-        About it.
-    given : mapping
-        ``method``, ``against``, ``control`` and ``column`` as they were typed.
-    """
+    """Return the job that attacks a release; raises if something that it needs was not given."""
     kind = "synopsis" if facts["kind"] == "synopsis" else "points"
     parameters: dict[str, Any] = {"kind": kind, "method": given.get("method", "membership")}
     parameters |= {name: given[name] for name in ("against", "control") if given.get(name)}
@@ -111,14 +99,7 @@ def attackable(facts: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def passed_on(facts: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return which columns a table passes on as they are, and how few hide who are known by them too.
-
-    Examples
-    --------
-    >>> kept = {"columns": ["hours", "weight"], "k": 1, "unique": 0.99999}
-    >>> passed_on({"parameters": {"kept": kept}})
-    {'names': 'hours, weight', 'k': 1, 'unique': 99.9}
-    """
+    """Return which columns a table passes on as they are, and how few hide who are known by them too."""
     kept = facts["parameters"].get("kept")
     if not kept:
         return None

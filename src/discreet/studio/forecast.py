@@ -37,30 +37,14 @@ _TENTH = 0.1
 
 @dataclass(frozen=True)
 class Forecast:
-    """A forecast.
+    """A forecast of the error of a release."""
 
-    Attributes
-    ----------
-    error : float
-        In people, or as a share (of widths, of the squared error), or in metres.
-    figure : str
-        The error as it is shown.
-    sentences : tuple of str
-        What that means.
-    picture : Markup
-        The error against ε, or against k.
-    solved : float or None
-        The ε, or k, at which the wanted error is reached.
-    hint : str
-        What is to be said of the wanted error, if it is not reached.
-    """
-
-    error: float
-    figure: str
+    error: float  # in people, or as a share (of widths, of the squared error), or in metres
+    figure: str  # the error as it is shown
     sentences: tuple[str, ...]
-    picture: Markup
-    solved: float | None = None
-    hint: str = ""
+    picture: Markup  # the error against ε, or against k
+    solved: float | None = None  # the ε, or k, at which the wanted error is reached
+    hint: str = ""  # if the wanted error is not reached
 
 
 #: More would be tried for minutes before a page is there.
@@ -68,13 +52,7 @@ _MOST_CLUSTERS = 1000
 
 
 def known(goal: str, parameters: Mapping[str, Any]) -> bool:
-    """Return whether there is a forecast for these settings.
-
-    Examples
-    --------
-    >>> known("perturb", {"method": "sphere"}), known("perturb", {"method": "piecewise"})
-    (True, False)
-    """
+    """Return whether there is a forecast for these settings."""
     usual, clusters = _USUAL.get(goal, {}), parameters.get("n_clusters")
     if isinstance(clusters, int) and clusters > _MOST_CLUSTERS:
         return False
@@ -84,34 +62,7 @@ def known(goal: str, parameters: Mapping[str, Any]) -> bool:
 def forecast(
     goal: str, parameters: Mapping[str, Any], domain: Domain | None, planned: Mapping[str, Any], t: T
 ) -> Forecast:
-    """Forecast a release.
-
-    Parameters
-    ----------
-    goal : str
-        The kind of job.
-    parameters : mapping
-        Of that job.
-    domain : Domain or None
-        The declared columns; None while some are undeclared, or without a table.
-    planned : mapping
-        Public guesses: ``rows``, ``persons``, and the ``wanted`` error.
-    t : callable
-        The words.
-
-    Raises
-    ------
-    DiscreetError
-        A number is beyond what can be forecast.
-
-    Examples
-    --------
-    >>> from discreet.studio import words
-    >>> domain = Domain({"age": (0, 120), "cost": (0, 9000)})
-    >>> found = forecast("synopsis", {"epsilon": 1.0}, domain, {"rows": 10000}, words.speaker("en"))
-    >>> found.sentences[0]
-    'A count of the people in a tenth of all cells will be off by about 16, whether there are 100 or 1,000 of them.'
-    """
+    """Forecast a release."""
     n = int(planned.get("rows") or 10_000)
     if goal == "anonymize":
         return _anonymous(parameters, domain, n, planned, t)
@@ -234,14 +185,7 @@ def _spoken(made: Forecast, t: T) -> Forecast:
 
 
 def localized(text: str, t: T) -> str:
-    """Turn the marks of English numbers in a text into those of the page.
-
-    Examples
-    --------
-    >>> from discreet.studio import words
-    >>> localized("1,500 (0.125)", words.speaker("de")), localized("1,500 (0.125)", words.speaker("en"))
-    ('1\\u202f500 (0,125)', '1,500 (0.125)')
-    """
+    """Turn the marks of English numbers in a text into those of the page."""
     if t("forms.decimal") == ".":
         return text
     turned = str.maketrans(",.", "\u202f,")

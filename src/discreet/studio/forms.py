@@ -27,51 +27,24 @@ _NUMBERS = ("number", "budget", "whole")
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a form.
-
-    Attributes
-    ----------
-    name, label, help : str
-        The option, and its words.
-    control : {"flag", "choice", "offered", "lines", "text"}
-        A tick, a list to choose from, a text with suggestions, several lines, or a text.
-    text : str
-        Its content.
-    choices : tuple of str
-        What can be chosen, or is suggested.
-    default, example : str
-        What holds if it stays empty; what could be typed.
-    numeric, required : bool
-        Whether a number is typed; whether it must be filled in.
-    fault : str
-        Why what was typed cannot be used.
-    """
+    """A field of a form."""
 
     name: str
     label: str
     help: str
-    control: str
+    control: str  # flag, choice, offered (text with suggestions), lines, or text
     text: str = ""
     choices: tuple[str, ...] = ()
-    default: str = ""
+    default: str = ""  # if it stays empty
     example: str = ""
     numeric: bool = False
     required: bool = False
-    fault: str = ""
+    fault: str = ""  # the error
 
 
 def field(kind: Kind, option: Option, t: T, given: Mapping[str, Any], typed: Mapping[str, str] | None = None,
           faults: Mapping[str, str] | None = None) -> Field:  # fmt: skip
-    """Return an option as a field: with what was typed, else with what is given.
-
-    Examples
-    --------
-    >>> from discreet.jobs.kinds import KINDS
-    >>> kind = KINDS["anonymize"]
-    >>> made = field(kind, kind.option("k"), words.speaker("de"), {"k": 5})
-    >>> made.label, made.text, made.numeric, made.required
-    ('Gruppengröße k', '5', True, True)
-    """
+    """Return an option as a field: with what was typed, else with what is given."""
     takes = set(option.takes)
     if takes == {"flag"}:
         control = "flag"
@@ -107,15 +80,7 @@ def _texts(kind: str, option: Option, t: T) -> tuple[str, str]:
 
 
 def write(option: Option, value: Any) -> str:
-    """Return a value as it is typed.
-
-    Examples
-    --------
-    >>> from discreet.jobs.kinds import KINDS
-    >>> grid = KINDS["anonymize"].option("grid")
-    >>> write(grid, {"age": 12, "born": "year"}), read(KINDS["anonymize"], grid, "age=12\\r\\nborn=year")
-    ('age=12\\nborn=year', {'age': 12, 'born': 'year'})
-    """
+    """Return a value as it is typed."""
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, Mapping):

@@ -27,47 +27,19 @@ from discreet.studio.workspace import Project, Workspace
 
 @dataclass(frozen=True)
 class Handed:
-    """A job file for somebody else.
+    """A job file that others can run."""
 
-    Attributes
-    ----------
-    text : str
-        The file; "" if something is lacking.
-    lacking : str
-        What is.
-    beside : tuple of (str, str)
-        Files to put next to it: the name in the file, and the present path ("" for an uploaded table).
-    paths : bool
-        Whether something is named by its path on this computer.
-    link : str
-        Where it is downloaded.
-    account : bool
-        An account is among them.
-    """
-
-    text: str
-    lacking: str = ""
+    text: str  # "" if something is missing
+    lacking: str = ""  # what is missing
+    #: Files to put next to it: the name in the file, and the present path ("" for an uploaded table)
     beside: tuple[tuple[str, str], ...] = ()
-    paths: bool = False
-    link: str = ""
-    account: bool = False
+    paths: bool = False  # whether something is named by its path on this computer
+    link: str = ""  # where it is downloaded
+    account: bool = False  # one of these files is an account
 
 
 def job_of(project: Project, outputs: Mapping[str, str] | None = None) -> Job:
-    """Return the job that a project stands for.
-
-    Parameters
-    ----------
-    project : Project
-        What was said; its schema has to be complete where the kind of job needs one.
-    outputs : mapping, optional
-        Files by output, relative to the folder of the job file; `outputs_of` by default.
-
-    Raises
-    ------
-    DiscreetError
-        The goal is not chosen, columns are not declared, or parameters do not go together.
-    """
+    """Return the job that a project stands for."""
     goal = project.goal or ("report" if project.artifact else "")  # of a release the page about it is made
     if not goal:
         raise SchemaError("goal: it is not chosen yet; say on the screen 'Goal' what is wanted")
@@ -169,17 +141,7 @@ def _files(option: Option, value: Any) -> bool:
 
 
 def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
-    """Start a project from a job: table, columns, goal and parameters; outputs are the studio's own.
-
-    Parameters
-    ----------
-    workspace : Workspace
-        Where it is kept.
-    job : Job
-        The job; relative paths start at its folder.
-    table : str, default ""
-        The table instead of the one that the job names.
-    """
+    """Start a project from a job: table, columns, goal and parameters; outputs are the studio's own."""
     kind = job.declared
     if kind.data is None or isinstance(job.data, list):
         raise SchemaError(f"job: a {kind.name} job does not begin with one table; run it with discreet run")

@@ -30,13 +30,7 @@ _FIGURES = re.compile(r">([−±\-\d., %×⁰¹²³⁴-⁹⁻]+(?: oder mehr)?)<
 
 
 def localised(picture: Markup, language: str) -> Markup:
-    """Write the figures of a picture as a language does; names with letters stay as they are.
-
-    Examples
-    --------
-    >>> localised(Markup('<text x="1.5">1,234.5</text><text>a 1.5</text>'), "de")
-    Markup('<text x="1.5">1\\u202f234,5</text><text>a 1.5</text>')
-    """
+    """Write the figures of a picture as a language does; names with letters stay as they are."""
     if language != "de":
         return picture
 

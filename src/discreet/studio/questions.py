@@ -62,18 +62,7 @@ class Answer:
 
 
 def answer(synopsis: Any, asked: Question, t: Callable[..., str] | None = None) -> Answer:
-    """Answer a question, or return errors by field.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> s = dc.synopses.BoxSynopsis(dc.Domain({"age": (0, 100)}), lower=[[0], [50]], upper=[[50], [100]],
-    ...                 weights=[60, 40], variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
-    >>> answer(s, Question(where="age < 1.125")).errors["where"][:21]
-    '“1.125” is ambiguous.'
-    >>> answer(s, Question(where="age < 50")).value, list(answer(s, Question(where="old")).errors)
-    ('60', ['where'])
-    """
+    """Answer a question, or return errors by field."""
     made = Answer(what=asked.what)
     domain: Domain = synopsis.domain
     for name in ("where", "given"):
@@ -177,14 +166,7 @@ def _grouped(synopsis: Any, by: str, where: str | None, made: Answer) -> None:
 
 
 def examples(domain: Domain) -> Iterator[Question]:
-    """Go through questions about declared columns that can be asked as they are.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> [e.where or e.column for e in examples(dc.Domain({"age": (0, 100), "sex": ["f", "m"]}))]
-    ['age between 25 and 50', "sex = 'f'", 'age', 'age']
-    """
+    """Go through questions about declared columns that can be asked as they are."""
     numeric = [c for c in domain if not isinstance(c, Categorical) and c.kind in ("numeric", "integer")]
     named = [c for c in domain if isinstance(c, Categorical)]
     texts = []

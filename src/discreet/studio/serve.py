@@ -133,18 +133,7 @@ async def _until_stopped(server: Any, again: Callable[[], None]) -> None:
 
 
 def checked_host(said: list[str]) -> str:
-    """Return the address to listen on: loopback, unless another one was given twice.
-
-    Examples
-    --------
-    >>> checked_host([]), checked_host(["10.0.0.7", "10.0.0.7"])
-    ('127.0.0.1', '10.0.0.7')
-    >>> checked_host(["10.0.0.7"])
-    Traceback (most recent call last):
-    ...
-    discreet.errors.InvalidArgument: --host must be given twice, because others on the network can reach it then, \
-got '10.0.0.7'; try --host 10.0.0.7 --host 10.0.0.7
-    """
+    """Return the address to listen on: loopback, unless another one was given twice."""
     host = said[-1] if said else _LOOPBACK
     try:
         place = ipaddress.ip_address(host)

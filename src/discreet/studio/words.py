@@ -36,13 +36,7 @@ def catalogue() -> dict[str, dict[str, str]]:
 
 
 def speaker(language: str) -> Callable[..., str]:
-    """Return the function ``t`` of templates: ``t("frame.foot", version=2)``.
-
-    Examples
-    --------
-    >>> speaker("de")("frame.account")
-    'Konto'
-    """
+    """Return the function ``t`` of templates: ``t("frame.foot", version=2)``."""
 
     def t(key: str, **values: Any) -> str:
         text = catalogue()[key][language]
@@ -66,14 +60,6 @@ class Terms:
     ``term("epsilon")`` is the word, ``term("epsilon", "how much shows through")`` other words for it. It is a button,
     which works on tap and by keyboard without script, so it must not be inside a ``<label>``. Explanations are at the
     end of the page, where `told` puts them.
-
-    Examples
-    --------
-    >>> term = Terms(speaker("en"))
-    >>> print(term("delta", "chance"))  # doctest: +ELLIPSIS
-    <button type="button" class="term" popovertarget="term-delta" title="The probability ...">chance</button>
-    >>> print(term.told())  # doctest: +ELLIPSIS
-    <div popover id="term-delta" role="note"><b>δ</b> The probability ...</div>
     """
 
     def __init__(self, t: Callable[..., str]) -> None:
@@ -98,12 +84,6 @@ def explained(t: Callable[..., str], term: Terms, language: str) -> Callable[...
     """Return the function ``tt`` of templates: ``t``, in which the words of the glossary explain themselves.
 
     Each of them once on a page, where it first stands. For running text: not for attributes, nor inside a label.
-
-    Examples
-    --------
-    >>> t = speaker("en")
-    >>> print(explained(t, Terms(t), "en")("data.look_means"))  # doctest: +ELLIPSIS
-    Choices after seeing rows depend on them, and the <button ...>guarantee</button> does not cover ...
     """
     pattern, names = _said(language)
 
@@ -134,13 +114,7 @@ def _said(language: str) -> tuple[re.Pattern[str], dict[str, str]]:
 
 
 def in_bytes(size: int, language: str = "en") -> str:
-    """Return how large something is, in words.
-
-    Examples
-    --------
-    >>> in_bytes(512), in_bytes(3_400_000), in_bytes(2 * 2**30, "de")
-    ('512 B', '3.4 MB', '2,1 GB')
-    """
+    """Return how large something is, in words."""
     number, units = float(size), iter(("B", "kB", "MB", "GB", "TB"))
     unit = next(units)
     while number >= 999.5 and unit != "TB":
@@ -150,13 +124,7 @@ def in_bytes(size: int, language: str = "en") -> str:
 
 
 def chosen(accepted: str, said: str = "") -> str:
-    """Return the language of a page: what was chosen, else the first of the browser's that is there.
-
-    Examples
-    --------
-    >>> chosen("fr;q=0.9, de-AT;q=0.8"), chosen("de", said="en")
-    ('de', 'en')
-    """
+    """Return the language of a page: what was chosen, else the first of the browser's that is there."""
     if said in LANGUAGES:
         return said
     for each in accepted.split(","):

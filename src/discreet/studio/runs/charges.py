@@ -23,28 +23,16 @@ from discreet.studio.workspace import Workspace
 
 @dataclass(frozen=True)
 class Charge:
-    """The price of a job.
+    """The price of a job."""
 
-    Attributes
-    ----------
-    dataset, currency : str
-        Of the account.
-    price, delta : float
-        The most that is reserved.
-    left, after, total : float
-        What there is before and afterwards, and the limit.
-    refused : str
-        Why the account would refuse it; empty if it would not.
-    """
-
-    dataset: str
+    dataset: str  # of the account, like its currency and total
     currency: str
-    price: float
+    price: float  # most that is reserved, with its delta
     delta: float
-    left: float
+    left: float  # before the release
     after: float
     total: float
-    refused: str = ""
+    refused: str = ""  # why the account would refuse it; empty if it would not
 
 
 def charge_of(job: Job) -> Charge | None:
@@ -80,13 +68,7 @@ def charge_of(job: Job) -> Charge | None:
 
 
 def worth(left: float, total: float) -> float:
-    """Return what is left of a budget, nothing where that is what rounding leaves.
-
-    Examples
-    --------
-    >>> worth(2e-16, 3.0), worth(0.001, 3.0)
-    (0.0, 0.001)
-    """
+    """Return what is left of a budget, nothing where that is what rounding leaves."""
     return left if left > 1e-9 * total else 0.0
 
 

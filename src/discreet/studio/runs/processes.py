@@ -10,13 +10,7 @@ from pathlib import Path
 
 
 def born(pid: int) -> str | None:
-    """Return when a process began, in the words of its system; None if there is none.
-
-    Examples
-    --------
-    >>> born(os.getpid()) == born(os.getpid()) != None, born(2**22 + 1)
-    (True, None)
-    """
+    """Return when a process began, in the words of its system; None if there is none."""
     if sys.platform == "linux":
         try:
             text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")

@@ -39,18 +39,10 @@ def now() -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """A release that is being made, was made, or was not.
+    """A release that is being made, was made, or was not."""
 
-    Attributes
-    ----------
-    folder : Path
-        Where it is; its name is the number of the run.
-    status : dict
-        What its process wrote last: see `discreet.studio.runs.child`.
-    """
-
-    folder: Path
-    status: dict[str, Any] = field(repr=False)
+    folder: Path  # named by the number of the run
+    status: dict[str, Any] = field(repr=False)  # as its process wrote it: see `child`
 
     @classmethod
     def read(cls, folder: Path) -> Run:

@@ -37,13 +37,6 @@ class Supervisor:
 
     A process holds the lock of its run and the end of a pipe; the server holds the other end. When the server dies,
     also by kill -9, the pipe closes and the process ends.
-
-    Parameters
-    ----------
-    workspace : Workspace
-        Runs of it that were lost are put in order at once.
-    most : int, default 2
-        Runs at a time.
     """
 
     def __init__(self, workspace: Workspace, most: int = 2) -> None:

@@ -17,13 +17,7 @@ _CLOCK = (("hh?", "%H"), ("mm?", "%M"), ("ss?", "%S"))
 
 
 def read_form(text: str) -> str:
-    """Return the form of dates that was typed as a schema writes it; what is none of ours stays as it is.
-
-    Examples
-    --------
-    >>> read_form("TT.MM.JJJJ"), read_form("dd/mm/yy hh:mm"), read_form("%d.%m.%Y"), read_form("soon")
-    ('%d.%m.%Y', '%d/%m/%y %H:%M', '%d.%m.%Y', 'soon')
-    """
+    """Return the form of dates that was typed as a schema writes it; what is none of ours stays as it is."""
     day, clock = re.fullmatch(r"(.*?)(\W*\bh{1,2}:.*)?", text, re.IGNORECASE | re.DOTALL).groups("")  # type: ignore[union-attr]
     made = _put(day, _FORMS) + _put(clock, _CLOCK)
     return made if "%" not in text and not re.search("[a-z]", re.sub("%[a-z]", "", made, flags=re.I), re.I) else text
@@ -36,24 +30,12 @@ def _put(text: str, forms: Iterable[tuple[str, str]]) -> str:
 
 
 def shown_form(form: str, language: str) -> str:
-    """Return a form of dates in letters that say what stands where.
-
-    Examples
-    --------
-    >>> shown_form("%d.%m.%Y", "de"), shown_form("%m/%d/%y %H:%M", "en")
-    ('TT.MM.JJJJ', 'MM/DD/YY hh:mm')
-    """
+    """Return a format of dates in letters, such as DD.MM.YYYY."""
     return re.sub("%[YymdHMS]", lambda found: _LETTERS[language][found[0]], form)
 
 
 def read_day(text: str, forms: Iterable[str] = ()) -> datetime.date | None:
-    """Return a date that was typed like 1984-05-01 or in a declared form that says the century, None if it is none.
-
-    Examples
-    --------
-    >>> read_day("31.12.2024", ["%d.%m.%Y"]), read_day("31.12.2024")
-    (datetime.date(2024, 12, 31), None)
-    """
+    """Return a date that was typed like 1984-05-01 or in a declared form that says the century, None if it is none."""
     day = dates.day_number(text)
     if day is not None:
         return datetime.date.fromisoformat(dates.date_text(day))

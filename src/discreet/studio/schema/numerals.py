@@ -17,32 +17,10 @@ class TwoWays(ValueError):
 
 
 def read_number(text: str, thousands: str = "", *, whole: bool = False) -> int | float | None:
-    """Return the number that was typed, None if it is none.
+    """Return the number that was typed, None if it is not one.
 
-    Parameters
-    ----------
-    text : str
-        What was typed.
-    thousands : str
-        The mark that is declared to part thousands, if one is.
-    whole : bool
-        Whether only whole numbers are meant, so that 1.500 cannot be one and a half.
-
-    Raises
-    ------
-    TwoWays
-        Three digits follow a single point or comma: 100.000 is a hundred to some and a hundred thousand to others.
-
-    Examples
-    --------
-    >>> read_number("1.000,50"), read_number("1,000.50"), read_number("0,125"), read_number("2.500.000")
-    (1000.5, 1000.5, 0.125, 2500000)
-    >>> read_number("100.000", "."), read_number("1.500", whole=True)
-    (100000, 1500)
-    >>> read_number("100.000")
-    Traceback (most recent call last):
-        ...
-    discreet.studio.schema.numerals.TwoWays: 100.000
+    ``thousands`` is the declared separator. With ``whole``, 1.500 cannot be one and a half. Raises `TwoWays` if three
+    digits follow a single point or comma: 100.000 is a hundred to some and a hundred thousand to others.
     """
     plain = re.sub(r"[\s_\u00a0\u2009\u202f]", "", text).replace("−", "-")
     if re.fullmatch(rf"{_GROUP}(['\u2019]\d{{3}})+([.,]\d+)?", plain):
@@ -65,11 +43,5 @@ def read_number(text: str, thousands: str = "", *, whole: bool = False) -> int |
 
 
 def certain(text: str) -> str:
-    """Return a number with a decimal point that cannot be mistaken for thousands.
-
-    Examples
-    --------
-    >>> certain("1.125"), certain("100."), certain("0.125"), certain("12")
-    ('1.1250', '100.0', '0.125', '12')
-    """
+    """Return a number with a decimal point that cannot be mistaken for thousands."""
     return f"{text}0" if re.fullmatch(rf"{_GROUP}\.(\d{{3}})?", text) else text

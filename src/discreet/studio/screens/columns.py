@@ -241,14 +241,7 @@ def known_words(offer: KnownKind, t: Callable[..., str]) -> str:
 
 
 def known_key(offer: KnownKind) -> str:
-    """Return the name of an offer's source in the catalogue.
-
-    Examples
-    --------
-    >>> from discreet.core.schema.catalogue import known_kind
-    >>> known_key(known_kind("hours-per-week"))
-    'a_week_has_168_hours'
-    """
+    """Return the name of an offer's source in the catalogue."""
     return re.sub(r"\W+", "_", offer.source).strip("_").lower()
 
 

@@ -260,13 +260,7 @@ def _outlook(studio: Studio, request: Request, project: Project, domain: Domain 
 
 
 def raw_columns(goal: str, parameters: Mapping[str, Any]) -> str:
-    """Return the columns that an anonymous table passes on as they are.
-
-    Examples
-    --------
-    >>> raw_columns("anonymize", {"keep": ["hours", "weight"]}), raw_columns("synopsis", {})
-    ('hours, weight', '')
-    """
+    """Return the columns that an anonymous table passes on as they are."""
     keep = parameters.get("keep") or ()
     return ", ".join([keep] if isinstance(keep, str) else map(str, keep)) if goal == "anonymize" else ""
 

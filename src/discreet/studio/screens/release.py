@@ -190,13 +190,7 @@ def _told(run: Run) -> dict[str, Any]:
 
 
 def size_text(size: int) -> str:
-    """Write the size of a file for people.
-
-    Examples
-    --------
-    >>> size_text(900), size_text(1_500_000)
-    ('900 B', '1.5 MB')
-    """
+    """Write the size of a file for people."""
     for unit, worth in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if size >= worth:
             return f"{size / worth:.3g} {unit}"
@@ -204,13 +198,7 @@ def size_text(size: int) -> str:
 
 
 def when(text: str | None) -> str:
-    """Return a time in local form.
-
-    Examples
-    --------
-    >>> when(None)
-    ''
-    """
+    """Return a time in local form."""
     try:
         return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M") if text else ""
     except ValueError:  # of a status that was edited
