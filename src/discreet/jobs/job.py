@@ -346,7 +346,7 @@ class Job:
             if name == "guarantee":
                 self._check_promise(path)
         if any(self.place(path).is_file() for path in self.outputs.values()):
-            from discreet.jobs.work.charging import check_paid
+            from discreet.jobs.charging import check_paid
 
             check_paid(self)
         work = import_module(f"discreet.jobs.work.{_WORK.get(self.kind, self.kind)}")

@@ -1,10 +1,8 @@
 """The application: screens put together, templates, and what every page knows."""
 
-from __future__ import annotations
-
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from importlib import import_module
@@ -24,7 +22,6 @@ from discreet._version import __version__
 from discreet.core import Domain
 from discreet.errors import DiscreetError
 from discreet.studio import words
-from discreet.studio.figures import FILTERS
 from discreet.studio.guard import Guard, local
 from discreet.studio.jobs import Handed
 from discreet.studio.released import Later
@@ -84,7 +81,7 @@ class Studio:
             loader=ChoiceLoader([PackageLoader("discreet.studio"), PackageLoader("discreet.reporting.pages")]),
             autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
-        self._templates.filters.update(FILTERS)
+        self._templates.filters.update(words.FILTERS)
         self.later = Later()
         routes = [Route("/static/{name}", self._static)]
         for name in (*SCREENS, *_EVERYWHERE):
@@ -193,7 +190,7 @@ class Studio:
         t = self.words(request)
         return self.refusal(request, t("frame.broken"), t("frame.broken_text"), 500)
 
-    def words(self, request: Request) -> Callable[..., str]:
+    def words(self, request: Request) -> words.T:
         """Return the texts in the language of a request."""
         return words.speaker(_language(request))
 

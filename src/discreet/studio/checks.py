@@ -3,8 +3,6 @@
 Each check has a folder next to the release, like a run.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

@@ -4,11 +4,9 @@ Errors that follow from a declaration are in the language of the page. Errors of
 labels of the page (`Page`).
 """
 
-from __future__ import annotations
-
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +17,8 @@ from discreet.jobs import option as declared
 from discreet.studio import words
 from discreet.studio.schema.numerals import TwoWays, certain, read_number
 from discreet.studio.schema.typed import read_list, written_list
+from discreet.studio.words import T
 
-T = Callable[..., str]
 _LISTS = ("names", "list", "numbers", "files")
 _NUMBERS = ("number", "budget", "whole")
 

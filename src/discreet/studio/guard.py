@@ -5,8 +5,6 @@ what stops a hostile page in another tab (DNS rebinding, cross-site forms); ever
 Requests are bounded in size and time. Unauthorised requests are refused before they are read.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import re

@@ -4,8 +4,6 @@ The columns stand inside the job, so that the file is whole. A table that was op
 that was uploaded is named as it was called, because the path in the studio is private and does not last.
 """
 
-from __future__ import annotations
-
 import glob
 import itertools
 import os

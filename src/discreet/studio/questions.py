@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -61,7 +61,7 @@ class Answer:
     errors: dict[str, str] = field(default_factory=dict)
 
 
-def answer(synopsis: Any, asked: Question, t: Callable[..., str] | None = None) -> Answer:
+def answer(synopsis: Any, asked: Question, t: words.T | None = None) -> Answer:
     """Answer a question, or return errors by field."""
     made = Answer(what=asked.what)
     domain: Domain = synopsis.domain

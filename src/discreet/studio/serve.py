@@ -1,7 +1,5 @@
 """Start the studio: granian in this process, on loopback unless it was told otherwise twice."""
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import os
@@ -104,7 +102,7 @@ def serve(
 
 def _get_ready() -> None:
     """Load what the first release page would wait for, while somebody reads the first one."""
-    for name in ("discreet.synopses", "discreet.jobs.work.charging", "discreet.reporting.pages.clusters"):
+    for name in ("discreet.synopses", "discreet.jobs.charging", "discreet.reporting.pages.clusters"):
         import_module(name)
 
 

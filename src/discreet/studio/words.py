@@ -8,8 +8,6 @@ A text may contain ``{names}`` for values; Jinja2 escapes the result. Options ar
 those of their declarations, and `options.de.toml` has the German ones.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable
@@ -17,10 +15,18 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from jinja2 import pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup, escape
+
+from discreet.core import large_delta
+from discreet.reporting import number, prose
 
 #: The languages that are complete; the first is the default.
 LANGUAGES = {"en": "English", "de": "Deutsch"}
+#: Returns a text of the catalogue in one language; see `speaker`.
+T = Callable[..., str]
+_FIGURE = re.compile(r"(?<![\w.,])[−-]?\d[\d,]*(\.\d+)?(?![\w.,]\d)")
 
 
 @cache
@@ -35,7 +41,7 @@ def catalogue() -> dict[str, dict[str, str]]:
     return found
 
 
-def speaker(language: str) -> Callable[..., str]:
+def speaker(language: str) -> T:
     """Return the function ``t`` of templates: ``t("frame.foot", version=2)``."""
 
     def t(key: str, **values: Any) -> str:
@@ -62,7 +68,7 @@ class Terms:
     end of the page, where `told` puts them.
     """
 
-    def __init__(self, t: Callable[..., str]) -> None:
+    def __init__(self, t: T) -> None:
         self._t = t
         self.used: dict[str, None] = {}
 
@@ -80,7 +86,7 @@ class Terms:
         return Markup("\n").join(told)
 
 
-def explained(t: Callable[..., str], term: Terms, language: str) -> Callable[..., Markup]:
+def explained(t: T, term: Terms, language: str) -> Callable[..., Markup]:
     """Return the function ``tt`` of templates: ``t``, in which the words of the glossary explain themselves.
 
     Each of them once on a page, where it first stands. For running text: not for attributes, nor inside a label.
@@ -131,3 +137,28 @@ def chosen(accepted: str, said: str = "") -> str:
         if (short := each.split(";")[0].strip().lower()[:2]) in LANGUAGES:
             return short
     return "en"
+
+
+def in_german(found: re.Match[str]) -> str:
+    """Return an English figure with the German marks."""
+    return found[0].replace(",", "\u202f").replace(".", ",")
+
+
+def written(text: str, t: T) -> str:
+    """Return a text with its English figures as the language of a page writes them."""
+    return _FIGURE.sub(in_german, text) if t.language == "de" else text  # type: ignore[attr-defined]
+
+
+@pass_context
+def _written(context: Context, text: Any) -> str:
+    return written(str(text), context["t"])
+
+
+@pass_context
+def _figure(context: Context, value: float) -> str:
+    return written(number(float(value)), context["t"])
+
+
+#: ``{{ 1234.5 | figure }}`` writes a number, ``{{ "1,234.5" | written }}`` one that is already text;
+#: ``prose`` writes powers of ten in a sentence of a promise.
+FILTERS = {"written": _written, "figure": _figure, "prose": prose, "large_delta": large_delta}

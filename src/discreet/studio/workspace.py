@@ -11,8 +11,6 @@ Of a forgotten project with finished releases stay project.json (the table and i
 status.json.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

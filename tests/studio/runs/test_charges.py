@@ -254,7 +254,7 @@ def test_going_on_is_refused_where_the_account_does_not_hold_the_price(client: B
 
 def _lost(client: Browser, project: Project, book: Account, *, reserve: bool) -> Path:
     """Leave a run as a process leaves it that is killed in the middle."""
-    from discreet.jobs.work.charging import account_of
+    from discreet.jobs.charging import account_of
     from discreet.studio.runs.offer import offer_of
 
     offer = offer_of(client.studio.workspace, project)

@@ -11,7 +11,7 @@ from discreet.core import Domain, Guarantee, checks, promise_place, released_col
 from discreet.engines import WrittenTable, check_target
 from discreet.engines.readers import read_columns
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.work.pages import finish
+from discreet.jobs.work.files import finish
 from discreet.reporting import category_level, kind_of, whole_level
 from discreet.synopses import Synopsis
 

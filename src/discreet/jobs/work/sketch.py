@@ -14,7 +14,7 @@ from discreet.core import NewFile, write_whole
 from discreet.engines import texts, write_table
 from discreet.errors import DataSourceError, FormatError
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.work.pages import finish
+from discreet.jobs.work.files import finish, read_lines
 from discreet.local import Counts, Mechanism, Reports, mechanisms
 from discreet.local.wire import messages
 from discreet.reporting import kind_of
@@ -167,17 +167,6 @@ def _setting(text: str, kind: str) -> Any:
         except ValueError:
             continue
     return {"true": True, "false": False, "none": None}.get(text.lower(), text)
-
-
-def read_lines(path: Path) -> list[str]:
-    """Read labels or candidates: one per line, or the first column of a table, without blank lines."""
-    try:
-        found = [v for batch in texts(path) for v in batch[0].to_pylist() if v]
-    except UnicodeDecodeError:
-        raise DataSourceError(f"{str(path)!r} is not UTF-8; convert it to UTF-8") from None
-    if not found:
-        raise DataSourceError(f"{str(path)!r} has no values; write one per line")
-    return list(dict.fromkeys(found))
 
 
 def read_parameters(path: Path) -> Mechanism:

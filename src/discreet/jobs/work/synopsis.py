@@ -13,9 +13,9 @@ from discreet.clustering.leaves import described, place_texts
 from discreet.core import Categorical, Guarantee, category_text, counted, stage
 from discreet.engines import write_table
 from discreet.errors import InvalidArgument
+from discreet.jobs.charging import charged, checkable, keep, repeated, standing
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.work.charging import charged, checkable, keep, repeated, standing
-from discreet.jobs.work.pages import finish
+from discreet.jobs.work.files import finish
 from discreet.synopses import CenterSynopsis, Synopsis, check_ending
 from discreet.synopses.queries import rows_text
 

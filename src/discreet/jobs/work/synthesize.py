@@ -7,9 +7,9 @@ from discreet.core import stage
 from discreet.engines import check_target, write_table
 from discreet.engines.tables import check_escapes, with_escapes
 from discreet.errors import InvalidArgument
+from discreet.jobs.charging import charged, check_paid, checkable, keep, repeated, standing
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.work.charging import charged, check_paid, checkable, keep, repeated, standing
-from discreet.jobs.work.pages import finish
+from discreet.jobs.work.files import finish
 from discreet.jobs.work.synopsis import chosen_columns, figures
 from discreet.synopses import Synopsis, check_ending
 

@@ -12,10 +12,10 @@ from discreet.core import Domain, Guarantee, promise_place, stage
 from discreet.engines import check_target
 from discreet.engines.tables import check_escapes
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
+from discreet.jobs.charging import charged, checkable, repeated, standing
 from discreet.jobs.declare import WrongOption
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.work.charging import charged, checkable, repeated, standing
-from discreet.jobs.work.pages import finish
+from discreet.jobs.work.files import finish
 
 #: Options of the release, not of the groups.
 _OF_RELEASE = ("output", "order", "history")

@@ -4,8 +4,6 @@ Nothing here charges anything: a process of a run does, before it reads a row, a
 hold. The price that is shown is the most that will be reserved.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from dataclasses import dataclass
@@ -132,7 +130,7 @@ def entry_of(run: Run) -> Entry | None:
     job = run.job
     if run.status["started"] is None or job is None or len(entries) <= run.status["before"]:
         return None
-    from discreet.jobs.work import task_of
+    from discreet.jobs import task_of
 
     task, made = task_of(job), Path(job.outputs.get("release") or job.outputs.get("centers") or "").name
     for entry in entries[run.status["before"] :]:
@@ -152,7 +150,7 @@ def paid_file(run: Run) -> str:
     place = job.places()["release"]
     if not place.is_file():
         return ""
-    from discreet.jobs.work import repeated
+    from discreet.jobs import repeated
 
     try:
         return place.name if repeated(job) is not None else ""

@@ -5,8 +5,6 @@ rows. It ends at once when the server's end of the pipe on its standard input cl
 then stays spent. A booked release is complete in the folder, and is used when the job is started again.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import select

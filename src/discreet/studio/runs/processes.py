@@ -1,7 +1,5 @@
 """Processes by number *and* birth: a number alone may be a stranger's by now."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

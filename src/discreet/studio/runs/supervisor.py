@@ -1,7 +1,5 @@
 """Start, follow and stop the processes of runs; at most a few at a time, and one per table."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

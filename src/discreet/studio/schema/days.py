@@ -1,7 +1,5 @@
 """Dates as people write their form (DD.MM.YYYY, TT.MM.JJJJ) and as they type them."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Numbers as people type them: a decimal comma will do, thousands may be parted; what may be either is asked."""
 
-from __future__ import annotations
-
 import math
 import re
 

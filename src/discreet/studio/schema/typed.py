@@ -1,7 +1,5 @@
 """Typed values of a column and its declaration, converted into each other. Errors name their field."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import re

@@ -1,7 +1,5 @@
 """The screen `account`: what was released from this data set, at what price, and what is left."""
 
-from __future__ import annotations
-
 import os
 from functools import lru_cache
 from pathlib import Path

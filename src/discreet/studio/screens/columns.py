@@ -1,11 +1,9 @@
 """The screen `columns`: the schema as a table to edit, one form for all of it, and a page per column."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +20,7 @@ from discreet.errors import DataSourceError, DiscreetError, SchemaError
 from discreet.studio.app import Studio, seen
 from discreet.studio.schema import Fault, Sheet
 from discreet.studio.schema.typed import CHOICES, FIELDS, LONGEST, MOST_LISTED, UNUSED, kind_of, texts_of
+from discreet.studio.words import T
 from discreet.studio.workspace import Project
 
 #: A schema or codebook that is uploaded, in bytes.
@@ -205,7 +204,7 @@ def _next(sheet: Sheet, name: str) -> str:
     return next(iter([*later, *waiting]), "")
 
 
-def _row(sheet: Sheet, name: str, t: Callable[..., str], typed: Mapping[str, str], faults: _Faults) -> dict[str, Any]:
+def _row(sheet: Sheet, name: str, t: T, typed: Mapping[str, str], faults: _Faults) -> dict[str, Any]:
     held = sheet.held(name)
     texts = {**sheet.texts(name), **typed}
     listed = held.get("categories", ())
@@ -221,7 +220,7 @@ def _row(sheet: Sheet, name: str, t: Callable[..., str], typed: Mapping[str, str
     }  # fmt: skip
 
 
-def in_words(declared: Mapping[str, Any], t: Callable[..., str]) -> str:
+def in_words(declared: Mapping[str, Any], t: T) -> str:
     """Say in a line what a declaration is."""
     texts, parts = texts_of(declared), []
     if kind := kind_of(declared):
@@ -235,7 +234,7 @@ def in_words(declared: Mapping[str, Any], t: Callable[..., str]) -> str:
     return ", ".join(parts)
 
 
-def known_words(offer: KnownKind, t: Callable[..., str]) -> str:
+def known_words(offer: KnownKind, t: T) -> str:
     """Return the public source of an offer, in the language of the page."""
     return t("known." + known_key(offer))
 

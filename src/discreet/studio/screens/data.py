@@ -1,9 +1,7 @@
 """The screen `data`: what is opened, what its head says, and its first rows for a steward who asks to look."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -158,7 +156,7 @@ async def _page(studio: Studio, request: Request, said: Mapping[str, str] | None
     )  # fmt: skip
 
 
-def _differences(held: Dialect, better: Dialect, t: Callable[..., str]) -> list[tuple[str, str]]:
+def _differences(held: Dialect, better: Dialect, t: words.T) -> list[tuple[str, str]]:
     """Say how rows are written where the table is read otherwise; a comma among decimals would be a missing value."""
     said = []
     for name in ("decimal", "thousands", *_LISTS):

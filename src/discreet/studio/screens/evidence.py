@@ -1,7 +1,5 @@
 """The screen `evidence`: the report, an audit, attacks on demand, the sentence to sign, the digest to publish."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from pathlib import Path

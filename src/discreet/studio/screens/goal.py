@@ -1,7 +1,5 @@
 """The screen `goal`: what is wanted, what each choice promises and does not; and three questions that lead there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool

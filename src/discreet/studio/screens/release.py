@@ -1,7 +1,5 @@
 """The screen `release`: what will be run, how far it has come, what came out."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 
@@ -180,21 +178,13 @@ def _told(run: Run) -> dict[str, Any]:
     """Return what only this run's page says: its outputs, or what going on would cost."""
     if run.state == "done":
         sizes = {name: run.path(name).stat().st_size for name in run.files if run.path(name).is_file()}
-        return {"sizes": {name: size_text(size) for name, size in sizes.items()}}
+        return {"sizes": sizes}
     job = run.job if run.ended else None
     if job is None:
         return {}
     entry, paid = entry_of(run), paid_file(run)
     charge = None if paid else charge_of(job)
     return {"entry": entry, "paid": paid, "charge": charge, "price": run.asked["price"]}
-
-
-def size_text(size: int) -> str:
-    """Write the size of a file for people."""
-    for unit, worth in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= worth:
-            return f"{size / worth:.3g} {unit}"
-    return f"{size} B"
 
 
 def when(text: str | None) -> str:

@@ -1,7 +1,5 @@
 """Results of a release: pictures, pairs of columns, questions."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any

@@ -4,8 +4,6 @@ A job of a process of its own, as releases are; what it finds is of the rows, so
 allowed, and nothing that is released with an ε depends on it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +14,8 @@ from starlette.responses import Response
 from discreet.jobs import Job
 from discreet.reporting import share
 from discreet.reporting.pages import svg
+from discreet.studio import words
 from discreet.studio.app import Studio, seen
-from discreet.studio.forecast import localized
 from discreet.studio.runs import Run, runs_of
 from discreet.studio.runs.supervisor import Busy
 from discreet.studio.schema import declared
@@ -60,8 +58,9 @@ async def show(studio: Studio, request: Request) -> Response:
         )
     return studio.page(
         request, "risk.html", screen="plan", project=project, ready=job is not None, lacks=lacks, run=run, found=found,
-        picture=picture, percent=lambda value: localized(share(value), t), refused="refused" in request.query_params,
-        state=run.state if run is not None else "", message=run.status["message"] if run is not None else "",
+        picture=picture, percent=lambda value: words.written(share(value), t),
+        refused="refused" in request.query_params, state=run.state if run is not None else "",
+        message=run.status["message"] if run is not None else "",
     )  # fmt: skip
 
 

@@ -1,7 +1,5 @@
 """A plain list of folders and tables, so that no path need be typed: below where the studio was started, and home."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The schema has the format as soon as it exists. Before that it is what the stewa
 `data`, or else what the first line alone suggests.
 """
 
-from __future__ import annotations
-
 import ast
 import glob
 import os
