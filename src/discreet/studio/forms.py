@@ -15,8 +15,8 @@ from discreet.errors import InvalidArgument
 from discreet.jobs import Kind, WrongOption, check
 from discreet.jobs import option as declared
 from discreet.studio import words
-from discreet.studio.schema.numerals import TwoWays, certain, read_number
 from discreet.studio.schema.typed import read_list, written_list
+from discreet.studio.schema.values import TwoWays, certain, read_number
 from discreet.studio.words import T
 
 _LISTS = ("names", "list", "numbers", "files")

@@ -24,9 +24,11 @@ MOST, _BINS, _NAMES = 12, 16, 12
 _FIGURES = re.compile(r">([−±\-\d., %×⁰¹²³⁴-⁹⁻]+(?: oder mehr)?)<")
 
 
-def localised(picture: Markup, language: str) -> Markup:
-    """Write the figures of a picture as a language does; names with letters stay as they are."""
-    return Markup(_FIGURES.sub(in_german, str(picture))) if language == "de" else picture
+def localised(pictures: list[Picture], t: T) -> list[Picture]:
+    """Write the figures of pictures in the language of the page. Names with letters stay as they are."""
+    if t.language != "de":  # type: ignore[attr-defined]
+        return pictures
+    return [(Markup(_FIGURES.sub(in_german, str(picture))), text) for picture, text in pictures]
 
 
 def columns(t: T, marginals: Sequence[dict[str, Any]]) -> list[Picture]:

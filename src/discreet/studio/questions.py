@@ -15,8 +15,7 @@ from discreet.core import Categorical, Domain, category_text
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.reporting import number, share, views
 from discreet.studio import words
-from discreet.studio.schema.days import read_day
-from discreet.studio.schema.numerals import TwoWays, certain, read_number
+from discreet.studio.schema.values import TwoWays, certain, read_day, read_number
 from discreet.synopses.queries import ask, column_text
 
 WHAT = ("count", "share", "mean", "quantile")

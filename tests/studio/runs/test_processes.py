@@ -12,8 +12,7 @@ import pytest
 
 from discreet.jobs import Job
 from discreet.studio.runs import Run, Supervisor, child
-from discreet.studio.runs.processes import born, send
-from discreet.studio.runs.run import lock
+from discreet.studio.runs.run import born, lock, send
 from discreet.studio.runs.supervisor import Busy, settle
 from discreet.studio.workspace import Workspace
 

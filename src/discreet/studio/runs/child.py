@@ -23,8 +23,7 @@ from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, Inva
 from discreet.jobs import Job
 from discreet.studio.released import Released, collect
 from discreet.studio.runs.charges import entry_of, paid_file
-from discreet.studio.runs.processes import born
-from discreet.studio.runs.run import JOB, SCRATCH, Run, now
+from discreet.studio.runs.run import JOB, SCRATCH, Run, born, now
 
 #: Seconds between two words about the same stage.
 _PAUSE = 0.3

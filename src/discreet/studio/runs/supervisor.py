@@ -18,8 +18,7 @@ from discreet.errors import DiscreetError
 from discreet.jobs import Job
 from discreet.studio.runs.charges import entry_of, paid_file
 from discreet.studio.runs.offer import renewed
-from discreet.studio.runs.processes import born, send
-from discreet.studio.runs.run import ENDED, JOB, SCRATCH, STOP, Run, asked_of, blank, lock, now, runs_of
+from discreet.studio.runs.run import ENDED, JOB, SCRATCH, STOP, Run, asked_of, blank, born, lock, now, runs_of, send
 from discreet.studio.workspace import Project, Workspace
 
 #: Seconds a process has to end after it was asked to.
@@ -70,6 +69,11 @@ class Supervisor:
             if handle is not None:
                 self._launch(place, handle)
         return Run.read(place)
+
+    def begin(self, project: Project, job: Job) -> Run:
+        """Start a run under the next number."""
+        project.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self.start(project, job, 1 + max((run.number for run in runs_of(project)), default=0))
 
     def again(self, project: Project, run: Run, attempt: int) -> Run:
         """Go on with a run that did not end well, with its own choices; nothing happens if somebody did so before.

@@ -9,8 +9,7 @@ from typing import Any
 from discreet.core import MISSING_RULES, NAMING, ROLES, category_text, dates, read_column
 from discreet.core.schema import Dialect, undeclared
 from discreet.errors import InvalidArgument, SchemaError
-from discreet.studio.schema.days import read_day
-from discreet.studio.schema.numerals import TwoWays, certain, read_number
+from discreet.studio.schema.values import TwoWays, certain, read_day, read_number
 
 #: Kinds of values, as a schema file calls them.
 KINDS = ("number", "integer", "category", "ordered", "boolean", "date", "time")

@@ -17,7 +17,7 @@ from discreet.studio.jobs import job_of
 from discreet.studio.runs import Run
 from discreet.studio.runs.charges import entry_of, forgotten, paid_file
 from discreet.studio.runs.offer import of_table, offer_of
-from discreet.studio.schema.numerals import TwoWays, read_number
+from discreet.studio.schema.values import TwoWays, read_number
 from discreet.studio.screens.release import when
 from discreet.studio.workspace import Project
 

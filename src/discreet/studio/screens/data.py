@@ -18,7 +18,7 @@ from discreet.studio import words
 from discreet.studio.app import Studio, seen
 from discreet.studio.jobs import open_job, opened, opened_before
 from discreet.studio.runs import runs_of
-from discreet.studio.schema.days import read_form, shown_form
+from discreet.studio.schema.values import read_form, shown_form
 from discreet.studio.screens.release import when
 from discreet.studio.tables import heads, uploads
 from discreet.studio.tables.browse import listing

@@ -22,7 +22,7 @@ from discreet.studio.forecast import PEOPLE, Forecast, checked, counts_persons, 
 from discreet.studio.jobs import job_of
 from discreet.studio.runs.charges import worth
 from discreet.studio.schema import declared
-from discreet.studio.schema.numerals import certain
+from discreet.studio.schema.values import certain
 from discreet.studio.screens import risk
 from discreet.studio.words import T
 from discreet.studio.workspace import Project

@@ -2,13 +2,14 @@
 
 from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 
-from discreet.errors import DataSourceError
+from discreet.errors import DataSourceError, SchemaError
 from discreet.studio import words
 from discreet.studio.app import Studio, seen
 from discreet.studio.forecast import counts_persons
@@ -16,10 +17,9 @@ from discreet.studio.jobs import Handed, handed
 from discreet.studio.released import release_of
 from discreet.studio.runs import Run, runs_of
 from discreet.studio.runs.charges import charge_of, entry_of, forgotten, paid_file
-from discreet.studio.runs.offer import Offer, offer_of
+from discreet.studio.runs.offer import Offer, next_job, offer_of
 from discreet.studio.runs.supervisor import Busy
 from discreet.studio.screens import results
-from discreet.studio.screens.job import attached
 from discreet.studio.screens.plan import raw_columns
 from discreet.studio.workspace import Project
 
@@ -145,13 +145,24 @@ async def download(studio: Studio, request: Request) -> Response:
     return FileResponse(run.path(name), filename=called, media_type="application/octet-stream")
 
 
+async def next_job_file(studio: Studio, request: Request) -> Response:
+    """Hand over the file of the job that would be run next."""
+    project = studio.project(request)
+    return _attached(await run_in_threadpool(next_job, project), f"{project.name.partition('.')[0]}.job.toml")
+
+
 async def job_file(studio: Studio, request: Request) -> Response:
     """Hand over the job file of a run, as somebody else can run it."""
     project, run = _run(studio, request)
-    made = await run_in_threadpool(_handed, project, run)
+    name = f"{project.name.partition('.')[0]}-{run.number}.job.toml"
+    return _attached(await run_in_threadpool(_handed, project, run), name)
+
+
+def _attached(made: Handed, name: str) -> Response:
     if made.lacking:
-        raise DataSourceError(made.lacking)
-    return attached(made.text, f"{project.name.partition('.')[0]}-{run.number}.job.toml")
+        raise SchemaError(made.lacking)
+    there = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
+    return PlainTextResponse(made.text, media_type="application/toml", headers=there)
 
 
 def _handed(project: Project, run: Run) -> Handed:
@@ -196,6 +207,7 @@ def when(text: str | None) -> str:
 
 
 ROUTES = [
+    ("/p/{project}/job.toml", next_job_file, ["GET"]),
     ("/p/{project}/release", show, ["GET"]),
     ("/p/{project}/release/start", start, ["POST"]),
     ("/p/{project}/release/{number:int}", show_run, ["GET"]),

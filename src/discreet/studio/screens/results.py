@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.studio import pictures, words
+from discreet.studio import pictures
 from discreet.studio.app import Studio
 from discreet.studio.checks import in_one_group, passed_on
 from discreet.studio.questions import WHAT, Question, answer, examples
@@ -40,12 +41,8 @@ async def shown(
     if facts is None:
         return made
     asked = request.query_params
-    language = words.chosen(request.headers.get("accept-language", ""), request.cookies.get("language", ""))
-    t = words.speaker(language)
-
-    def drawn(found: list[pictures.Picture]) -> list[pictures.Picture]:
-        return [(pictures.localised(picture, language), text) for picture, text in found]
-
+    t = studio.words(request)
+    drawn = partial(pictures.localised, t=t)
     marginals = facts["release"].get("marginals", []) if "lifted" not in facts["release"] else []
     names = [each["column"] for each in marginals]
     picked = [name for name in asked.getlist("show") if name in names][:_MOST_PICKED]

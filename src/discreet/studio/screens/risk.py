@@ -22,13 +22,13 @@ from discreet.studio.schema import declared
 from discreet.studio.workspace import Project
 
 
-def _beside(project: Project) -> Project:
-    """Return the project as something that runs are made of: looks at its raw table."""
+def _looks(project: Project) -> Project:
+    """Return the project as the owner of the runs that measure its raw table."""
     return replace(project, folder=project.folder / "raw")
 
 
 def _latest(project: Project) -> Run | None:
-    return max(runs_of(_beside(project)), key=lambda run: run.number, default=None)
+    return next(iter(runs_of(_looks(project))), None)
 
 
 def _ready(project: Project) -> tuple[Job | None, str]:
@@ -71,14 +71,8 @@ async def start(studio: Studio, request: Request) -> Response:
     job, _ = await run_in_threadpool(_ready, project)
     if job is None:
         return seen(here)
-
-    def begin() -> None:
-        made, latest = _beside(project), _latest(project)
-        made.folder.mkdir(mode=0o700, exist_ok=True)
-        studio.supervisor.start(made, job, 1 if latest is None else latest.number + 1)
-
     try:
-        await run_in_threadpool(begin)
+        await run_in_threadpool(studio.supervisor.begin, _looks(project), job)
     except Busy:
         return seen(f"{here}?refused=1")
     return seen(here)
