@@ -307,6 +307,11 @@ class Job:
         return table_place(path, self.folder)
 
     @property
+    def escapes(self) -> bool:
+        """Return whether texts that look like formulas are escaped in CSV files."""
+        return bool(self.parameters.get("escape_formulas"))
+
+    @property
     def artifact(self) -> Path:
         """Return the released file."""
         for name in ("counts", "release"):

@@ -25,7 +25,7 @@ def run(job: Job) -> JobResult:
         job.read_table(),
         target,
         order=job.parameters.get("order", "shuffled"),
-        escape_formulas=bool(job.parameters.get("escape_formulas")),
+        escape_formulas=job.escapes,
     )
     assert noisy.guarantee is not None
     files = {"release": target, "promise": promise_place(target)}

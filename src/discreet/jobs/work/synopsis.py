@@ -35,10 +35,11 @@ def check(job: Job) -> None:
             fix = ("release", str(named.with_suffix(".parquet")))
             raise job.declared.wrong("release", str(named), error.expected, fix) from None
     if job.schema is not None:
-        checkable(job, _estimator(job)).check()
+        checkable(job, estimator(job)).check()
 
 
-def _estimator(job: Job) -> Any:
+def estimator(job: Job) -> Any:
+    """Return the estimator of a job that releases a synopsis."""
     method = job.parameters.get("method") if job.kind == "synopsis" else None
     given = job.declared.arguments(job.parameters)
     return job.declared.make(method, domain=chosen_columns(job), **{**given, **charged(job)})
@@ -61,7 +62,7 @@ def _synopsis(job: Job) -> JobResult:
     check(job)
     places = job.places()
     earlier = repeated(job)
-    made: Synopsis = _estimator(job).fit(job.read_table()).synopsis_ if earlier is None else earlier
+    made: Synopsis = estimator(job).fit(job.read_table()).synopsis_ if earlier is None else earlier
     if earlier is None:
         keep(job, made, charged=True)
     found = cluster_synopsis(made, job.parameters["n_clusters"]) if "centers" in places else None
@@ -87,10 +88,10 @@ def _cluster(job: Job) -> JobResult:
     else:
         model: Any = None
         if earlier is None and job.parameters.get("algorithm", "k-means") == "k-means":
-            model = _estimator(job).fit(job.read_table())
+            model = estimator(job).fit(job.read_table())
             made = model.synopsis_
         else:
-            made = _estimator(job).release(job.read_table()) if earlier is None else earlier
+            made = estimator(job).release(job.read_table()) if earlier is None else earlier
         if earlier is None:
             keep(job, made, charged=True)
         if model is None:

@@ -32,7 +32,7 @@ def check(job: Job) -> None:
         _asked(job)
     else:
         check_target(job.places()["release"], promised=True)  # before budget goes into it
-        check_escapes(job.places()["release"], _domain(job), _escapes(job))
+        check_escapes(job.places()["release"], _domain(job), job.escapes)
         _check_model(job, checkable(job, _model(job)))
         _key(job)
         if "history" in job.parameters:
@@ -102,10 +102,6 @@ def _check_model(job: Job, model: Any) -> None:
         )
 
 
-def _escapes(job: Job) -> bool:
-    return bool(job.parameters.get("escape_formulas"))
-
-
 def _key(job: Job) -> bytes | None:
     file = job.parameters.get("hash_key")
     if file is None:
@@ -123,7 +119,7 @@ def _anonymize(job: Job) -> JobResult:
     if "sample" in given:
         return _draw(job, target)
     check_target(target, promised=True)  # before a row is read
-    check_escapes(target, _domain(job), _escapes(job))
+    check_escapes(target, _domain(job), job.escapes)
     model = _model(job)
     _check_model(job, model)
     key = _key(job)
@@ -141,7 +137,7 @@ def _anonymize(job: Job) -> JobResult:
         return _anonymize_large(job, model, target, settings)
     with history or nullcontext():  # from reading the earlier releases until this one is among them
         release = model.fit_transform(job.read_table(), **settings)
-        release.save(target, form="bounds" if given.get("bounds") else "text", escape_formulas=_escapes(job))
+        release.save(target, form="bounds" if given.get("bounds") else "text", escape_formulas=job.escapes)
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
     figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
@@ -162,7 +158,7 @@ def _draw(job: Job, target: Path) -> JobResult:
     if earlier is None:
         stage("groups")
         form = "bounds" if job.parameters.get("bounds") else "text"
-        made = _model(job).release_file(job.read_table(), target, form=form, escape_formulas=_escapes(job))
+        made = _model(job).release_file(job.read_table(), target, form=form, escape_formulas=job.escapes)
         figures["groups"] = made.cells.n_cells
     else:
         made = earlier
@@ -176,7 +172,7 @@ def _anonymize_large(job: Job, model: Any, target: Path, settings: dict[str, Any
     """Anonymize a table that does not fit in memory."""
     form = "bounds" if job.parameters.get("bounds") else "text"
     release = model.fit(job.read_table()).transform_file(
-        job.read_table(), target, form=form, escape_formulas=_escapes(job), **settings
+        job.read_table(), target, form=form, escape_formulas=job.escapes, **settings
     )
     facts = release.guarantee.parameters
     dropped = facts["dropped_for_missing_values"]
