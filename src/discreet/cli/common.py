@@ -64,7 +64,7 @@ class _Line(logging.Handler):
 def working(what: str, *, as_json: bool = False) -> Iterator[None]:
     """Show progress on the error stream of a terminal.
 
-    The first run on a machine compiles kernels. If that takes long, a line says so, unless JSON or a pipe is written.
+    The first run on a machine compiles kernels. If that takes long, a line is printed, unless JSON or a pipe is written.
     """
     errors = Console(stderr=True)
     log = logging.getLogger("discreet.kernels")
@@ -94,7 +94,7 @@ def warn(messages: Sequence[str]) -> None:
         Console(stderr=True).print(f"[bold yellow]Warning:[/] {escape(text)}.", highlight=False, soft_wrap=True)
 
 
-def tell(show: Callable[[Any], None], result: Any, as_json: bool) -> None:
+def show_result(show: Callable[[Any], None], result: Any, as_json: bool) -> None:
     """Show the result of a job, or print its figures as JSON, and its warnings."""
     if as_json:
         printed = result.figures if result.printed is None else result.printed

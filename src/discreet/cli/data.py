@@ -98,12 +98,12 @@ def fetch(*, names: list[str] | None, all: bool, as_json: bool) -> None:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=None)
 
-        def tell(file: str, came: int, total: int | None) -> None:
+        def update(file: str, came: int, total: int | None) -> None:
             progress.update(task, description=file, completed=came, total=total)
 
         for table in wanted:
             try:
-                places = fetched(table.name, progress=tell)
+                places = fetched(table.name, progress=update)
                 done.append({**table.to_dict(), "here": True, "places": [str(path) for path in places]})
             except DataSourceError as error:
                 failed.append(str(error))

@@ -16,7 +16,7 @@ from discreet.core import counted
 from discreet.errors import DataSourceError
 from discreet.jobs import ACCOUNT, TABLE, declared, option
 
-#: With this many columns, synthetic data are more accurate than a synopsis.
+#: From this number of columns, synthetic data are more accurate than a synopsis.
 _MANY = 5
 
 
@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
             required=True, section="data"),
         option("header", "flag", "The first line of a CSV file names the columns, or does not.", True,
             off="no-header"),
-        option("look", "whole", "Look at this many rows for formats and types. Every guarantee will say so.", 100,
+        option("look", "whole", "Number of rows to look at for formats and types. Every guarantee will state it.", 100,
             default=0, low=0),
         option("codebook", "file", "Public names and categories of the columns, in a C4.5 names file.", "adult.names"),
         option("declare", "texts", "Declare columns: age=0..120, cost=0:9e3, sex=f,m, name=identifier.",

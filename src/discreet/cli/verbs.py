@@ -15,7 +15,7 @@ from rich.markup import escape
 from typer.core import TyperCommand
 
 from discreet.cli import look
-from discreet.cli.common import epilog, tell, working
+from discreet.cli.common import epilog, show_result, working
 from discreet.core import Option
 from discreet.errors import DiscreetError
 from discreet.jobs import REPEATED, SHELL, Kind, check, must_give, read, spoken
@@ -113,7 +113,7 @@ def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[
         look.look(list(given.items()))
         with working(f"{kind.summary[0].upper()}{kind.summary[1:]} ...", as_json=as_json):
             result = start(kind, given)
-        tell(show, result, as_json)
+        show_result(show, result, as_json)
         if result.failed:
             raise typer.Exit(1)
 

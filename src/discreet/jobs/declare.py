@@ -180,7 +180,7 @@ class Kind:
         return [*([] if self.data is None else [self.data]), *schema, *self.own, *self.outputs]
 
     def option(self, name: str) -> Option:
-        """Return an option by its name."""
+        """Return the option with this name."""
         return next(o for o in (*self.options(), SCHEMA) if o.name == name)
 
     def has_price(self, given: Mapping[str, Any]) -> bool:
@@ -210,7 +210,7 @@ class Kind:
         return clean
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values by their names in Python."""
+        """Return the values by the names of arguments in Python."""
         return {o.arguments[0]: given[o.name] for o in self.parameters if o.name in given and o.arguments}
 
     def refused(self, words: Callable[[Speech], str], error: type[DiscreetError] = SchemaError) -> DiscreetError:

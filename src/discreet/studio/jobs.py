@@ -30,10 +30,10 @@ class Handed:
     text: str  # "" if something is missing
     lacking: str = ""  # what is missing
     #: Files to put next to it: the name in the file, and the present path ("" for an uploaded table)
-    beside: tuple[tuple[str, str], ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
     paths: bool = False  # whether something is named by its path on this computer
     link: str = ""  # where it is downloaded
-    account: bool = False  # one of these files is an account
+    account: bool = False  # an account is among them
 
 
 def job_of(project: Project, outputs: Mapping[str, str] | None = None) -> Job:
@@ -92,7 +92,7 @@ def handed(project: Project, job: Job, link: str = "") -> Handed:
     are put next to the file. Everything else keeps its path.
     """
     home = os.path.realpath(project.folder.parent)
-    beside: dict[str, str] = {}
+    files: dict[str, str] = {}
 
     def bare(value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -103,18 +103,18 @@ def handed(project: Project, job: Job, link: str = "") -> Handed:
             return value
         stem, ending = Path(value).stem, Path(value).suffix
         names = itertools.chain([Path(value).name], (f"{stem}-{number}{ending}" for number in itertools.count(1)))
-        name = next(name for name in names if name not in beside and name not in outputs.values())
-        beside[name] = value
+        name = next(name for name in names if name not in files and name not in outputs.values())
+        files[name] = value
         return name
 
     data = job.data
     if project.uploaded and isinstance(data, str):
         data = Path(data).name
-        beside[data] = ""
+        files[data] = ""
     parameters, outputs = dict(job.parameters), dict(job.outputs)
     if "history" in parameters:
         # The studio keeps its own: elsewhere the job is checked with a copy of it.
-        beside["people.history"], parameters["history"] = parameters["history"], "people.history"
+        files["people.history"], parameters["history"] = parameters["history"], "people.history"
     for each in job.declared.parameters:
         if (
             each.reads
@@ -130,7 +130,7 @@ def handed(project: Project, job: Job, link: str = "") -> Handed:
     named = [data if isinstance(data, str) else "", str(parameters.get("account", ""))]
     paths = any(os.path.isabs(each) for each in named)
     text = shared.to_toml() + "\n"
-    return Handed(text, "", tuple(beside.items()), paths, link, parameters.get("account") != account)
+    return Handed(text, "", tuple(files.items()), paths, link, parameters.get("account") != account)
 
 
 def _files(option: Option, value: Any) -> bool:

@@ -71,13 +71,13 @@ def serve(
     # Browsers leave the usual port out.
     guard = Guard([f"{name}:{port}" for name in names] + names * (port == 80))
 
-    def tell(page: str = "/") -> None:
+    def announce(page: str = "/") -> None:
         if told is not None:
             told(f"http://{shown}:{port}/?token={guard.token}&next={page}")
 
     def again() -> None:
         guard.renew()
-        tell()
+        announce()
 
     with _alone(Workspace(home).home):  # before runs are put in order: those of another studio are not ours
         studio = Studio(home, guard, largest=largest or LARGEST)
@@ -88,7 +88,7 @@ def serve(
             http=HTTPModes.http1, backlog=_MOST_AT_ONCE, backpressure=_MOST_AT_ONCE,
             http1_settings=HTTP1Settings(header_read_timeout=_HEAD_PATIENCE, max_buffer_size=_MOST_HEAD),
         )  # fmt: skip
-        tell(first)
+        announce(first)
         ready = threading.Timer(_SETTLED, _get_ready)
         ready.daemon = True
         ready.start()

@@ -109,7 +109,7 @@ class Project:
 
     @property
     def mark(self) -> str:
-        """Return a digest that names the table, the same in all projects."""
+        """Return a digest that identifies the table in every project."""
         named = self.source if is_address(self.source) else os.path.realpath(self.source)
         return hashlib.sha256(os.fsencode(named)).hexdigest()
 

@@ -11,7 +11,7 @@ KIND = Kind(
     summary="compare the expected errors of methods",
     help="Compare the expected errors of methods, and see how they fall with epsilon. No data are read. Errors are "
     "shares: of all rows (counts), of the declared ranges (places), or of the squared error of k-means on the raw rows "
-    "(clusters). Compare methods within one of these groups only.",
+    "(clusters). Compare methods only within a group.",
     schema="optional",
     own=(
         option("rows", "whole", "Number of rows, or people.", 10000, required=True, low=1, short="-n",

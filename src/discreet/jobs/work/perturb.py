@@ -91,7 +91,7 @@ def distances(guarantee: Guarantee) -> str:
     more, whole = category_level(guarantee), whole_level(guarantee)
     if more and whole is not None:
         said += (
-            f" This holds for numbers. Rows that also differ in all categories can be distinguished by epsilon "
+            f" This holds for numbers. Rows that also differ in every category can be distinguished by epsilon "
             f"{more:.4g} more: by a factor of {math.exp(min(level + more, 700)):.3g} at that distance, and by at most "
             f"epsilon {whole:.4g} in total."
         )

@@ -31,7 +31,7 @@ def run(job: Job) -> JobResult:
     told = {
         **synopsis.figures(made, places["release"]),
         "table": str(places["table"]),
-        "invented": number,
+        "sampled": number,
         **known(made),
     }
     return finish(job, made.guarantee, files, {**told, **standing(job, made, earlier is not None)}, made)

@@ -119,10 +119,10 @@ def _elsewhere(studio: Studio, project: Project) -> list[str]:
 
 def _place(studio: Studio, project: Project) -> Path:
     """Return the path of a new account: next to the table, or in the folder of projects."""
-    beside = Path(project.source).parent
+    near = Path(project.source).parent
     own = studio.workspace.home / "accounts"
     uploaded = not project.source or project.folder in Path(project.source).parents
-    folder = own if uploaded or not beside.is_dir() or not os.access(beside, os.W_OK) else beside
+    folder = own if uploaded or not near.is_dir() or not os.access(near, os.W_OK) else near
     return folder / f"{project.name.partition('.')[0] or 'table'}.account"
 
 

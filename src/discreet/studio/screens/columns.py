@@ -80,7 +80,7 @@ async def save(studio: Studio, request: Request) -> Response:
     before = {name: sheet.texts(name) for name in typed if name in sheet.order}
     asked = bool(sheet.persons) or "unit" in sheet.rest
     faults |= sheet.edit(typed)
-    faults |= _beside(sheet, form, asked)
+    faults |= _whole_table(sheet, form, asked)
     taken = sheet.waiting if act == "take_all" else [name] if (name := _text(form, "take")) else []
     for name in taken:
         if (name, "kind") not in faults:
@@ -170,7 +170,7 @@ def _text(form: FormData, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _beside(sheet: Sheet, form: FormData, asked: bool) -> dict[tuple[str, str], Fault]:
+def _whole_table(sheet: Sheet, form: FormData, asked: bool) -> dict[tuple[str, str], Fault]:
     """Take over what is said of the whole table.
 
     That one row is hidden is ticked where no column names a person. Once one does, that has to be said anew.
@@ -263,7 +263,7 @@ def _table(
     if query.get("only") == "waiting":
         names = [n for n in names if n in waiting]
     rows = [_row(sheet, name, t, (typed or {}).get(name, {}), faults) for name in names]
-    beside = {f.field: t(f"columns.{f.key}", **f.values) for (of, _), f in faults.items() if not of}
+    above = {f.field: t(f"columns.{f.key}", **f.values) for (of, _), f in faults.items() if not of}
     first = next((n for n in sheet.order if n in waiting), "")
     offers = sum(sheet.offer(name) is not None for name in waiting)
     problem, facts = sheet.problem(), tuple[str, ...]()
@@ -276,7 +276,7 @@ def _table(
         total=len(sheet.columns), left_out=len(sheet.unused), first=first,
         first_place=f"/p/{project.id}/columns/one?{urlencode({'name': first})}" if first else "", offers=offers,
         problem=problem, absent=sheet.absent, unit=sheet.unit, person_rows=sheet.rows, persons=sheet.persons,
-        facts=facts, facts_text=sheet.facts(), beside=beside, n_faults=len(faults),
+        facts=facts, facts_text=sheet.facts(), above=above, n_faults=len(faults),
         state=sheet.version, doubts=doubts, look_rows=_LOOK,
         places={name: f"c{i}" for i, name in enumerate(sheet.order)},
         picked=set(names if "all" in query else picked or ()), urlencode=urlencode,

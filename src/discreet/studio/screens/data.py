@@ -197,7 +197,7 @@ def _typed(project: Project, form: dict[str, str]) -> Dialect:
     """Return the dialect that a form says; what it does not ask stays."""
     try:
         held = heads.head_of(project).dialect.to_dict()
-    except DiscreetError:  # a workbook of several sheets cannot be opened before one is named
+    except DiscreetError:  # a workbook with several sheets cannot be opened until one is named
         held = dict(project.written)
     said: dict[str, Any] = {k: v for k, v in form.items() if k in ("decimal", "thousands", "encoding", "sheet")}
     if "delimiter" in form:

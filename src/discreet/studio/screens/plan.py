@@ -290,8 +290,8 @@ async def _page(
     told = await run_in_threadpool(_outlook, studio, request, project, domain, wish)
     problem = ""
     if not wish.faults and not unsaved:
-        problem, beside = await run_in_threadpool(_problem, project, domain, t)
-        wish.faults |= beside
+        problem, faults = await run_in_threadpool(_problem, project, domain, t)
+        wish.faults |= faults
     method = str(wish.typed.get("method", wish.parameters.get("method", "")))
     by_name = {o.name: o for o in options_of(kind, method, spent=bool(project.artifact))}
     main = [by_name.pop(name) for name in MAIN[project.goal] if name in by_name]
