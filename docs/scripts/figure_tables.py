@@ -316,7 +316,7 @@ def how_many() -> str:
         "within one",
         "exact",
         "wrong",
-        "unclear",
+        "cannot tell",
         "says 1",
     ]
     return table(heads, rows)

@@ -64,7 +64,7 @@ class _Line(logging.Handler):
 def working(what: str, *, as_json: bool = False) -> Iterator[None]:
     """Show progress on the error stream of a terminal.
 
-    The first run on a machine compiles kernels. If that takes long, a line is printed, unless JSON or a pipe is written.
+    The first run on a machine compiles kernels. If that takes long, a line is printed, unless JSON or a pipe is used.
     """
     errors = Console(stderr=True)
     log = logging.getLogger("discreet.kernels")

@@ -156,7 +156,7 @@ def moved(t: T, facts: dict[str, Any]) -> list[Picture]:
     mechanism, rate = told.get("mechanism"), told.get("noise_rate", told.get("rate"))
     if facts["promise"]["model"] != "metric" or mechanism not in ("NDLaplace", "SphericalLaplace") or not rate:
         return []
-    # In d dimensions, the length of this noise has a gamma distribution of shape d: the density is exp(-rate r) r^(d-1).
+    # In d dimensions, the length of this noise has a gamma distribution of shape d: density exp(-rate r) r^(d-1).
     places = int(told.get("dimension", 2))
     far = float(gammaincinv(places, 0.995)) / rate
     xs = np.linspace(0.0, far, 80)
