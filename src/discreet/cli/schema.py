@@ -146,7 +146,8 @@ def _draft(
         else:
             said += " Declare each one, then:"
         console.print(said)
-        console.print(f"  discreet schema check {escape(shlex.quote(str(output)))}", highlight=False, soft_wrap=True)
+        checked = f"{shlex.quote(str(output))} {shlex.quote(data)}{f' --look {rows}' if rows else ''}"
+        console.print(f"  discreet schema check {escape(checked)}", highlight=False, soft_wrap=True)
         people = [name for name in names if columns[name].get("role") == "person"]
         said_rows = any("rows" in columns[name] for name in people)  # the schema has the unit
         unit = f" --person {shlex.quote(people[0])} --person-rows 8" if len(people) == 1 and not said_rows else ""

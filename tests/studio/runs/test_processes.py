@@ -78,7 +78,7 @@ def test_an_error_that_no_one_foresaw_is_named_without_its_words(tmp_path: Path)
         folder / "job.toml"
     )
     with pytest.MonkeyPatch.context() as broken:
-        broken.setattr("discreet.jobs.work.synopsis._estimator", lambda job: int("Ada Lovelace, 35"))
+        broken.setattr("discreet.jobs.work.synopsis.estimator", lambda job: int("Ada Lovelace, 35"))
         assert child.main(folder) == 1
     told = Run.read(folder).status
     assert told["state"] == "failed"
