@@ -146,7 +146,10 @@ _arrange()
 
 @cache
 def _command() -> Any:
-    return typer.main.get_command(app)
+    made = typer.main.get_command(app)
+    for each in made.params:
+        each.metavar = each.metavar or ""  # the flags of Typer show no type
+    return made
 
 
 def main(args: Sequence[str] | None = None) -> None:

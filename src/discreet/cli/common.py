@@ -11,6 +11,7 @@ import typer
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
+from typer.core import TyperCommand, TyperGroup
 
 from discreet.core import open_number
 
@@ -22,9 +23,24 @@ _CODES = "Exit codes: 0 done, 2 bad usage or input."
 _CODES_CHECKED = "Exit codes: 0 done, 1 {failed}, 2 bad usage or input."
 
 
+def help_option(command: Any, ctx: Any) -> Any:
+    """Return the option ``--help``, which shows no type."""
+    found = TyperCommand.get_help_option(command, ctx)
+    if found is not None:
+        found.metavar = ""
+    return found
+
+
+class Group(TyperGroup):
+    """A group of verbs."""
+
+    get_help_option = help_option
+
+
 def group(name: str, help: str, **more: Any) -> typer.Typer:
     """Return a group of verbs."""
-    return typer.Typer(name=name, help=help, no_args_is_help=True, rich_markup_mode="rich", **more)
+    settings = {"no_args_is_help": True, "rich_markup_mode": "rich", "cls": Group, **more}
+    return typer.Typer(name=name, help=help, **settings)
 
 
 def echo(facts: Any) -> None:
@@ -42,7 +58,7 @@ def _broken(command: str, width: int = 74) -> str:
     """Break a command between its options, so that it can be copied."""
     lines = [""]
     for part in re.split(r" (?=-)", command):
-        if len(lines[-1]) + len(part) > width:
+        if lines[-1] and len(lines[-1]) + len(part) > width:
             lines[-1] += " \\"
             lines.append("   ")
         lines[-1] = f"{lines[-1]} {part}" if lines[-1] else part

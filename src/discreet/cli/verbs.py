@@ -15,7 +15,7 @@ from rich.markup import escape
 from typer.core import TyperCommand
 
 from discreet.cli import look
-from discreet.cli.common import epilog, show_result, working
+from discreet.cli.common import epilog, help_option, show_result, working
 from discreet.core import Option
 from discreet.errors import DiscreetError
 from discreet.jobs import REPEATED, SHELL, Kind, check, must_give, read, spoken
@@ -43,11 +43,16 @@ class _LateCommand(TyperCommand):
             alone.command()(self._verb.made())
             self._made = typer.main.get_command(alone)
             self.callback = self._made.callback
+            for each in self._made.params:
+                if each.param_type_name == "argument":
+                    each.display_type_rich = lambda ctx: None  # types of Python say nothing to users
         return self._made.params  # type: ignore[no-any-return]
 
     @params.setter
     def params(self, none: Any) -> None:
         """Take none: they follow from the declaration."""
+
+    get_help_option = help_option
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Look for the files that are named before the parameters are made."""
@@ -183,9 +188,9 @@ def _parameter(option: Option) -> inspect.Parameter:
         metavar = "DATA" if option.section == "data" else option.name.upper()
         info: Any = typer.Argument(help=sentence(option), metavar=metavar, show_default=False)
     else:
-        names = [f"{option.flag}/--{option.off}" if option.off else option.flag, *filter(None, [option.short])]
+        names = [f"{option.flag}/--{option.off}" if option.off else option.flag, *option.short.split()]
         completed: dict[str, Any] = {"autocompletion": completion(option.choices)} if option.choices else {}
-        shown = None if option.takes == ("flag",) else SHELL.metavar(option)
+        shown = "" if option.takes == ("flag",) else SHELL.metavar(option)
         info = typer.Option(
             *names,
             help=sentence(option),
@@ -200,7 +205,7 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 
 def _flag(name: str, flag: str, text: str) -> inspect.Parameter:
-    hint = Annotated[bool, typer.Option(f"--{flag}", help=text)]
+    hint = Annotated[bool, typer.Option(f"--{flag}", help=text, metavar="")]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=hint)
 
 
@@ -216,7 +221,7 @@ def sentence(option: Option) -> str:
     if SHELL.metavar(option) == option.name.upper() and option.choices:
         more.append(f"one of {', '.join(option.choices)}")
     shown = f"{option.default:g}" if isinstance(option.default, float) else option.default
-    more += [f"default: {shown}"] if option.default not in (None, False, "") else []
+    more += [f"default: {shown}"] if shown is not None and shown is not False and shown != "" else []
     return escape(f"{option.help.removesuffix('.')} ({'; '.join(more)})." if more else option.help)
 
 

@@ -131,6 +131,7 @@ class Kind:
         own, methods = {each.name: each for each in self.own}, list(self.estimators)
         found: dict[str, Option] = {}
         owners: dict[str, list[str]] = {}
+        defaults: dict[str, dict[str, Any]] = {}
         for method in methods:
             cls = self.estimator(method)
             declared = getattr(cls, "declared", {})
@@ -140,9 +141,12 @@ class Kind:
                 named = each.job or each.name
                 if named != "-" and (each.takes or named in own):
                     found[named] = _shared(found[named], each) if named in found else each
+                    defaults.setdefault(named, {})[method] = each.default
         made = {}
         for name in {**found, **own}:
             each = _for_jobs(found[name], name, own.get(name)) if name in found else own[name]
+            if each.default is None and (said := _by_method(defaults.get(name, {}))):
+                each = replace(each, help=f"{each.help.removesuffix('.')} (by default {said}).")
             belongs = owners.get(each.arguments[0], methods) if each.arguments else methods
             made[name] = replace(each, methods=tuple(belongs)) if len(belongs) < len(methods) else each
         if {"epsilon", "rho"} <= set(made) and made["epsilon"].required:  # one of them will do
@@ -191,9 +195,24 @@ class Kind:
         """Return an error about an option."""
         return WrongOption(self, name, value, expected, fix)
 
+    def check_columns(self, name: str, wanted: Sequence[Any], there: Sequence[str], which: str) -> None:
+        """Refuse columns that are not there, and suggest those that were probably meant."""
+        absent = [str(each) for each in wanted if str(each) not in there]
+        if absent:
+            from discreet.core import nearest
+
+            meant = [str(each) if str(each) in there else nearest(each, there) for each in wanted]
+            value = list(dict.fromkeys(meant)) if {"names", "list"} & set(self.option(name).takes) else meant[0]
+            if len(there) == 1:  # no other can be meant
+                value = there[0] if isinstance(value, str) or value is None else [*there]
+            fix: Fix = "one of these" if None in meant and len(there) > 1 else (name, value)
+            shown = ", ".join(there[:20]) + (", ..." if len(there) > 20 else "")
+            raise self.wrong(name, absent[0], f"{which} ({shown})", fix)
+
     def check(self, section: str, given: Mapping[str, Any], options: Sequence[Option]) -> dict[str, Any]:
         """Check a section of a job: names, types, bounds, choices, methods, and that nothing required is absent."""
-        known(f"[{section}]", given, [o.name for o in options])
+        called = {o.arguments[0]: o.name for o in options if o.arguments and o.arguments[0] != o.name}
+        known(f"[{section}]", given, [o.name for o in options], called)
         for each in options:
             if each.required and each.name not in given:
                 raise self.wrong(each.name, None, must_give(each))
@@ -255,7 +274,9 @@ class Kind:
         if not values or not set(values) <= set(options):
             return (about.name, about.example) if not values else ""
         try:
-            chosen = {options[str(n)].name: check(self, options[str(n)], v) for n, v in values.items()}
+            listed = {n: [v] if isinstance(v, str) and {"names", "list"} & set(options[str(n)].takes) else v
+                for n, v in values.items()}  # fmt: skip
+            chosen = {options[str(n)].name: check(self, options[str(n)], v) for n, v in listed.items()}
         except InvalidArgument:
             return about.name, about.example
         return lambda say: ", ".join(say(name, value) for name, value in chosen.items())
@@ -272,6 +293,17 @@ def _shared(first: Option, other: Option) -> Option:
     default = first.default if first.default == other.default else None
     example = first.default if example is None else example
     return replace(first, takes=takes, choices=tuple(texts), example=example, default=default)
+
+
+def _by_method(defaults: Mapping[str, Any]) -> str:
+    """Describe defaults that differ between methods; empty if they do not."""
+    methods: dict[Any, list[str]] = {}
+    for method, default in defaults.items():
+        if default not in (None, "", ()):
+            methods.setdefault(default, []).append(method)
+    differ = len(methods) > 1 or sum(map(len, methods.values())) not in (0, len(defaults))
+    return ", ".join(f"{value:g} with {' or '.join(which)}" if isinstance(value, float) else
+        f"{value} with {' or '.join(which)}" for value, which in methods.items()) if differ else ""  # fmt: skip
 
 
 def _for_jobs(each: Option, name: str, own: Option | None) -> Option:
@@ -297,13 +329,14 @@ def must_give(option: Option) -> str:
     return f"given: {text[:1].lower() if text[1:2].islower() or text[1:2] == ' ' else text[:1]}{text[1:]}"
 
 
-def known(where: str, given: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse an unknown name and suggest the nearest."""
+def known(where: str, given: Iterable[str], names: Iterable[str], called: Mapping[str, str] | None = None) -> None:
+    """Refuse an unknown name and suggest the nearest, or the one that is ``called`` otherwise in Python."""
     listed = list(names)
     for name in given:
         if name not in listed:
-            near = get_close_matches(str(name), listed, 1, 0.5)
+            near = get_close_matches(str(name), listed, 1, 0.6)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(listed)}"
+            hint = f"here it is called {called[name]!r}" if called and name in called else hint
             raise FormatError(f"{where} has no key {str(name)!r}; {hint}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core import PROMISE_ENDING, STREAMS, check_place, promise_place, special, write_whole
 from discreet.core.schema import is_address, table_place, write_toml
-from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
+from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType, SchemaError
 from discreet.jobs.declare import Kind, Speech, check, known, must_give
 from discreet.jobs.kinds import KINDS
 from discreet.jobs.options import FILE, PAGE, SCHEMA
@@ -279,6 +280,8 @@ class Job:
             from discreet.core import Person, persons
 
             named = self.parameters.get("person") or next(iter(persons(declared)), None)
+            if persons(declared):
+                self.declared.check_columns("person", [named], persons(declared), "the person column of the schema")
             if named is None:
                 raise self.declared.wrong("person", None, "given: the schema has no person column")
             unit = Person(named, rows=rows or "auto")
@@ -437,7 +440,10 @@ def _read_schema(given: Any) -> Any:
         return None
     known("[schema]", given, ("path", "columns", "unit", "source", "functions", "impossible"))
     if ("path" in given) == ("columns" in given) or ("path" in given and len(given) > 1):
+        more = sorted(set(given) - {"path"})
         fix = 'path = "schema.toml" or [schema.columns.NAME] tables'
+        if "path" in given and more:
+            fix = f"writing [{more[0]}] into {given['path']}, or leaving [schema.{more[0]}] out"
         expected = "either a path or columns, and unit, source and facts with columns only"
         raise InvalidArgument("[schema]", sorted(given), expected, fix)
     if "path" in given:
@@ -449,4 +455,13 @@ def _read_schema(given: Any) -> Any:
         raise InvalidType("[schema] columns", given["columns"], expected, "[schema.columns.age]")
     from discreet.core import Domain
 
-    return Domain.from_toml(write_toml(given))
+    try:
+        return Domain.from_toml(write_toml(given))
+    except InvalidArgument as error:  # in a job file, the sections of a schema have a longer name
+        raise type(error)(_in_job(error.name), error.value, error.expected, error.fix) from None
+    except (FormatError, SchemaError) as error:
+        raise type(error)(_in_job(str(error))) from None
+
+
+def _in_job(text: str) -> str:
+    return re.sub(r"\[(source|unit|columns|functions)\b", r"[schema.\1", text)

@@ -74,7 +74,7 @@ def answer(synopsis: Any, asked: Question, t: words.T | None = None) -> Answer:
                 made.errors[name] = (t or words.speaker("en"))("columns.two_ways", **error.values)
             except InvalidArgument as error:
                 made.errors[name] = (
-                    f"{error.expected[:1].upper()}{error.expected[1:]}; try {error.fix[9:].strip(chr(39))}"
+                    f"{error.expected[:1].upper()}{error.expected[1:]}; try {error.fix.removeprefix('question=').strip(chr(39))}"
                 )
     if asked.what not in WHAT:
         made.errors["what"] = ", ".join(WHAT)

@@ -155,9 +155,9 @@ class RiskReport:
         ]
         if name not in known:
             listed = ", ".join(sorted([*whole, *known]))
-            raise InvalidArgument("require", name, f"one of {listed}", "require k=5")
+            raise InvalidArgument("requirement", name, f"one of {listed}", "k=5")
         if not self.sensitive:
-            raise InvalidArgument("require", name, "asked for with a sensitive column", 'sensitive=["disease"]')
+            raise InvalidArgument("requirement", name, "used with a sensitive column", 'sensitive=["disease"]')
         found: list[tuple[str, float | None, bool]] = []
         for column, values in self.sensitive.items():
             attribute = fields.get(name, name)

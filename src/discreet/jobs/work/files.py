@@ -1,13 +1,18 @@
 """Files of jobs: lists of values to read, and the page and guarantee of a release to write."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 from discreet.core import Guarantee, stage, write_whole
 from discreet.engines import texts
-from discreet.errors import DataSourceError
+from discreet.errors import DataSourceError, FormatError
+from discreet.jobs.declare import Speech
 from discreet.jobs.job import Job, JobResult
+from discreet.jobs.kinds import KINDS
 from discreet.jobs.options import PAGE
+from discreet.reporting import kind_of
+from discreet.synopses import Synopsis
 
 
 def read_lines(path: Path) -> list[str]:
@@ -19,6 +24,26 @@ def read_lines(path: Path) -> list[str]:
     if not found:
         raise DataSourceError(f"{str(path)!r} has no values; write one per line")
     return list(dict.fromkeys(found))
+
+
+def load_synopsis(job: Job) -> Synopsis:
+    """Load the synopsis that a job names. If it is a table, the error says how to make a synopsis of it."""
+    place = job.place(job.data)
+    try:
+        found: Synopsis = Synopsis.load(place)
+    except FormatError:
+        if kind_of(place) not in ("", "table", "released table"):
+            raise
+        first = KINDS["synopsis"].examples[0].replace("people.csv", shlex.quote(job.data))
+
+        def words(say: Speech) -> str:
+            ways = [f"make one first: discreet {first}"]
+            if job.declared.schema:
+                ways.insert(0, f"for a table, give {say('schema', 'schema.toml')} and {say('epsilon', 1.0)}")
+            return f"{job.data!r} is not a synopsis; {', or '.join(ways)}"
+
+        raise job.declared.refused(words, FormatError) from None
+    return found
 
 
 def finish(

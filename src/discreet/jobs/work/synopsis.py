@@ -10,12 +10,12 @@ import pyarrow as pa
 from discreet import clustering
 from discreet.clustering import ClusterResult, cluster_synopsis
 from discreet.clustering.leaves import described, place_texts
-from discreet.core import Categorical, Guarantee, category_text, counted, stage
+from discreet.core import NAMING, Categorical, Guarantee, category_text, counted, stage
 from discreet.engines import write_table
 from discreet.errors import InvalidArgument
 from discreet.jobs.charging import charged, checkable, keep, repeated, standing
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.work.files import finish
+from discreet.jobs.work.files import finish, load_synopsis
 from discreet.synopses import CenterSynopsis, Synopsis, check_ending
 from discreet.synopses.queries import rows_text
 
@@ -51,11 +51,9 @@ def chosen_columns(job: Job) -> Any:
     if job.kind == "cluster" or "columns" not in job.parameters:
         return domain
     wanted = [str(name) for name in job.parameters["columns"]]
-    absent = [name for name in wanted if name not in domain.names]
-    if absent:
-        expected = f"declared columns ({', '.join(domain.names)})"
-        raise job.declared.wrong("columns", absent[0], expected, ("columns", list(domain.names[:2])))
-    return domain.select([c.name for c in domain if c.name in wanted or c.role in ("person", "identifier")])
+    released = [column.name for column in domain if column.role not in NAMING]
+    job.declared.check_columns("columns", wanted, released, "declared columns")
+    return domain.select([c.name for c in domain if c.name in wanted or c.role in NAMING])
 
 
 def _synopsis(job: Job) -> JobResult:
@@ -83,7 +81,8 @@ def _cluster(job: Job) -> JobResult:
     places, given = job.places(), job.declared.arguments(job.parameters)
     earlier = repeated(job) if job.schema is not None else None
     if job.schema is None:
-        made = Synopsis.load(job.place(job.data))
+        made = load_synopsis(job)
+        job.declared.check_columns("columns", given.get("columns") or (), made.domain.names, "columns of the synopsis")
         found = _found(made, job, given.pop("n_clusters"), given)
     else:
         model: Any = None

@@ -8,8 +8,8 @@ from typing import Any
 
 from discreet import anonymity, engines
 from discreet.anonymity.risk import with_promise
-from discreet.core import Domain, Guarantee, promise_place, stage
-from discreet.engines import check_target
+from discreet.core import Domain, Guarantee, nearest, promise_place, stage
+from discreet.engines import check_target, first_line
 from discreet.engines.tables import check_escapes
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs.charging import charged, checkable, repeated, standing
@@ -61,7 +61,9 @@ def _domain(job: Job) -> Domain:
             declared = domain.to_dict() if declared is None else declared
             if "bounds" not in declared.get(name, {}):
                 bounded = ", ".join(n for n, each in declared.items() if "bounds" in each) or "none here"
-                raise job.declared.wrong(side, name, f"given for columns with bounds ({bounded})")
+                near = nearest(name, [n for n, each in declared.items() if "bounds" in each])
+                fix = (side, {near: limit}) if near else "one of these"
+                raise job.declared.wrong(side, name, f"given for columns with bounds ({bounded})", fix)
             texts = isinstance(declared[name]["bounds"][0], str)  # dates and times
             declared[name][side] = limit if texts else _limit(limit)
     if declared is None:
@@ -246,10 +248,17 @@ def _risk(job: Job) -> JobResult:
     if "person" not in job.parameters and given.get("person") not in table.names:
         given.pop("person", None)  # a release has no person column
     named = [each for name in given["quasi_identifiers"] for each in _written(name, table.names)]
+    if not first_line.may_be_a_record(table):  # a record must not be quoted as the names of columns
+        for option, names in (("qi", named), ("sensitive", given.get("sensitive", ()))):
+            job.declared.check_columns(option, names, table.names, "columns of the table")
     report = anonymity.risk(table, **{**given, "quasi_identifiers": named})
     if "qi" not in job.parameters:
         report = replace(report, notes=(*report.notes, f"measured by the quasi-identifiers {', '.join(named)}"))
     if "person" not in given:
         report = with_promise(report, job.table(job.data))
-    failed = report.check(**required)
+    try:
+        failed = report.check(**required)
+    except InvalidArgument as error:
+        fix = ("require", {"k": 5}) if error.fix == "k=5" else ("sensitive", ["disease"])
+        raise job.declared.wrong("require", error.value, error.expected, fix) from None
     return JobResult(job, None, {}, {**report.to_dict(), "failed": failed}, report, failed, bool(failed))
