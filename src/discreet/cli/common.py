@@ -5,7 +5,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.cells import cell_len
@@ -16,8 +16,6 @@ from typer.core import TyperCommand, TyperGroup
 from discreet.core import open_number
 
 console = Console()
-#: The flag that every verb has.
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 _CODES = "Exit codes: 0 done, 2 bad usage or input."
 _CODES_CHECKED = "Exit codes: 0 done, 1 {failed}, 2 bad usage or input."

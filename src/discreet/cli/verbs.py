@@ -151,7 +151,10 @@ def verb(
                 path = isinstance(value, str) and set(each.takes) & {"file", "output", "folder"}
                 simple = each.takes == ("flag",) and not each.off
                 values[each.name] = Path(value) if path else bool(value) if simple else value
-            function(**values, as_json=as_json)
+            try:
+                function(**values, as_json=as_json)
+            except DiscreetError as error:
+                raise (kind.translated(error) if door is SHELL else error) from None
 
         _register(app, kind, act, door=door)
         return function
