@@ -146,10 +146,7 @@ _arrange()
 
 @cache
 def _command() -> Any:
-    made = typer.main.get_command(app)
-    for each in made.params:
-        each.metavar = each.metavar or ""  # the flags of Typer show no type
-    return made
+    return typer.main.get_command(app)
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -11,7 +11,7 @@ import typer
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from discreet.core import open_number
 
@@ -21,18 +21,22 @@ _CODES = "Exit codes: 0 done, 2 bad usage or input."
 _CODES_CHECKED = "Exit codes: 0 done, 1 {failed}, 2 bad usage or input."
 
 
-def help_option(command: Any, ctx: Any) -> Any:
-    """Return the option ``--help``, which shows no type."""
-    found = TyperCommand.get_help_option(command, ctx)
-    if found is not None:
-        found.metavar = ""
-    return found
+class Untyped:
+    """A command whose help shows no types of Python."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters."""
+        found = super().get_params(ctx)  # type: ignore[misc]
+        for each in found:
+            if each.param_type_name == "argument":
+                each.display_type_rich = lambda ctx: None
+            elif each.is_flag:
+                each.metavar = ""
+        return found
 
 
-class Group(TyperGroup):
+class Group(Untyped, TyperGroup):
     """A group of verbs."""
-
-    get_help_option = help_option
 
 
 def group(name: str, help: str, **more: Any) -> typer.Typer:

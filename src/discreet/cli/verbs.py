@@ -15,7 +15,7 @@ from rich.markup import escape
 from typer.core import TyperCommand
 
 from discreet.cli import look
-from discreet.cli.common import epilog, help_option, show_result, working
+from discreet.cli.common import Untyped, epilog, show_result, working
 from discreet.core import Option
 from discreet.errors import DiscreetError
 from discreet.jobs import REPEATED, SHELL, Kind, check, must_give, read, spoken
@@ -26,7 +26,7 @@ Act = Callable[[dict[Option, Any], bool], None]
 JSON = "Print the result as JSON."
 
 
-class _LateCommand(TyperCommand):
+class _LateCommand(Untyped, TyperCommand):
     """A command whose parameters are made when they are needed."""
 
     _made: Any = None
@@ -43,16 +43,11 @@ class _LateCommand(TyperCommand):
             alone.command()(self._verb.made())
             self._made = typer.main.get_command(alone)
             self.callback = self._made.callback
-            for each in self._made.params:
-                if each.param_type_name == "argument":
-                    each.display_type_rich = lambda ctx: None  # types of Python say nothing to users
         return self._made.params  # type: ignore[no-any-return]
 
     @params.setter
     def params(self, none: Any) -> None:
         """Take none: they follow from the declaration."""
-
-    get_help_option = help_option
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Look for the files that are named before the parameters are made."""
@@ -193,7 +188,7 @@ def _parameter(option: Option) -> inspect.Parameter:
     else:
         names = [f"{option.flag}/--{option.off}" if option.off else option.flag, *option.short.split()]
         completed: dict[str, Any] = {"autocompletion": completion(option.choices)} if option.choices else {}
-        shown = "" if option.takes == ("flag",) else SHELL.metavar(option)
+        shown = None if option.takes == ("flag",) else SHELL.metavar(option)
         info = typer.Option(
             *names,
             help=sentence(option),
@@ -208,7 +203,7 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 
 def _flag(name: str, flag: str, text: str) -> inspect.Parameter:
-    hint = Annotated[bool, typer.Option(f"--{flag}", help=text, metavar="")]
+    hint = Annotated[bool, typer.Option(f"--{flag}", help=text)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=hint)
 
 
