@@ -238,7 +238,5 @@ def test_a_synopsis_of_some_columns_still_knows_whose_rows_they_are(tmp_path: Pa
         job.run()
     made = dc.Job("synopsis", "t.csv", "s.toml", {**given, "unit": "row"}, {"release": "s.parquet"}, tmp_path).run()
     assert made.artifact.domain.names == ("cost",)
-    with pytest.raises(
-        dc.errors.InvalidArgument, match=r"columns must be declared columns \(age, cost\), got 'x'"
-    ):
+    with pytest.raises(dc.errors.InvalidArgument, match=r"columns must be declared columns \(age, cost\), got 'x'"):
         dc.Job("synopsis", "t.csv", "s.toml", {**given, "columns": ["x"]}, {"release": "s.parquet"}, tmp_path).check()

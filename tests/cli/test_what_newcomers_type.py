@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import discreet as dc
-from command_line import output, printed
+from command_line import output, parser, printed
 from discreet.errors import InvalidArgument
+from discreet.jobs.kinds import KINDS
 
 SCHEMA = """
 [columns]
@@ -179,6 +182,20 @@ def test_k_is_spelled_alike_by_all_verbs(folder: Path) -> None:
         output("cluster", "s.parquet", k, "2")
         output("anonymize", "people.csv", "--schema", "s.toml", k, "5", "-o", f"safe{len(k)}.csv")
         output("plan", "-n", "1000", "-d", "2", k, "5")
+
+
+def test_the_page_of_the_command_line_names_every_verb_and_every_kind_of_job() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    table = page.partition("## What all verbs share")[0]
+
+    def verbs(command: Any, before: str = "") -> Iterator[tuple[str, str]]:
+        for name, each in getattr(command, "commands", {}).items():
+            yield from verbs(each, name) if hasattr(each, "commands") else [(before, name)]
+
+    for before, name in verbs(parser()):
+        assert f"`{name}`" in table or f"`{before} {name}`" in table, (before, name)
+    for kind in KINDS:
+        assert f"`{kind}`" in page, kind
 
 
 def test_help_shows_no_types_of_python_whole_examples_and_all_defaults() -> None:
