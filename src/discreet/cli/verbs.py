@@ -112,7 +112,7 @@ def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[
     def act(given: dict[Option, Any], as_json: bool) -> None:
         look.look(list(given.items()))
         with working(f"{kind.summary[0].upper()}{kind.summary[1:]} ...", as_json=as_json):
-            result = start(kind, given)
+            result = build(kind, given).run()
         show_result(show, result, as_json)
         if result.failed:
             raise typer.Exit(1)
@@ -157,21 +157,13 @@ def verb(
     return made
 
 
-def start(kind: Kind, given: Mapping[Option, Any]) -> Any:
-    """Build a job and run it."""
-    return build(kind, given).run()
-
-
 def build(kind: Kind, given: Mapping[Option, Any]) -> Any:
     """Build a job."""
     from discreet.jobs import Job
 
     parts: dict[str, Any] = {"parameters": {}, "outputs": {}}
     for option, value in given.items():
-        if option.section in parts:
-            parts[option.section][option.name] = value
-        else:
-            parts[option.name] = value
+        parts.get(option.section, parts)[option.name] = value
     return Job(kind.name, **parts)
 
 
@@ -187,16 +179,15 @@ def _parameter(option: Option) -> inspect.Parameter:
         info: Any = typer.Argument(help=sentence(option), metavar=metavar, show_default=False)
     else:
         names = [f"{option.flag}/--{option.off}" if option.off else option.flag, *option.short.split()]
-        completed: dict[str, Any] = {"autocompletion": completion(option.choices)} if option.choices else {}
+        completed = {"autocompletion": completion(option.choices)} if option.choices else {}
         shown = None if option.takes == ("flag",) else SHELL.metavar(option)
-        info = typer.Option(
-            *names,
-            help=sentence(option),
-            metavar=shown,
-            show_default=False,
-            rich_help_panel=_panel(option),
+        more: dict[str, Any] = {
+            "help": sentence(option),
+            "metavar": shown,
+            "rich_help_panel": _panel(option),
             **completed,
-        )
+        }
+        info = typer.Option(*names, show_default=False, **more)
     return inspect.Parameter(
         _variable(option), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[hint, info]
     )

@@ -158,26 +158,7 @@ class Job:
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Job:
-        """Read a job file, or its text, which has line breaks.
-
-        Examples
-        --------
-        >>> text = '''
-        ... [job]
-        ... kind = "perturb"
-        ... [data]
-        ... path = "people.csv"
-        ... [schema]
-        ... path = "schema.toml"
-        ... [parameters]
-        ... epsilon = 2
-        ... radius = 0.1
-        ... [outputs]
-        ... release = "noisy.csv"
-        ... '''
-        >>> Job.from_toml(text).parameters["radius"]
-        0.1
-        """
+        """Read a job file, or its text, which has line breaks."""
         folder = Path()
         if isinstance(source, str) and "\n" in source:
             where, text = "job text", source
@@ -212,29 +193,7 @@ class Job:
         )
 
     def to_toml(self, path: str | Path | None = None) -> str:
-        """Return the text of the job file, and write it if a path is given.
-
-        Examples
-        --------
-        >>> job = Job("anonymize", "t.csv", {"age": (0, 120)}, {"k": 5}, {"release": "safe.csv"})
-        >>> print(job.to_toml())
-        [job]
-        kind = "anonymize"
-        <BLANKLINE>
-        [data]
-        path = "t.csv"
-        <BLANKLINE>
-        [schema.columns.age]
-        bounds = [0, 120]
-        role = "attribute"
-        missing = "drop"
-        <BLANKLINE>
-        [parameters]
-        k = 5
-        <BLANKLINE>
-        [outputs]
-        release = "safe.csv"
-        """
+        """Return the text of the job file, and write it if a path is given."""
         parts: dict[str, Any] = {"job": {"kind": self.kind}}
         if self.data is not None:
             parts["data"] = {"path": self.data}
@@ -366,26 +325,7 @@ class Job:
 
 @dataclass(frozen=True)
 class JobResult:
-    """The result of a job.
-
-    Attributes
-    ----------
-    job : Job
-        The job.
-    guarantee : Guarantee or None
-        The guarantee of the release, if there is one.
-    files : dict
-        Written files by name of the output.
-    figures : dict
-        Facts as plain data.
-    artifact : object
-        The release or finding: a synopsis, a table, estimates, a risk report.
-    more : object
-        More for the verb to show.
-    printed : object
-        What ``--json`` prints, if not the figures.
-    failed : bool
-        A requirement was not met: exit code 1 of the command line.
+    """The result of a job: its guarantee, the written files, and facts as plain data.
 
     Examples
     --------
@@ -401,12 +341,12 @@ class JobResult:
 
     job: Job
     guarantee: Guarantee | None
-    files: Mapping[str, Path]
+    files: Mapping[str, Path]  # by name of the output
     figures: Mapping[str, Any]
-    artifact: Any = field(default=None, repr=False, compare=False)
-    more: Any = field(default=None, repr=False, compare=False)
-    failed: bool = False
-    printed: Any = field(default=None, repr=False, compare=False)
+    artifact: Any = field(default=None, repr=False, compare=False)  # a synopsis, a table, estimates, a risk report
+    more: Any = field(default=None, repr=False, compare=False)  # for the verb to show
+    failed: bool = False  # a requirement was not met: exit code 1
+    printed: Any = field(default=None, repr=False, compare=False)  # what ``--json`` prints, if not the figures
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data."""

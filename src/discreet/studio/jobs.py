@@ -36,7 +36,7 @@ class Handed:
     account: bool = False  # an account is among them
 
 
-def job_of(project: Project, outputs: Mapping[str, str] | None = None) -> Job:
+def job_of(project: Project) -> Job:
     """Return the job that a project stands for."""
     goal = project.goal or ("report" if project.artifact else "")  # of a release the page about it is made
     if not goal:
@@ -55,7 +55,7 @@ def job_of(project: Project, outputs: Mapping[str, str] | None = None) -> Job:
         if not project.schema_file.is_file():
             raise SchemaError("columns: none is declared yet; declare them on the screen 'Columns'")
         columns = with_looks(project, Domain.from_toml(project.schema_file))
-    chosen = outputs_of(kind) if outputs is None else outputs
+    chosen = outputs_of(kind)
     if kind.name == "cluster" and columns is None:  # they are found in a release, which is there already
         chosen = {name: path for name, path in chosen.items() if name != "release"}
     return Job(
@@ -116,16 +116,9 @@ def handed(project: Project, job: Job, link: str = "") -> Handed:
         # The studio keeps its own: elsewhere the job is checked with a copy of it.
         files["people.history"], parameters["history"] = parameters["history"], "people.history"
     for each in job.declared.parameters:
-        if (
-            each.reads
-            and each.name in parameters
-            and each.name not in ("account", "history")
-            and _files(each, parameters[each.name])
-        ):
+        if each.name != "history" and _reads(each, parameters):
             parameters[each.name] = bare(parameters[each.name])
-    account = parameters.get("account")
-    if account is not None:
-        parameters["account"] = bare(account)
+    account = job.parameters.get("account")
     shared = replace(job, data=data, parameters=parameters, outputs=outputs, folder=project.folder / "runs" / "next")
     named = [data if isinstance(data, str) else "", str(parameters.get("account", ""))]
     paths = any(os.path.isabs(each) for each in named)
@@ -133,9 +126,10 @@ def handed(project: Project, job: Job, link: str = "") -> Handed:
     return Handed(text, "", tuple(files.items()), paths, link, parameters.get("account") != account)
 
 
-def _files(option: Option, value: Any) -> bool:
-    """Return whether a value names files: a list where a file may stand holds values, unless only files may."""
-    return not ("names" in option.takes and isinstance(value, list))
+def _reads(option: Option, given: Mapping[str, Any]) -> bool:
+    """Return whether an option was given that names files. A list of names instead of a file holds values."""
+    listed = "names" in option.takes and isinstance(given.get(option.name), list)
+    return option.reads and option.name in given and not listed
 
 
 def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
@@ -161,7 +155,7 @@ def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
     account = job.parameters.get("account", "")
     parameters = {name: value for name, value in job.parameters.items() if name != "account"}
     for each in kind.parameters:
-        if each.reads and each.name in parameters and _files(each, parameters[each.name]):
+        if _reads(each, parameters):
             parameters[each.name] = _absolute(job, parameters[each.name])
     opened = "source" if columns is not None or kind.name == "sketch" else "artifact"
     project = workspace.create(

@@ -73,9 +73,8 @@ def answer(synopsis: Any, asked: Question, t: words.T | None = None) -> Answer:
             except TwoWays as error:
                 made.errors[name] = (t or words.speaker("en"))("columns.two_ways", **error.values)
             except InvalidArgument as error:
-                made.errors[name] = (
-                    f"{error.expected[:1].upper()}{error.expected[1:]}; try {error.fix.removeprefix('question=').strip(chr(39))}"
-                )
+                fix = error.fix.removeprefix("question=").strip("'")
+                made.errors[name] = f"{error.expected[:1].upper()}{error.expected[1:]}; try {fix}"
     if asked.what not in WHAT:
         made.errors["what"] = ", ".join(WHAT)
     if asked.what in ("mean", "quantile") and asked.column not in domain.names:

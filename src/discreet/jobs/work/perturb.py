@@ -1,7 +1,6 @@
 """The work of `perturb`."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,10 @@ def run(job: Job) -> JobResult:
     )
     assert noisy.guarantee is not None
     files = {"release": target, "promise": promise_place(target)}
-    return finish(job, noisy.guarantee, files, figures(noisy, noisy.guarantee, target), noisy)
+    # The number of rows is public in this model.
+    warnings = [] if noisy.n_rows else ["the table has no rows, so nothing was released; check the file"]
+    told = {"file": str(target), "rows": noisy.n_rows, "columns": list(noisy.names), "warnings": warnings}
+    return finish(job, noisy.guarantee, files, {**told, "guarantee": noisy.guarantee.to_dict()}, noisy)
 
 
 def check(job: Job) -> None:
@@ -49,22 +51,6 @@ def _mechanism(job: Job) -> Any:
     mechanism = job.declared.make(job.parameters.get("method"), domain=declared, **given)
     mechanism.fit()  # every argument is checked before the file is read
     return mechanism
-
-
-def figures(noisy: WrittenTable, guarantee: Guarantee, output: Path) -> dict[str, Any]:
-    """Return facts about the release."""
-    return {
-        "file": str(output),
-        "rows": noisy.n_rows,
-        "columns": list(noisy.names),
-        "warnings": warnings(noisy),
-        "guarantee": guarantee.to_dict(),
-    }
-
-
-def warnings(noisy: WrittenTable) -> list[str]:
-    """Warn of an empty table. The number of rows is public in this model."""
-    return [] if noisy.n_rows else ["the table has no rows, so nothing was released; check the file"]
 
 
 def distances(guarantee: Guarantee) -> str:

@@ -60,11 +60,8 @@ def build(job: Job) -> Mechanism:
         raise wrong("mechanism", name, f"'auto', a file, or one of {listed}")
     kind = kinds[name]
     wanted = {f.name: f for f in fields(kind)}
-    settings: dict[str, Any] = {
-        k: v
-        for k, v in {"epsilon": given.get("epsilon"), "domain": labels, "key": given.get("key")}.items()
-        if v is not None
-    }
+    settings = {"epsilon": given.get("epsilon"), "domain": labels, "key": given.get("key")}
+    settings = {name: value for name, value in settings.items() if value is not None}
     for setting, value in given.get("set", {}).items():
         if setting not in wanted or setting in _OWN:
             options = [n for n in wanted if n not in _OWN]
@@ -114,16 +111,10 @@ def _count(job: Job) -> JobResult:
     counts = count(paths) if job.kind == "aggregate" else merge(paths)
     counts.save(target)
     facts = promise(counts.mechanism, counts.seeded)
-    figures = {
-        "file": str(target),
-        "reports": counts.n,
-        "rejected": counts.rejected,
-        **facts,
-        "warnings": _none(counts),
-    }
-    return JobResult(
-        job, replace(counts.mechanism.guarantee, seeded=counts.seeded), {"release": target}, figures, counts
-    )
+    figures = {"file": str(target), "reports": counts.n, "rejected": counts.rejected, **facts}
+    figures["warnings"] = _none(counts)
+    promised = replace(counts.mechanism.guarantee, seeded=counts.seeded)
+    return JobResult(job, promised, {"release": target}, figures, counts)
 
 
 def _estimate(job: Job) -> JobResult:
@@ -347,12 +338,8 @@ def _finite(value: Any) -> Any:
 
 def promise(mechanism: Mechanism, seeded: bool) -> dict[str, Any]:
     """Return the facts of the guarantee as plain data."""
-    return {
-        "mechanism": mechanism.to_dict(),
-        "epsilon": mechanism.guarantee.to_dict()["epsilon"],
-        "unit": mechanism.guarantee.unit,
-        "seeded": seeded,
-    }
+    told = mechanism.guarantee.to_dict()
+    return {"mechanism": mechanism.to_dict(), "epsilon": told["epsilon"], "unit": told["unit"], "seeded": seeded}
 
 
 def _messages(path: Path) -> Iterator[bytes]:

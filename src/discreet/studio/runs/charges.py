@@ -53,16 +53,8 @@ def charge_of(job: Job) -> Charge | None:
     after = max(float(left.exact - price), 0.0) if isinstance(price, Fraction) else 0.0
     total = float(account.total)
     share = float(delta) if account.currency == "epsilon" else 0.0
-    return Charge(
-        account.dataset,
-        account.currency,
-        float(price),
-        share,
-        worth(float(left), total),
-        worth(after, total),
-        total,
-        refused,
-    )
+    known = account.dataset, account.currency
+    return Charge(*known, float(price), share, worth(float(left), total), worth(after, total), total, refused)
 
 
 def worth(left: float, total: float) -> float:

@@ -25,12 +25,8 @@ from discreet.studio.workspace import Project
 _FIELDS = ("dataset", "epsilon", "delta", "rho", "path")
 
 
-async def show(studio: Studio, request: Request) -> Response:
+async def show(studio: Studio, request: Request, status: int = 200, **said: Any) -> Response:
     """Show the account of the table, or how to get one."""
-    return await _page(studio, request)
-
-
-async def _page(studio: Studio, request: Request, status: int = 200, **said: Any) -> Response:
     project = studio.project(request)
     content = await run_in_threadpool(_content, studio, project)
     content |= {"ask": request.query_params.get("ask", ""), "verified": None, "error": "", "wrong": "", "when": when}
@@ -155,7 +151,7 @@ async def create(studio: Studio, request: Request) -> Response:
         await run_in_threadpool(make)
     except DiscreetError as error:
         wrong = getattr(error, "name", "")
-        return await _page(studio, request, 400, error=str(error), wrong=wrong if wrong in _FIELDS else "", given=given)
+        return await show(studio, request, 400, error=str(error), wrong=wrong if wrong in _FIELDS else "", given=given)
     return _shown(project)
 
 
@@ -179,7 +175,7 @@ async def open_file(studio: Studio, request: Request) -> Response:
             raise InvalidArgument("path", path, "the file of an account", "patients.account")
         project.account = str((await run_in_threadpool(Account, path)).path)
     except DiscreetError as error:
-        return await _page(studio, request, 400, error=str(error), wrong="open")
+        return await show(studio, request, 400, error=str(error), wrong="open")
     project.save()
     return _shown(project)
 
@@ -237,7 +233,7 @@ async def verify(studio: Studio, request: Request) -> Response:
             return {"holds": False, "why": str(error)}
         return {"holds": True, "lines": facts["lines"], "releases": len(facts["entries"]), "head": bool(head)}
 
-    return await _page(studio, request, verified=await run_in_threadpool(holds))
+    return await show(studio, request, verified=await run_in_threadpool(holds))
 
 
 async def _change(project: Project, act: Any) -> None:

@@ -27,14 +27,10 @@ from discreet.studio.workspace import HISTORIES, Project
 _LISTS = ("dates", "missing", "marks", "true", "false")
 
 
-async def start(studio: Studio, request: Request) -> Response:
-    """Show what was opened before, and the forms that open a table; a folder is listed if one is named."""
-    return await _start(studio, request)
-
-
-async def _start(
+async def start(
     studio: Studio, request: Request, typed: str = "", fault: str = "", same: Sequence[str] = ()
 ) -> Response:
+    """Show what was opened before, and the forms that open a table; a folder is listed if one is named."""
     folder, here = request.query_params.get("folder"), None
     if folder is not None:
         here = await run_in_threadpool(listing, folder or studio.roots[0], studio.roots)
@@ -65,11 +61,11 @@ async def open_path(studio: Studio, request: Request) -> Response:
     if not path:
         raise DataSourceError("path: it is empty; type where the table is, such as /home/me/people.csv")
     if not form.get("anew") and (same := await run_in_threadpool(opened_before, studio.workspace, path)):
-        return await _start(studio, request, path, same=[project.id for project in same])
+        return await start(studio, request, path, same=[project.id for project in same])
     try:
         made = await run_in_threadpool(opened, studio.workspace, path)
     except DiscreetError as error:  # an address with a password is not said back
-        return await _start(studio, request, "" if "://" in path else path, str(error))
+        return await start(studio, request, "" if "://" in path else path, str(error))
     return seen(f"/p/{made.id}/data")
 
 
@@ -127,13 +123,8 @@ async def bring(studio: Studio, request: Request) -> Response:
     return seen(f"/p/{project.id}/data")
 
 
-async def show(studio: Studio, request: Request) -> Response:
-    """Show what the head says; rows only if that was ticked."""
-    return await _page(studio, request)
-
-
-async def _page(studio: Studio, request: Request, said: Mapping[str, str] | None = None, wrong: str = "") -> Response:
-    """Show the screen, with what was typed where that cannot be used."""
+async def show(studio: Studio, request: Request, said: Mapping[str, str] | None = None, wrong: str = "") -> Response:
+    """Show the head of the table, what was typed if it cannot be used, and rows only if the user asked for them."""
     project = studio.project(request)
     content: dict[str, Any] = {"head": None, "rows": None, "fault": "", "kind": "", "suggested": []}
     try:
@@ -189,7 +180,7 @@ async def say_written(studio: Studio, request: Request) -> Response:
         told = str(error)
         if isinstance(error, InvalidArgument) and error.name == "dates":
             told = studio.words(request)("data.dates_wrong", text=error.value)
-        return await _page(studio, request, typed, told)
+        return await show(studio, request, typed, told)
     return seen(f"/p/{project.id}/data")
 
 

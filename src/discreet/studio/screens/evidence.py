@@ -28,12 +28,8 @@ _POLICY = (
 )
 
 
-async def show(studio: Studio, request: Request) -> Response:
-    """Show what there is to show for a release."""
-    return await _page(studio, request)
-
-
-async def _page(studio: Studio, request: Request, status: int = 200, **content: Any) -> Response:
+async def show(studio: Studio, request: Request, status: int = 200, **content: Any) -> Response:
+    """Show the evidence for a release."""
     project = studio.project(request)
     found = await run_in_threadpool(releases, project)
     typed = {"method": "", "against": project.source, "control": "", "column": "", "sure": ""}
@@ -171,7 +167,7 @@ async def attack(studio: Studio, request: Request) -> Response:
             errors[error.option.name] = str(error)
         except (InvalidArgument, DiscreetError) as error:
             errors["method"] = str(error)
-    return await _page(studio, request, status=400, errors=errors, given=given)
+    return await show(studio, request, status=400, errors=errors, given=given)
 
 
 async def stop(studio: Studio, request: Request) -> Response:

@@ -33,15 +33,8 @@ async def show(studio: Studio, request: Request) -> Response:
     project = studio.project(request)
     form = request.query_params.get("form", "csv")
     offer, runs = await run_in_threadpool(lambda: (offer_of(studio.workspace, project, form), runs_of(project)))
-    return _page(
-        studio,
-        request,
-        project,
-        offer=offer,
-        runs=runs,
-        form=form,
-        elsewhere=await run_in_threadpool(studio.workspace.accounts_of, project.source, but=project.id),
-    )
+    others = await run_in_threadpool(studio.workspace.accounts_of, project.source, but=project.id)
+    return _page(studio, request, project, offer=offer, runs=runs, form=form, elsewhere=others)
 
 
 async def show_run(studio: Studio, request: Request) -> Response:
@@ -56,19 +49,8 @@ async def show_run(studio: Studio, request: Request) -> Response:
 
 def _page(studio: Studio, request: Request, project: Project, **content: Any) -> Response:
     notice = request.query_params.get("notice", "")
-    made = {
-        "notice": notice if notice in _NOTICES else "",
-        "offer": None,
-        "run": None,
-        "told": {},
-        "results": None,
-        "form": "csv",
-        "given": {},
-        "elsewhere": [],
-        "raw": "",
-        "persons": False,
-        **content,
-    }
+    made: dict[str, Any] = {"offer": None, "run": None, "told": {}, "results": None, "form": "csv", "given": {}}
+    made |= {"elsewhere": [], "raw": "", "persons": False, "notice": notice if notice in _NOTICES else "", **content}
     if isinstance(made["offer"], Offer) and made["offer"].job is not None:
         job = made["offer"].job
         made["given"] = {name: job.parameters.get(name) for name in _TOLD}

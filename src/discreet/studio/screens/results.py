@@ -28,16 +28,11 @@ async def show(studio: Studio, request: Request) -> Response:
     return studio.page(request, "results_page.html", screen="release", project=project, results=content)
 
 
-async def shown(
-    studio: Studio, request: Request, project: Project, release: Released, address: str = ""
-) -> dict[str, Any]:
-    """Return what `results.html` draws. While something is being worked out, ``waiting`` is true.
-
-    ``address`` is that of its page.
-    """
+async def shown(studio: Studio, request: Request, project: Project, release: Released) -> dict[str, Any]:
+    """Return what `results.html` draws. ``waiting`` is true while something is being computed."""
     facts = await facts_of(studio.later, project, release)
     made: dict[str, Any] = {"release": release, "facts": facts, "waiting": facts is None}
-    made["address"] = address or f"/p/{project.id}/results/{release.number}"
+    made["address"] = f"/p/{project.id}/results/{release.number}"
     if facts is None:
         return made
     asked = request.query_params
