@@ -179,14 +179,9 @@ def _parameter(option: Option) -> inspect.Parameter:
         info: Any = typer.Argument(help=sentence(option), metavar=metavar, show_default=False)
     else:
         names = [f"{option.flag}/--{option.off}" if option.off else option.flag, *option.short.split()]
-        completed = {"autocompletion": completion(option.choices)} if option.choices else {}
+        more: dict[str, Any] = {"autocompletion": completion(option.choices)} if option.choices else {}
         shown = None if option.takes == ("flag",) else SHELL.metavar(option)
-        more: dict[str, Any] = {
-            "help": sentence(option),
-            "metavar": shown,
-            "rich_help_panel": _panel(option),
-            **completed,
-        }
+        more |= {"help": sentence(option), "metavar": shown, "rich_help_panel": _panel(option)}
         info = typer.Option(*names, show_default=False, **more)
     return inspect.Parameter(
         _variable(option), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[hint, info]
