@@ -325,19 +325,7 @@ class Job:
 
 @dataclass(frozen=True)
 class JobResult:
-    """The result of a job: its guarantee, the written files, and facts as plain data.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "t.csv").write_text("age\\n" + "35\\n" * 9)
-    ...     job = Job("anonymize", "t.csv", {"age": {"bounds": [0, 120], "role": "quasi-identifier"}}, {"k": 3},
-    ...         {"release": "safe.csv"}, folder)
-    ...     result = job.run()
-    >>> result.guarantee.model, list(result.files)
-    ('syntactic', ['release', 'promise'])
-    """
+    """The result of a job: its guarantee, the written files, and facts as plain data."""
 
     job: Job
     guarantee: Guarantee | None

@@ -1,6 +1,7 @@
 """The work of `anonymize` and `risk`."""
 
 import ast
+import os
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +12,12 @@ from discreet.anonymity.risk import with_promise
 from discreet.core import Domain, Guarantee, nearest, promise_place, stage
 from discreet.engines import check_target, first_line
 from discreet.engines.tables import check_escapes
-from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
+from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
 from discreet.jobs.charging import charged, checkable, repeated, standing
 from discreet.jobs.declare import WrongOption
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.files import finish
+from discreet.reporting import kind_of
 
 #: Options of the release, not of the groups.
 _OF_RELEASE = ("output", "order", "history")
@@ -248,6 +250,8 @@ def _risk(job: Job) -> JobResult:
     if "person" not in job.parameters and given.get("person") not in table.names:
         given.pop("person", None)  # a release has no person column
     named = [each for name in given["quasi_identifiers"] for each in _written(name, table.names)]
+    if os.path.isfile(job.table(job.data)) and kind_of(Path(job.table(job.data))) == "synopsis":
+        raise FormatError(f"{job.data!r} is a synopsis and is not a table; check it with: discreet audit {job.data}")
     if not first_line.may_be_a_record(table):  # a record must not be quoted as the names of columns
         for option, names in (("qi", named), ("sensitive", given.get("sensitive", ()))):
             job.declared.check_columns(option, names, table.names, "columns of the table")
