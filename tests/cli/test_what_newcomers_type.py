@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -210,3 +211,10 @@ def test_help_shows_no_types_of_python_whole_examples_and_all_defaults() -> None
     assert "For sampled rows: sample again and pay again" in shown
     assert "(by default 0 with density-tree or mondrian, 0.05 with generalization)" in shown
     assert "(default: 0)" in output("synthesize", "--help", COLUMNS="200")
+
+
+def test_help_that_job_files_quote_names_no_options_of_the_shell() -> None:
+    for kind in KINDS.values():
+        for each in kind.options():
+            text = re.sub(r"'discreet [^']*'", "", each.help)
+            assert " --" not in text, (kind.name, each.name)
