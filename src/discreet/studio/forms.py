@@ -5,6 +5,7 @@ labels of the page (`Page`).
 """
 
 import math
+import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -234,15 +235,12 @@ def _flat(value: Any) -> Iterable[float]:
 
 
 def _bounded(option: Option, number: float, t: T) -> None:
-    if option.low is not None and number < option.low:
-        raise Wrong(t("forms.at_least", value=_plain(option.low)))
-    if option.high is not None and number > option.high:
-        raise Wrong(t("forms.at_most", value=_plain(option.high)))
     above = 0 if "budget" in option.takes else option.above
-    if above is not None and number <= above:
-        raise Wrong(t("forms.above", value=_plain(above)))
-    if option.below is not None and number >= option.below:
-        raise Wrong(t("forms.below", value=_plain(option.below)))
+    bounds = (("at_least", option.low, operator.lt), ("at_most", option.high, operator.gt), ("above", above, operator.le),
+        ("below", option.below, operator.ge))  # fmt: skip
+    for key, bound, beyond in bounds:
+        if bound is not None and beyond(number, bound):
+            raise Wrong(t(f"forms.{key}", value=_plain(bound)))
 
 
 def guess(name: str) -> Option:
