@@ -236,9 +236,8 @@ def _flat(value: Any) -> Iterable[float]:
 
 def _bounded(option: Option, number: float, t: T) -> None:
     above = 0 if "budget" in option.takes else option.above
-    bounds = (("at_least", option.low, operator.lt), ("at_most", option.high, operator.gt), ("above", above, operator.le),
-        ("below", option.below, operator.ge))  # fmt: skip
-    for key, bound, beyond in bounds:
+    limits = [("at_least", option.low, operator.lt), ("at_most", option.high, operator.gt)]
+    for key, bound, beyond in [*limits, ("above", above, operator.le), ("below", option.below, operator.ge)]:
         if bound is not None and beyond(number, bound):
             raise Wrong(t(f"forms.{key}", value=_plain(bound)))
 
