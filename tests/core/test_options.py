@@ -20,7 +20,7 @@ ROWS = np.random.default_rng(0).random((50, 2))
     ("name", "value"),
     [
         ("partitioner", [1]), ("partitioner", [None]), ("partitioner", [[]]), ("partitioner", b"binary"),
-        ("threshold", 10**400), ("threshold_share", 10**400), ("shares", b"abc"), ("bits", np.True_), ("bits", 2.5),
+        ("threshold", 10**400), ("shares", b"abc"), ("bits", np.True_), ("bits", 2.5),
         ("threshold", float("nan")), ("n_rows", Decimal("NaN")),
     ],
 )  # fmt: skip

@@ -52,7 +52,7 @@ GIVEN: list[tuple[str, dict[str, Any]]] = [
     ("perturb", {"epsilon": 1, "radius": 0.1, "remap": "grid", "grid": 5}),
     ("perturb", {"epsilon": 1, "method": "square-wave", "attributes": "sample"}),
     ("synopsis", {"epsilon": 1, "method": "tree", "bits": 8, "axis": "widest"}),
-    ("synopsis", {"epsilon": 1, "axes": "units", "expected_survivors": 10}),
+    ("synopsis", {"epsilon": 1, "expected_survivors": 10}),
 ]
 
 

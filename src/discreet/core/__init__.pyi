@@ -1,4 +1,5 @@
 from . import checks as checks
+from . import options as options
 from ._doors import door as door
 from .arrays import AnyArray as AnyArray
 from .arrays import BoolArray as BoolArray

@@ -15,14 +15,7 @@ from discreet.evaluation.audits.features import OneByOne
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
 from discreet.evaluation.audits.release_features import LeafFeatures
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
-from discreet.synopses import (
-    BoxSynopsis,
-    GridSynopsis,
-    MarginalSynopsis,
-    OrderedMicroaggregation,
-    QuerySession,
-    TreeSynopsis,
-)
+from discreet.synopses import BoxSynopsis, GridSynopsis, MarginalSynopsis, QuerySession, TreeSynopsis
 
 #: Neighbours that every method is run on.
 _CHOSEN = (
@@ -76,11 +69,6 @@ def entries() -> Iterator[AuditedMechanism]:
             f"synopses.MarginalSynopsis/{name}", _Fit(method), _CROSSED, _EPSILON, delta, batch=False,
             features=MeasuredCounts(), trials=_QUICK,
         )  # fmt: skip
-    for name, axes in {"one column": line, "several columns": plane}.items():
-        runs = OrderedMicroaggregation(3, _EPSILON, axes, n_rows=9)
-        yield AuditedMechanism(
-            f"synopses.OrderedMicroaggregation/{name}", _Fit(runs), _pairs(axes), _EPSILON, batch=False, trials=_QUICK
-        )
     for synopsis in ("auto", "grid", "tree"):
         method = PrivateKMeans(2, epsilon=_EPSILON, domain=line, synopsis=synopsis, n_init=1)
         yield _entry(f"clustering.PrivateKMeans/{synopsis}", method, line)
@@ -92,13 +80,7 @@ def entries() -> Iterator[AuditedMechanism]:
             f"clustering.PrivateKMeans/lift, {name}", _Fit(method), _pairs(solid), _EPSILON, delta, batch=False,
             trials=_QUICK,
         )  # fmt: skip
-    lloyds: dict[str, Any] = {
-        "joint": {},
-        "split": {"draw": "split", "schedule": "plain"},
-        "synopsis": {"init": "synopsis"},
-    }
-    for name, settings in lloyds.items():
-        yield _entry(f"clustering.DPLloyd/{name}", DPLloyd(2, epsilon=_EPSILON, domain=line, **settings), line)
+    yield _entry("clustering.DPLloyd", DPLloyd(2, epsilon=_EPSILON, domain=line), line)
     yield from _persons()
     yield from _questions()
     yield _drawn_classes()

@@ -18,10 +18,6 @@ from sklearn.base import BaseEstimator
 from sklearn.isotonic import isotonic_regression
 
 from discreet.core import (
-    DOMAIN,
-    EPSILON,
-    LEDGER,
-    RANDOM_STATE,
     Categorical,
     Column,
     Date,
@@ -37,12 +33,13 @@ from discreet.core import (
     option,
     time_array,
 )
+from discreet.core import options as shared
 from discreet.core.budget import Epsilon
 from discreet.engines import write_table
 from discreet.engines.passes import CellCounts, GridMap
 from discreet.errors import InvalidArgument
 from discreet.mechanisms import Moves, law_for
-from discreet.synopses.opening import check_release, note_columns, open_for
+from discreet.synopses import check_release, note_columns, open_for
 
 #: A column is read in at most 2^16 steps, and all columns together in fewer than 2^60 cells.
 _STEP_BITS, _CELL_BITS = 16, 60
@@ -112,8 +109,8 @@ class OrderedMicroaggregation(Declared, EstimatorHtml, BaseEstimator):  # type: 
         help="Records per mean; the last mean has up to 2k - 1.",
         details="With several columns at least the root of ``n_rows``, or noise on single records would be smaller.",
     )
-    epsilon: float = EPSILON
-    domain: Any = DOMAIN
+    epsilon: float = shared.EPSILON
+    domain: Any = shared.DOMAIN
     n_rows: int | None = option(
         default=None,
         high=2**31,
@@ -131,8 +128,8 @@ class OrderedMicroaggregation(Declared, EstimatorHtml, BaseEstimator):  # type: 
         example=["age", "income"],
         help="The columns to publish; records are ordered by the first, then by the second, and so on.",
     )
-    ledger: Any = LEDGER
-    random_state: Any = RANDOM_STATE
+    ledger: Any = shared.LEDGER
+    random_state: Any = shared.RANDOM_STATE
 
     #: The number of rows is public, and nothing is spent on it.
     size_share = None
