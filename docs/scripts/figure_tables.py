@@ -252,7 +252,7 @@ def rivals() -> str:
     """Return the errors of mechanisms at equal total privacy."""
     held = results.read("metric_rivals")["results"]
     names = {
-        "nd_laplace": "NDLaplace", "column_laplace": "ColumnLaplace", "piecewise": "Piecewise", "duchi": "Duchi",
+        "nd_laplace": "NDLaplace", "column_laplace": "column Laplace", "piecewise": "Piecewise", "duchi": "Duchi",
         "hybrid": "Hybrid", "square_wave": "SquareWave", "priv_unit": "PrivUnit",
     }  # fmt: skip
     rows = []

@@ -45,15 +45,12 @@ class DemoResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
+        names = ("rows", "clusters", "nicv_private", "nicv_plain", "ratio")
         return {
-            "rows": self.rows,
-            "clusters": self.clusters,
+            **{name: getattr(self, name) for name in names},
             "leaves": self.synopsis.n_leaves,
             "epsilon": self.guarantee.to_dict()["epsilon"],
             "seeded": self.guarantee.seeded,
-            "nicv_private": self.nicv_private,
-            "nicv_plain": self.nicv_plain,
-            "ratio": self.ratio,
             "files": [str(self.folder / name) for name in self.files],
         }
 
@@ -92,15 +89,7 @@ def run(folder: str | Path = "discreet-demo", *, epsilon: float = 1.0, seed: int
     shown = demo_page(model.synopsis_, model.cluster_centers_, plain, table, figures[0] / figures[1])
     write_whole(folder / "picture.html", shown)
     files["picture.html"] = "data, release and centres: open it in a browser"
-    return DemoResult(
-        rows=ROWS,
-        clusters=CLUSTERS,
-        synopsis=model.synopsis_,
-        nicv_private=figures[0],
-        nicv_plain=figures[1],
-        folder=folder,
-        files=files,
-    )
+    return DemoResult(ROWS, CLUSTERS, model.synopsis_, *figures, folder, files)
 
 
 def write(folder: Path, synopsis: Synopsis, private: FloatArray) -> dict[str, str]:

@@ -47,7 +47,6 @@ CENTRAL = [
 ]
 METRIC = [
     dc.metric.NDLaplace(epsilon=1, radius=0.1, domain=COLUMNS, random_state=1),
-    dc.metric.ColumnLaplace(epsilon=1, radius=0.1, domain=COLUMNS, random_state=1),
     dc.metric.Piecewise(epsilon=1, domain=COLUMNS, random_state=1),
     dc.metric.Piecewise(epsilon=1, domain=COLUMNS, method="square_wave", random_state=1),
 ]

@@ -144,7 +144,6 @@ def tables(root: Path) -> None:
         "nd-laplace": dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=numbers),
         "nd-laplace-clip": dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=numbers, remap="clip", random_state=1),
         "nd-laplace-mixed": dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=domain, category_epsilon=1),
-        "column-laplace": dc.metric.ColumnLaplace(epsilon=2, radius=0.1, domain=numbers),
         "piecewise": dc.metric.Piecewise(epsilon=2, domain=numbers),
         "hybrid": dc.metric.Piecewise(epsilon=2, domain=numbers, method="hybrid"),
         "duchi": dc.metric.Piecewise(epsilon=2, domain=numbers, method="duchi"),

@@ -111,10 +111,10 @@ def _compiled(function: F, within: bool) -> F:
             numba.config.CACHE_DIR = str(cache_folder() / f"kernels-{text[:24]}")
             if "AnyPlace" in globals():
                 numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.AnyPlace"
-        return cast(F, njit(function, cache=True, nogil=True, forceinline=within))
+        return cast(F, njit(function, cache=True, nogil=True, forceinline=within, no_cfunc_wrapper=True))
     except (RuntimeError, OSError):
         # No folder can be written to: compiled anew in every process.
-        return cast(F, njit(function, nogil=True, forceinline=within))
+        return cast(F, njit(function, nogil=True, forceinline=within, no_cfunc_wrapper=True))
     finally:
         numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES = given, locators
 
@@ -122,4 +122,4 @@ def _compiled(function: F, within: bool) -> F:
 def inlined(function: F) -> F:
     """Compile a helper into the kernels that call it."""
     _kernel_text(function.__module__, function.__globals__)
-    return cast(F, njit(function, inline="always"))
+    return cast(F, njit(function, nogil=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True))

@@ -490,4 +490,4 @@ def test_people_have_the_same_keys_whatever_type_a_month_keeps_them_in() -> None
         pa.array([str(i).translate({48 + d: 0xFF10 + d for d in range(10)}) for i in number]),
     ]  # fmt: skip
     records = [DensityTree(5, domain=domain).fit_transform(pa.table({"age": age, "id": c})).record for c in spelled]
-    assert all(record.identifier("id").equals(records[0].identifier("id")) for record in records)
+    assert all(record.identifier.equals(records[0].identifier) for record in records)

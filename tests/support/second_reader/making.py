@@ -167,7 +167,6 @@ def metric(draw: Draw) -> Made:
     one = {"attributes": draw.one("all", "sample")}
     kinds: dict[str, Callable[[], Any]] = {
         "nd": lambda: m.NDLaplace(radius=radius, remap=draw.one("none", "clip", "resample", "grid"), **shared),
-        "column": lambda: m.ColumnLaplace(radius=draw.one(None, radius), **shared),
         "piecewise": lambda: m.Piecewise(**one, **shared),
         "duchi": lambda: m.Piecewise(**one, **shared, method="duchi"),
         "hybrid": lambda: m.Piecewise(**one, **shared, method="hybrid"),

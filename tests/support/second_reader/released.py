@@ -357,8 +357,7 @@ def _rates(case: Case) -> Objections:
     if not math.isclose(facts["epsilon_at_diameter"], noise * times * (facts["diameter"] + rounding), rel_tol=1e-9):
         yield "the level at the diameter does not follow from the rate"
     if facts["scaling"]["kind"] == "box":
-        d = facts["dimension"]
-        least = facts["step"] * (d if facts["mechanism"] == "ColumnLaplace" else math.sqrt(d))
+        least = facts["step"] * math.sqrt(facts["dimension"])
         if rounding < least:
             yield f"rounding moves rows apart by up to {least}, more than c = {rounding}"
     near = re.search(r"(?:distance|places) ([\d.]+(?:e[+-]?\d+)?)", case.promise["neighbours"])

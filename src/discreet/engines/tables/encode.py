@@ -215,7 +215,7 @@ class Encoder:
 
     def field(self, piece: Field) -> FloatArray:
         """Encode one field of a text file."""
-        if self._codes is not None or self._dated or has_words(self._dialect):
+        if self._codes is not None or self._dated or has_words(self._dialect) or piece.plain:
             return self._text(piece.text())
         out, hard = numbers_at(piece.block, piece.starts, piece.ends, self._dialect)
         # Texts with quotes inside, and numbers of many digits, are few: they are read from a copy.

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core import ByteArray, IntArray, SmallIntArray, inlined, jit
+from discreet.engines.tables.plain_text import gather_plain
 from discreet.engines.tables.text_bits import byte_at, found_at, ones_in, zeros_below
 
 #: Most bytes of a record; longer ones are not rows. Without a limit, one unclosed quote would fill the memory.
@@ -187,17 +188,22 @@ class Field:
     ends: SmallIntArray
     styles: ByteArray
     quote: int
+    #: The file is small and without quotation marks; see `plain_text`.
+    plain: bool = False
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def text(self) -> pa.LargeBinaryArray:
         """Collect the texts in an Arrow array."""
-        offsets, data = gather(self.block, self.starts, self.ends, self.styles, self.quote)
+        if self.plain:
+            offsets, data = gather_plain(self.block, self.starts, self.ends)
+        else:
+            offsets, data = gather(self.block, self.starts, self.ends, self.styles, self.quote)
         return pa.LargeBinaryArray.from_buffers(
             pa.large_binary(), len(self), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
         )
 
     def take(self, rows: IntArray) -> "Field":
         """Return the field of some of the records."""
-        return Field(self.block, self.starts[rows], self.ends[rows], self.styles[rows], self.quote)
+        return Field(self.block, self.starts[rows], self.ends[rows], self.styles[rows], self.quote, self.plain)

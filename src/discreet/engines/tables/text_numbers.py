@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from discreet.core import AnyArray, FloatArray, IntArray, inlined, jit
 from discreet.core.schema import BLANKS, Dialect, lowered
+from discreet.engines.tables.plain_text import plain_numbers
 from discreet.engines.tables.text_bits import byte_at, upper_product, word_at, zeros_above, zeros_below
 
 #: Numbers as programs write them.
@@ -255,6 +256,8 @@ def numbers_of_text(values: pa.LargeBinaryArray, dialect: Dialect = PLAIN_NUMBER
     if not len(values):
         return np.empty(0)
     values = _bare(values.fill_null(b""), dialect)
+    if (plain := plain_numbers(values, dialect)) is not None and not (dialect.true or dialect.false):
+        return plain
     _, offsets, data = values.buffers()
     places = _readonly(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
     out, hard = numbers_at(_readonly(data, np.uint8), places[:-1], places[1:], dialect)

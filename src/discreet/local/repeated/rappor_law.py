@@ -1,13 +1,10 @@
 """The probabilities of RAPPOR, its budgets over any number of reports, and parameters for given budgets.
 
 A Bloom bit b is flipped once and for all with probability f/2 (the permanent bit). Each report sends a 1 with
-probability q if the permanent bit is 1 and p if it is 0. So one report has a 1 with probability q* or p*,
-
-    q* = (1 - f/2) q + (f/2) p,   p* = (1 - f/2) p + (f/2) q.
-
-T reports of one permanent bit: given b, the T bits sent have the law (1 - f/2) Π_b + (f/2) Π_(1-b), where Π_1 and Π_0
-are T independent bits with probabilities q and p. The likelihood ratio of b = 1 against b = 0 increases with Π_1/Π_0.
-It is largest at all ones, where that ratio is (q/p)^T, and its inverse at all zeros:
+probability q if the permanent bit is 1 and p if it is 0. So one report has a 1 with probability q* = (1 - f/2) q +
+(f/2) p or p* = (1 - f/2) p + (f/2) q. Given b, T reports have the law (1 - f/2) Π_b + (f/2) Π_(1-b), where Π_1 and Π_0
+are T independent bits with probabilities q and p. The likelihood ratio is largest at all ones, its inverse at all
+zeros:
 
     α_T = g(T |ln(q/p)|),  γ_T = g(T |ln((1-p)/(1-q))|),  g(u) = ln [((1-f/2) e^u + f/2)/((f/2) e^u + 1 - f/2)].
 
@@ -24,9 +21,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.stats import binom
 
 from discreet.core import ByteArray, Exact, IntArray
 from discreet.noise.reports import STORED, Coin, ReportLaw, coin_bytes, log_above, stored, within
@@ -145,20 +140,6 @@ class RapporLaw(ReportLaw):
             return u
         away = math.exp(-u)
         return math.log1p(-half * (1 - away)) - math.log(half + (1 - half) * away)
-
-    def total_variation(self) -> float:
-        """Return the total variation between the reports of two values with disjoint Bloom bits.
-
-        It depends on the number of ones among the bits of either value only.
-        """
-        more, fewer = self._differing
-        q, p = float(self.q_star), float(self.p_star)
-
-        def joint(first: float, second: float) -> np.ndarray:
-            mine, theirs = binom.pmf(np.arange(more + 1), more, first), binom.pmf(np.arange(fewer + 1), fewer, second)
-            return np.outer(mine, theirs)
-
-        return float(np.abs(joint(q, p) - joint(p, q)).sum() / 2)
 
 
 @dataclass(frozen=True)

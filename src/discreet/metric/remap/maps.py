@@ -5,7 +5,6 @@ uses the raw point again; see `discreet.metric.NDLaplace`.)
 """
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import gammaincinv, ndtri
 
-from discreet.core import FloatArray, jit
+from discreet.core import FloatArray, jit, map_threads
 from discreet.metric.geometry.isotropic import IsotropicLaw
 from discreet.metric.remap.density import HistogramMixture, density_at, fit_density
 from discreet.metric.remap.prior import PlacePrior
@@ -77,12 +76,7 @@ def bayes(
         part = slice(start, start + _AT_ONCE)
         kernel(np.ascontiguousarray(points[part]), *fixed, *arrays, rounds, out[part])
 
-    starts = range(0, len(points), _AT_ONCE)
-    if len(starts) < 2:
-        list(map(work, starts))
-    else:
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(work, starts))
+    map_threads(work, range(0, len(points), _AT_ONCE))
     lost = np.isnan(out).any(axis=1)  # no candidate was possible
     out[lost] = clip(points[lost], low, high)
     return out
