@@ -129,8 +129,10 @@ def read_unit(unit: Any) -> Unit | None:
         return unit
     if isinstance(unit, Mapping):
         if set(unit) - {"person", "rows", "group", "per_group"} or not {"person", "rows"} <= set(unit):
-            expected = "'row', or a table of person and rows (and group and per_group)"
-            raise InvalidType("unit", sorted(map(str, unit)), expected, f"unit='row' or {_EXAMPLE}")
+            strange = sorted(map(str, set(unit) - {"person", "rows", "group", "per_group"}))
+            fix = f"leaving {strange[0]} out" if strange else '"rows": 8' if "person" in unit else '"person": "user"'
+            expected = "a table of person and rows (and group and per_group), or 'row'"
+            raise InvalidType("unit", sorted(map(str, unit)), expected, fix)
         rest = {key: value for key, value in unit.items() if key != "person"}
         return Person(unit["person"], **rest)
     if not isinstance(unit, str):

@@ -90,12 +90,13 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
     for text in texts:
         left, equals, value = (part.strip() for part in text.partition("="))
         listed = [left] if left in names else _listed(left, names)
-        if not equals or not value or not set(listed) <= set(names):
-            more = ", …" if len(names) > 20 else ""
-            expected = f"{_FORMS}, of {', '.join(names[:20])}{more} (several: A,B=0..120, or all that begin alike: A*)"
-            raise InvalidArgument("--declare", text, expected, f"--declare {shlex.quote(f'{names[0]}=0..120')}")
+        if not equals or not left or not value or not set(listed) <= set(names):
+            known = f"{', '.join(filter(None, names[:20]))}{', …' if len(names) > 20 else ''}"
+            expected = f"{_FORMS}, of {known} (several: A,B=0..120, or all that begin alike: A*)"
+            first = shlex.quote(f"{next(filter(None, names), 'age')}=0..120")
+            raise InvalidArgument("--declare", text, expected, f"--declare {first}")
         if fix := _meant(value):
-            alone = "a single category must not look like a range, a list, a kind or a role"
+            alone = "a single category must not look like a number, a range, a list, a kind or a role"
             expected = f"{_FORMS} (the lower end first; {alone})"
             raise InvalidArgument("--declare", text, expected, f"--declare {shlex.quote(f'{left}={fix}')}")
         for name in listed:
@@ -149,6 +150,9 @@ def _meant(value: str) -> str:
         return f"{ends[2]}:{ends[1]}"
     if (ends := re.fullmatch(rf"({_DAY}):({_DAY})", value)) and ends[1] > ends[2]:
         return f"{ends[2]}:{ends[1]}"
+    if re.fullmatch(_NUMBER, value):
+        low, high = sorted(("0", value), key=float)
+        return f"{low}..{high}" if re.fullmatch(r"-?\d+", value) else f"{low}:{high}"
     if "," in value or set(_declared(value)) != {"categories"}:
         return ""
     days = [_iso(part) for part in re.findall(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}", value)]
