@@ -107,15 +107,15 @@ class CsvTable(Part):
         plain = self._small and is_plain(block, self._quote)
         if plain:
             every, stops, first = split_plain(block, self._delimiter, len(slots), RECORD_LIMIT)
-            places = [first + np.flatnonzero(slots == k)[0] for k in range(width)]
-            starts, ends, rows = [every[at] for at in places], [stops[at] for at in places], len(first)
+            places = first + np.argsort(slots)[len(slots) - width :, np.newaxis]
+            starts, ends, rows = every[places].astype(np.int32), stops[places].astype(np.int32), len(first)
             styles = np.full((width, rows), BARE, np.uint8)
         else:
             starts, ends = np.empty((width, most), np.int32), np.empty((width, most), np.int32)
             styles = np.empty((width, most), np.uint8)
             rows, _, _ = split_records(block, self._delimiter, self._quote, slots, len(slots), starts, ends, styles)
         found = [
-            Field(block, starts[k][:rows], ends[k][:rows], styles[k][:rows], self._quote, plain) for k in range(width)
+            Field(block, starts[k, :rows], ends[k, :rows], styles[k, :rows], self._quote, plain) for k in range(width)
         ]
         return list(map(unescaped_field, found)) if self._escaped else found
 
