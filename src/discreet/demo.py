@@ -83,13 +83,13 @@ def run(folder: str | Path = "discreet-demo", *, epsilon: float = 1.0, seed: int
 
     # The comparison reads the raw rows, which are synthetic.
     plain = KMeans(CLUSTERS, n_init=10, random_state=0).fit(table.X).cluster_centers_
-    figures = [nicv(table.X, centers) for centers in (model.cluster_centers_, plain)]
+    private_cost, plain_cost = (nicv(table.X, centers) for centers in (model.cluster_centers_, plain))
     folder.mkdir(parents=True, exist_ok=True)
     files = write(folder, model.synopsis_, model.cluster_centers_)
-    shown = demo_page(model.synopsis_, model.cluster_centers_, plain, table, figures[0] / figures[1])
+    shown = demo_page(model.synopsis_, model.cluster_centers_, plain, table, private_cost / plain_cost)
     write_whole(folder / "picture.html", shown)
     files["picture.html"] = "data, release and centres: open it in a browser"
-    return DemoResult(ROWS, CLUSTERS, model.synopsis_, *figures, folder, files)
+    return DemoResult(ROWS, CLUSTERS, model.synopsis_, private_cost, plain_cost, folder, files)
 
 
 def write(folder: Path, synopsis: Synopsis, private: FloatArray) -> dict[str, str]:

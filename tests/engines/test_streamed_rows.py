@@ -51,7 +51,6 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (_rows, perturber):
         monkeypatch.setattr(module, "ROWS_AT_ONCE", 128)
     monkeypatch.setattr(engine_columns.column_batches, "__defaults__", (None, 250))
-    monkeypatch.setattr(engine_columns.counted_columns, "__defaults__", (250, None))
     monkeypatch.setattr(counted, "_FEW", 4)
     monkeypatch.setattr(shuffled, "_ROWS", 200)
 

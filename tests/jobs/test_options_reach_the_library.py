@@ -64,7 +64,7 @@ def test_what_a_job_is_given_reaches_the_class_behind_it(kind: str, given: dict[
     columns = {"age": AGE, "town": TOWN} if kind == "anonymize" else {"age": (0, 120)}
     ending = "parquet" if kind == "synopsis" else "csv"
     job = Job(kind, "t.csv", columns, given, {"release": f"out.{ending}"}, tmp_path)
-    made = {"anonymize": tables._model, "perturb": perturb._mechanism, "synopsis": synopsis._estimator}[kind](job)
+    made = {"anonymize": tables._model, "perturb": perturb._mechanism, "synopsis": synopsis.estimator}[kind](job)
     assert made.get_params().items() >= job.declared.arguments(job.parameters).items()
     job.check()
     assert job.run().files["release"].is_file()

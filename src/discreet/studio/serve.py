@@ -1,7 +1,5 @@
 """Start the studio: granian in this process, on loopback unless it was told otherwise twice."""
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import os
@@ -73,13 +71,13 @@ def serve(
     # Browsers leave the usual port out.
     guard = Guard([f"{name}:{port}" for name in names] + names * (port == 80))
 
-    def tell(page: str = "/") -> None:
+    def announce(page: str = "/") -> None:
         if told is not None:
             told(f"http://{shown}:{port}/?token={guard.token}&next={page}")
 
     def again() -> None:
         guard.renew()
-        tell()
+        announce()
 
     with _alone(Workspace(home).home):  # before runs are put in order: those of another studio are not ours
         studio = Studio(home, guard, largest=largest or LARGEST)
@@ -90,7 +88,7 @@ def serve(
             http=HTTPModes.http1, backlog=_MOST_AT_ONCE, backpressure=_MOST_AT_ONCE,
             http1_settings=HTTP1Settings(header_read_timeout=_HEAD_PATIENCE, max_buffer_size=_MOST_HEAD),
         )  # fmt: skip
-        tell(first)
+        announce(first)
         ready = threading.Timer(_SETTLED, _get_ready)
         ready.daemon = True
         ready.start()
@@ -104,7 +102,7 @@ def serve(
 
 def _get_ready() -> None:
     """Load what the first release page would wait for, while somebody reads the first one."""
-    for name in ("discreet.synopses", "discreet.jobs.work.charging", "discreet.reporting.pages.clusters"):
+    for name in ("discreet.synopses", "discreet.jobs.charging", "discreet.reporting.pages.clusters"):
         import_module(name)
 
 
@@ -133,18 +131,7 @@ async def _until_stopped(server: Any, again: Callable[[], None]) -> None:
 
 
 def checked_host(said: list[str]) -> str:
-    """Return the address to listen on: loopback, unless another one was given twice.
-
-    Examples
-    --------
-    >>> checked_host([]), checked_host(["10.0.0.7", "10.0.0.7"])
-    ('127.0.0.1', '10.0.0.7')
-    >>> checked_host(["10.0.0.7"])
-    Traceback (most recent call last):
-    ...
-    discreet.errors.InvalidArgument: --host must be given twice, because others on the network can reach it then, \
-got '10.0.0.7'; try --host 10.0.0.7 --host 10.0.0.7
-    """
+    """Return the address to listen on: loopback, unless another one was given twice."""
     host = said[-1] if said else _LOOPBACK
     try:
         place = ipaddress.ip_address(host)

@@ -14,7 +14,8 @@ import local_laws as laws
 from discreet.local.mechanism import mechanism_from_dict
 from discreet.local.repeated.bit_flip import BitFlip
 from discreet.local.repeated.memo import Memo
-from discreet.noise.reports.stored import fresh_subsets, subsets, threshold
+from discreet.noise.reports.laws import STORED, Coin
+from discreet.noise.reports.stored import fresh_subsets, subsets
 from local_crowds import MEMO, OTHER, Crowd
 
 EPSILONS = [0.5, 1, 3, 5]
@@ -69,7 +70,7 @@ def test_published_errors() -> None:
 def test_thresholds_round_towards_privacy() -> None:
     for epsilon in (0.1, 1, 20, 100, 200):
         m = BitFlip(epsilon, 5, bits=2)
-        realised = threshold(m.randomiser.flip) / 2**64
+        realised = Coin(m.randomiser.flip, up=True, digits=STORED).threshold / 2**64
         assert realised >= m.randomiser.flipped * (1 - 1e-15)
         assert realised - m.randomiser.flipped <= 2**-63
 

@@ -29,7 +29,7 @@ from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import BoolArray, IntArray, checks, option
+from discreet.core import BoolArray, IntArray, checks, nearest, option
 from discreet.errors import InvalidArgument, InvalidType
 
 #: For one column, the group of every bin at every level: level 0 is the bins themselves, the last one group.
@@ -314,7 +314,8 @@ def _given(levels: Any, plan: TablePlan, ladders: Sequence[Ladder]) -> dict[str,
         raise InvalidType("levels", type(levels), "a mapping from column to level", f"levels={{{plan.quasi[0]!r}: 0}}")
     unknown = [name for name in levels if name not in plan.quasi]
     if unknown:
-        fix = f"levels={{{plan.quasi[0]!r}: {min(1, len(ladders[0]) - 1)}}}"
+        near = nearest(unknown[0], plan.quasi)
+        fix = f"levels={{{near!r}: {levels[unknown[0]]!r}}}" if near else "one of these"
         raise InvalidArgument("levels", unknown[0], f"given for quasi-identifiers ({', '.join(plan.quasi)})", fix)
     found = {}
     for name, ladder in zip(plan.quasi, ladders, strict=True):

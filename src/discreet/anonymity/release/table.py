@@ -121,7 +121,9 @@ class TablePlan:
         by_column = grid if isinstance(grid, Mapping) else dict.fromkeys(quasi, grid)
         unknown = [n for n in by_column if n not in quasi]
         if unknown:
-            raise InvalidArgument("grid", unknown[0], "given for quasi-identifiers only", f"grid={{{quasi[0]!r}: 24}}")
+            near = nearest(unknown[0], quasi)
+            fix = f"grid={{{near!r}: {by_column[unknown[0]]!r}}}" if near else "one of these"
+            raise InvalidArgument("grid", unknown[0], f"given for quasi-identifiers ({', '.join(quasi)})", fix)
         grids = tuple(make_grid(domain.column(n), by_column.get(n), (orders or {}).get(n)) for n in quasi)
         whom = whose[0] if whose else None
         return cls(domain, quasi, secret, label[0] if label else None, identifiers, kept, grids, whom)
@@ -256,9 +258,10 @@ def _names(label: str, given: Any, names: list[str], roles: Mapping[str, str]) -
     for name in listed:
         if name not in names:
             plain = [n for n in names if label == "person" or roles[n] not in NAMING] or names
-            near = nearest(name, plain) or plain[0]
+            near = nearest(name, plain)
             shown = f"[{near!r}]" if label == "keep" else repr(near)
-            raise InvalidArgument(label, name, f"a declared column ({', '.join(plain[:20])})", f"{label}={shown}")
+            fix = f"{label}={shown}" if near else "one of these"
+            raise InvalidArgument(label, name, f"a declared column ({', '.join(plain[:20])})", fix)
     return listed
 
 

@@ -132,9 +132,9 @@ class RiskReport:
         known = {*SensitiveRisk.__dataclass_fields__, *fields, "t"} - set(fields.values())
         if name not in known:
             listed = ", ".join(sorted({"k", "k_map", "unique", "marketer", "prosecutor", "journalist", *known}))
-            raise InvalidArgument("require", name, f"one of {listed}", "require k=5")
+            raise InvalidArgument("requirement", name, f"one of {listed}", "k=5")
         if not self.sensitive:
-            raise InvalidArgument("require", name, "asked for with a sensitive column", 'sensitive=["disease"]')
+            raise InvalidArgument("requirement", name, "used with a sensitive column", 'sensitive=["disease"]')
         if name == "t":
             pairs = {c: (v.t_equal if v.t_ordered is None else v.t_ordered) for c, v in self.sensitive.items()}
         else:

@@ -1,9 +1,8 @@
 """Text files of records and fields, plain or compressed, read in blocks with every value as bytes.
 
-The format is declared (`Dialect`). The first line names the columns (or is a row, if the file has no header) and fixes
-the number of fields. No value decides a type, and no line causes an error: a line with another number of fields, an
-empty line and a line of more than a megabyte are not rows. One thread finds the ends of records; several threads find
-and convert the fields.
+The format is declared (`Dialect`). The first line names the columns, or is a row, and fixes the number of fields. No
+line causes an error: a line with another number of fields, an empty line and a line of more than a megabyte are not
+rows. One thread finds the ends of records; several threads find and convert the fields.
 """
 
 import codecs
@@ -22,7 +21,7 @@ from discreet.core import ByteArray, FloatArray, IntArray, in_order
 from discreet.core.schema import ENCODINGS, Dialect
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.escapes import unescaped_field
-from discreet.engines.tables.part import BATCH_SIZE, Batch
+from discreet.engines.tables.part import BATCH_SIZE, Batch, Part
 from discreet.engines.tables.plain_text import SMALL_FILE, is_plain, plain_ends, split_plain
 from discreet.engines.tables.text_kernels import (
     BARE,
@@ -42,13 +41,12 @@ _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-class CsvTable:
+class CsvTable(Part):
     """One text file of records; ``.gz`` and ``.zst`` are compressed.
 
     ``escaped``: it is one of our releases, in which texts like formulas have an apostrophe before them; it is removed.
     """
 
-    bare = False
     slow = True
 
     def __init__(self, path: Path, dialect: Dialect | None = None, escaped: bool = False) -> None:
@@ -109,15 +107,15 @@ class CsvTable:
         plain = self._small and is_plain(block, self._quote)
         if plain:
             every, stops, first = split_plain(block, self._delimiter, len(slots), RECORD_LIMIT)
-            places = [first + np.flatnonzero(slots == k)[0] for k in range(width)]
-            starts, ends, rows = [every[at] for at in places], [stops[at] for at in places], len(first)
+            places = first + np.argsort(slots)[len(slots) - width :, np.newaxis]
+            starts, ends, rows = every[places].astype(np.int32), stops[places].astype(np.int32), len(first)
             styles = np.full((width, rows), BARE, np.uint8)
         else:
             starts, ends = np.empty((width, most), np.int32), np.empty((width, most), np.int32)
             styles = np.empty((width, most), np.uint8)
             rows, _, _ = split_records(block, self._delimiter, self._quote, slots, len(slots), starts, ends, styles)
         found = [
-            Field(block, starts[k][:rows], ends[k][:rows], styles[k][:rows], self._quote, plain) for k in range(width)
+            Field(block, starts[k, :rows], ends[k, :rows], styles[k, :rows], self._quote, plain) for k in range(width)
         ]
         return list(map(unescaped_field, found)) if self._escaped else found
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core import ByteArray, FloatArray, IntArray
+from discreet.core import AnyArray, ByteArray, FloatArray, IntArray
 from discreet.core.schema import Dialect
 
 #: The largest file, in bytes, that is read so. Above, kernels are faster even if they must be compiled.
@@ -48,7 +48,7 @@ def split_plain(block: ByteArray, delimiter: int, n_fields: int, limit: int) -> 
     return starts, ends, first[rows]
 
 
-def gather_plain(block: ByteArray, starts: IntArray, ends: IntArray) -> tuple[IntArray, ByteArray]:
+def gather_plain(block: ByteArray, starts: AnyArray, ends: AnyArray) -> tuple[IntArray, ByteArray]:
     """Copy fields side by side: offsets and bytes, as Arrow lays out text."""
     sizes = ends.astype(np.int64) - starts
     offsets = np.append(0, np.cumsum(sizes))
@@ -69,4 +69,5 @@ def plain_numbers(values: pa.LargeBinaryArray, dialect: Dialect) -> FloatArray |
     texts = pc.if_else(plain, texts, None)
     if dialect.decimal != ".":
         texts = pc.replace_substring(texts, dialect.decimal, ".")
-    return texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    found: FloatArray = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return found

@@ -91,23 +91,9 @@ def split_records(
     """Split a block of whole records and note the positions of the wanted fields.
 
     A record ends at a line break outside quotes, or with the block. Records with another number of fields than
-    ``n_fields`` (0: any), empty lines and records beyond `RECORD_LIMIT` are skipped.
-
-    Parameters
-    ----------
-    block : array
-        The bytes.
-    delimiter, quote : int
-        The bytes that separate fields and that wrap them; -1 for no quotes.
-    slots : array
-        For every field of a record, the line of ``starts`` to note it in, or -1.
-    starts, ends, styles : array, one line per wanted field, one column per row
-        Where the fields begin and end, and how they are written. When all columns are filled, splitting ends.
-
-    Returns
-    -------
-    rows, fields, position
-        Rows noted, the fields of the last one, and where it ended.
+    ``n_fields`` (0: any), empty lines and records beyond `RECORD_LIMIT` are skipped. ``slots`` holds, for every field,
+    its line in ``starts``, ``ends`` and ``styles``, or -1; they have a column per row. Return the rows found, the
+    fields of the last one, and where it ended.
     """
     rows = fields = field = record = begin = 0
     home, state, style, before = np.int64(block.ctypes.data), START, BARE, -1

@@ -45,7 +45,7 @@ KIND = Kind(
     schema="optional",
     estimators={"": "discreet.clustering:PrivateKMeans"},
     own=(
-        change("n_clusters", required=True, example="auto", short="-k", label="Number of clusters"),
+        change("n_clusters", required=True, example="auto", short="-k --k", label="Number of clusters"),
         change("epsilon", help="Privacy budget, for a table. A synopsis has spent its own."),
         option("refine", "text", "Post-processing of the counts; auto chooses it.", "auto", default="auto",
             choices=("auto", "consistent", "means", "project", "threshold", "mixture", "none")),

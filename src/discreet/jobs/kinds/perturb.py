@@ -55,8 +55,8 @@ KIND = Kind(
         "priv-unit": "discreet.metric:PrivUnit",
     },
     own=(
-        change("epsilon", help="Privacy level at distance --radius, or among --min-people: smaller is more private.",
-            label="Level ε"),
+        change("epsilon", label="Level ε",
+            help="Privacy level at the stated distance, or among the stated people: smaller is more private."),
         option("method", "text", "Noise on whole rows, or on each column."),
         change("radius", shown=True),
         change("remap", example="clip"),

@@ -92,7 +92,7 @@ class RapporLaw(ReportLaw):
 
     def turn(self, keys: stored.Keys, rows: ByteArray) -> None:
         """Turn Bloom bits into permanent ones, in place, as keys decide."""
-        stored.flip(keys, self.coins["stored"].chance, self.bits, rows)
+        stored.flip(keys, self.coins["stored"].threshold, self.bits, rows)
 
     def cohorts(self, keys: stored.Keys, number: int) -> IntArray:
         """Return the cohort of every key, the same for life."""

@@ -47,7 +47,7 @@ def test_one_seed_one_synopsis_from_every_table(tmp_path, monkeypatch, rule, lea
     wanted = GridSynopsis(**settings).fit(frame).synopsis_
     for data in (table, tmp_path / "t.parquet", tmp_path / "t.csv", frame.sample(frac=1, random_state=0)):
         assert GridSynopsis(**settings).fit(data).synopsis_.digest == wanted.digest
-    monkeypatch.setattr(engines.source.Source.batches, "__defaults__", (17, None))
+    monkeypatch.setattr(engines.source.Source.batches, "__defaults__", (17,))
     monkeypatch.setitem(engines.source.Source.count.__kwdefaults__, "batch_size", 101)
     monkeypatch.setitem(engines.source.Source.sums.__kwdefaults__, "batch_size", 57)
     assert GridSynopsis(**settings).fit(table).synopsis_.digest == wanted.digest

@@ -98,7 +98,7 @@ def test_same_seed_same_synopsis_from_every_storage_and_batch(partitioner, axis,
     monkeypatch.setattr(trees, "CHUNK", 37)
     assert same(first, fitted(X=np.asfortranarray(SMALL.X), **settings))
     monkeypatch.setattr(RowCells.__init__, "__kwdefaults__", {"memory": 0})
-    monkeypatch.setattr(engines.Source.batches, "__defaults__", (101, None))
+    monkeypatch.setattr(engines.Source.batches, "__defaults__", (101,))
     assert same(first, fitted(**settings))
     assert not same(first, fitted(**settings, random_state=8))
 
