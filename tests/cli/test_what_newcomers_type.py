@@ -223,6 +223,6 @@ def test_help_that_job_files_quote_names_no_options_of_the_shell() -> None:
 def test_the_ending_of_a_table_is_checked_before_budget_is_spent(folder: Path) -> None:
     dc.Account.create("year.account", dataset="people", epsilon=3, unit=dc.Person("user", rows=2))
     words = ("cluster", "people.csv", *RELEASED, "--account", "year.account", "-k", "2", "-o", "centers.json")
-    with pytest.raises(DataSourceError, match="got 'centers.json'; try 'centers.csv'"):
+    with pytest.raises(DataSourceError, match=r"got 'centers\.json'; try 'centers\.csv'"):
         output(*words)
     assert dc.Account("year.account").remaining == 3
