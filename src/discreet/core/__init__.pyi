@@ -66,6 +66,8 @@ from .columns.unit import unit_kind as unit_kind
 from .domain import Domain as Domain
 from .domain import as_domain as as_domain
 from .domain import dialect_of as dialect_of
+from .estimator import Estimator as Estimator
+from .estimator import check_fitted as check_fitted
 from .intervals import clopper_pearson as clopper_pearson
 from .intervals import normal_width as normal_width
 from .intervals import wilson as wilson

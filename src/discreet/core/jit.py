@@ -9,18 +9,24 @@ Compiling takes seconds, once per machine. The logger ``discreet.kernels`` repor
 
 import hashlib
 import logging
+import os
+import pickle
+import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba import njit
 from numba.core import caching, event
+from numba.core.runtime import rtsys
 
 from discreet._version import __version__
 from discreet.core.output.files import cache_folder
+from discreet.errors import DataSourceError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -81,15 +87,65 @@ def _kernel_text(module: str, names: dict[str, Any]) -> str:
     return _TEXTS[module]
 
 
-if hasattr(caching, "UserProvidedCacheLocator"):
+class _Folder:
+    """The folder of a kernel's machine code, in the words of Numba: a locator."""
 
-    class AnyPlace(caching.UserProvidedCacheLocator):  # type: ignore[misc]
-        """Lets Numba name a kernel's folder by the texts of the kernels, not by the path of its file."""
+    def __init__(self, function: Callable[..., Any]) -> None:
+        text = _kernel_text(function.__module__, function.__globals__)
+        self._py_file = function.__code__.co_filename
+        self._line = function.__code__.co_firstlineno
+        base = Path(numba.config.CACHE_DIR) if numba.config.CACHE_DIR else cache_folder()
+        self._path = str(base / f"kernels-{text[:24]}" / Path(self._py_file).parent.name)
 
-        @classmethod
-        def get_suitable_cache_subpath(cls, py_file: str) -> str:
-            """Return the part of the folder's name that Numba would make unlike for each place of the file."""
-            return Path(py_file).parent.name
+    def get_cache_path(self) -> str:
+        """Return the folder, which depends on the texts of kernels, not on the path of their file."""
+        return self._path
+
+    def get_source_stamp(self) -> str:
+        """Return nothing new: the folder has the text in its name."""
+        return ""
+
+    def get_disambiguator(self) -> str:
+        """Return what tells functions of the same name in a file apart."""
+        return str(self._line)
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder, when there is something to keep."""
+        os.makedirs(self._path, exist_ok=True)
+
+
+class _Entry(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    """The names of a kernel's files."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = _Folder(function)
+        name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}"
+        self._filename_base = self.get_filename_base(name, getattr(sys, "abiflags", ""))
+
+
+class _Kept(caching.FunctionCache):  # type: ignore[misc]
+    """Machine code on disk.
+
+    Numba's own cache prepares the whole compiler before it looks for a file, which takes longer than most commands on a
+    small table. Kept code needs only the runtime that counts references. A disk that cannot be read or written costs
+    time, never a result.
+    """
+
+    _impl_class = _Entry
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return kept code, or None."""
+        try:
+            rtsys.initialize(target_context)
+            return self._load_overload(sig, target_context)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep code if there is room."""
+        with suppress(OSError):
+            self._save_overload(sig, data)
 
 
 def jit(function: F) -> F:
@@ -103,20 +159,10 @@ def jit_within(function: F) -> F:
 
 
 def _compiled(function: F, within: bool) -> F:
-    given, locators = numba.config.CACHE_DIR, getattr(numba.config, "CACHE_LOCATOR_CLASSES", "")
-    # Numba chooses the place when a function is decorated, so other packages' kernels stay where they were.
-    try:
-        if not given:
-            text = _kernel_text(function.__module__, function.__globals__)
-            numba.config.CACHE_DIR = str(cache_folder() / f"kernels-{text[:24]}")
-            if "AnyPlace" in globals():
-                numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.AnyPlace"
-        return cast(F, njit(function, cache=True, nogil=True, forceinline=within))
-    except (RuntimeError, OSError):
-        # No folder can be written to: compiled anew in every process.
-        return cast(F, njit(function, nogil=True, forceinline=within))
-    finally:
-        numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES = given, locators
+    kernel = njit(function, nogil=True, forceinline=within)
+    with suppress(DataSourceError):  # without a home, compiled anew in every process
+        kernel._cache = _Kept(function)
+    return cast(F, kernel)
 
 
 def inlined(function: F) -> F:

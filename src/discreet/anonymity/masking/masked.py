@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines, noise
 from discreet.anonymity.growth.cells import Cells
@@ -16,7 +15,7 @@ from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.printed import with_legend
 from discreet.anonymity.release.release import Release, _kept_by, _order_of, _others, in_order, unknown_columns
 from discreet.anonymity.release.table import Table, TablePlan
-from discreet.core import Date, FloatArray, Guarantee, Integer, Time, coding, date_array, time_array
+from discreet.core import Date, FloatArray, Guarantee, Integer, Time, check_fitted, coding, date_array, time_array
 from discreet.errors import InvalidArgument
 
 
@@ -61,7 +60,7 @@ class MaskedMethod:
         random_state, order, identifiers, key
             See `discreet.anonymity.release.delivery.Delivery`.
         """
-        check_is_fitted(self, "plan_")
+        check_fitted(self, "plan_")
         return self._masked(data, Delivery("interval", random_state, order, identifiers, key))
 
     @abstractmethod

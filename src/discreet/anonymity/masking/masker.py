@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.base import BaseEstimator
 
 from discreet import noise
 from discreet.anonymity.growth.grid import Grid
@@ -22,7 +21,7 @@ from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.disclosure import linkage, near_values
 from discreet.anonymity.release.prepare import make_plan, names_of
 from discreet.anonymity.release.table import Table, TablePlan, read_table, without_values
-from discreet.core import DOMAIN, Declared, EstimatorHtml, FloatArray, option
+from discreet.core import DOMAIN, Declared, Estimator, FloatArray, option
 from discreet.errors import InvalidArgument
 
 #: Released rows that are linked with the originals to measure disclosure.
@@ -34,7 +33,7 @@ _NOTHING = (
 )
 
 
-class Masker(EstimatorHtml, MaskedMethod, Declared, BaseEstimator):  # type: ignore[misc]
+class Masker(MaskedMethod, Declared, Estimator):
     """Read, change the quasi-identifiers as a whole, measure, release. A subclass says how (`_change`, `_written`)."""
 
     _: KW_ONLY

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.base import BaseEstimator
 
 from discreet import noise
 from discreet.anonymity.growth.cells import Cells
@@ -41,7 +40,7 @@ from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.risk.classes import join, number_column
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import Declared, EstimatorHtml, FloatArray, IntArray, checks, option
+from discreet.core import Declared, Estimator, FloatArray, IntArray, checks, option
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 _NOTES = (
@@ -56,7 +55,7 @@ _APART = (
 GROUPINGS = ("mdav", "univariate", "pca")
 
 
-class Microaggregation(EstimatorHtml, MaskedMethod, Declared, BaseEstimator):  # type: ignore[misc]
+class Microaggregation(MaskedMethod, Declared, Estimator):
     """Anonymous tables by group means.
 
     Attributes

@@ -12,7 +12,6 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
@@ -25,7 +24,7 @@ from discreet.anonymity.release.streamed import ToFile
 from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.risk.blind import BLIND, growth_rules
 from discreet.anonymity.risk.rules import Rules, stacked
-from discreet.core import FloatArray, IntArray, option
+from discreet.core import FloatArray, IntArray, check_fitted, option
 from discreet.errors import InvalidArgument
 
 #: What is assumed of a release by a tree that was cut further as records came in.
@@ -194,13 +193,13 @@ class DensityTree(ToFile, Partitioner):
 
         The volume is in the units of the columns; a category has width 1. Rows that the table drops are left out.
         """
-        check_is_fitted(self, "tree_")
+        check_fitted(self, "tree_")
         leaf = self.tree_.route(read_table(data, self.plan_).bins)
         return self._densities()[leaf]
 
     def score(self, data: Any, y: Any = None) -> float:
         """Return minus the integrated squared error, up to a constant: (2/n) Σ f(x_i) - ∫ f². Not for publication."""
-        check_is_fitted(self, "tree_")
+        check_fitted(self, "tree_")
         leaves = self.tree_.leaves
         squares = float(self._densities()[leaves] @ (self.leaf_counts_ / self.leaf_counts_.sum()))
         return 2 * float(self.density(data).mean()) - squares

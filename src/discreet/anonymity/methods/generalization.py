@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.utils.validation import check_is_fitted
 
 from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.frontier import refuse_root
@@ -31,7 +30,7 @@ from discreet.anonymity.release.spilled import SpilledTable
 from discreet.anonymity.release.streamed import FrozenPartition, PublishedCells, ToFile
 from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan, read_table
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import IntArray, checks, option
+from discreet.core import IntArray, check_fitted, checks, option
 from discreet.errors import InvalidArgument, InvalidType
 
 
@@ -85,7 +84,7 @@ class Generalization(ToFile, Partitioner):
         Classes that break a rule are left out; if that is more than ``suppress`` allows, the release is refused.
         Parameters as in `DensityTree.transform`. A release by levels can only be the first of its history.
         """
-        check_is_fitted(self, "levels_")
+        check_fitted(self, "levels_")
         table = read_table(data, self.plan_)
         whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
         refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), whole.ok, table.persons)
@@ -169,7 +168,7 @@ class Generalization(ToFile, Partitioner):
         }
 
     def _frozen_partition(self) -> FrozenPartition:
-        check_is_fitted(self, "levels_")
+        check_fitted(self, "levels_")
         return ClassesOf(self._groups(), self.rules_, float(self._at_fit.suppress), self._facts())
 
 

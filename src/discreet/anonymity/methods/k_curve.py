@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.base import clone
 
 from discreet.anonymity.growth.grow import label_codes
 from discreet.anonymity.growth.tree import Tree
@@ -207,6 +206,8 @@ def _listed(candidates: Any) -> tuple[int, ...]:
 
 def _check_method(method: Any, k: int) -> Any:
     """Return a copy of a method that partitions by a tree, with some k."""
+    from sklearn.base import clone  # takes long to load
+
     if not isinstance(method, (DensityTree, Mondrian)) or getattr(method, "mode", "strict") != "strict":
         raise InvalidType("method", type(method), "a DensityTree or a Mondrian", "DensityTree(domain=domain)")
     return clone(method).set_params(k=k)
@@ -214,6 +215,8 @@ def _check_method(method: Any, k: int) -> Any:
 
 def _at(model: Any, k: int) -> Any:
     """Return the method with another k, after its table was read."""
+    from sklearn.base import clone  # takes long to load
+
     other = clone(model).set_params(k=k)
     other.plan_, other.hierarchies_, other.rules_ = model.plan_, model.hierarchies_, replace(model.rules_, k=k)
     return other

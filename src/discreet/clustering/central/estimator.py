@@ -5,19 +5,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines
 from discreet.clustering.leaves.columns import distance_units
-from discreet.core import Domain, EstimatorHtml, FloatArray, IntArray
+from discreet.core import Domain, Estimator, FloatArray, IntArray, check_fitted
 from discreet.engines import RowWriter, WrittenTable, check_target
 from discreet.engines.passes import NearestMap
 from discreet.errors import InvalidType, SchemaError
 from discreet.synopses import bind, table
 
 
-class Centers(EstimatorHtml, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class Centers(Estimator, mixins=("ClassNamePrefixFeaturesOutMixin", "TransformerMixin", "ClusterMixin")):
     """Predict and transform with fitted centres.
 
     What these return is exact, a fact about every row: it is for the holder of the rows, not for publication. For the
@@ -91,11 +89,11 @@ class Centers(EstimatorHtml, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return len(self.cluster_centers_)
 
     def _cells(self) -> NearestMap:
-        check_is_fitted(self)
+        check_fitted(self)
         return NearestMap(self.domain_, self.cluster_centers_, distance_units(self.domain_, self.scale))
 
     def _rows(self, X: Any) -> engines.Source:
-        check_is_fitted(self)
+        check_fitted(self)
         source = engines.open(table(X))
         names = getattr(self, "feature_names_in_", None)
         if len(source.names) != self.n_features_in_ and not (names is not None and set(names) <= set(source.names)):

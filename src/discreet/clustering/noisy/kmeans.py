@@ -19,8 +19,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet import noise
 from discreet.clustering.leaves import _kmeans_kernels as kernels
@@ -28,7 +26,7 @@ from discreet.clustering.leaves.kmeans import mass_by, nearest, weighted_kmeans
 from discreet.clustering.noisy import deconvolution as places
 from discreet.clustering.noisy.mixture import FORMS, Bounds, Components, NoisyRecords, best_form
 from discreet.clustering.options import SEED
-from discreet.core import Declared, EstimatorHtml, FloatArray, IntArray, as_domain, checks, option
+from discreet.core import Declared, Estimator, FloatArray, IntArray, as_domain, check_fitted, checks, option
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.metric import IsotropicLaw
 
@@ -42,7 +40,7 @@ _GRID_COLUMNS, _CANDIDATES = 3, 1000
 _LABEL_POINTS = 400
 
 
-class DenoisingKMeans(Declared, EstimatorHtml, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class DenoisingKMeans(Declared, Estimator, mixins=("ClusterMixin",)):
     """k-means of noisy records whose noise has a known law, such as those that `discreet.metric.NDLaplace` returns.
 
     Attributes
@@ -122,6 +120,8 @@ class DenoisingKMeans(Declared, EstimatorHtml, ClusterMixin, BaseEstimator):  # 
         -------
         self
         """
+        from sklearn.utils.validation import validate_data  # takes long to load
+
         options = self.read_options()
         k, n_init, stream = options["n_clusters"], options["n_init"], noise.generator(options["random_state"])
         rows = np.asarray(validate_data(self, X, dtype=np.float64, ensure_min_samples=2), np.float64)
@@ -156,7 +156,9 @@ class DenoisingKMeans(Declared, EstimatorHtml, ClusterMixin, BaseEstimator):  # 
             Whether they carry the noise: then the most probable cluster of the true record, by the law and the fitted
             distribution. Otherwise the nearest centre.
         """
-        check_is_fitted(self)
+        from sklearn.utils.validation import validate_data
+
+        check_fitted(self)
         z = np.asarray(validate_data(self, X, dtype=np.float64, reset=False), np.float64) / self._unit
         if not noisy:
             return nearest(z, self.cluster_centers_ / self._unit)

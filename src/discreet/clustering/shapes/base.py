@@ -12,15 +12,13 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial import cKDTree
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines
 from discreet.clustering.central.of_synopsis import ClusterResult
 from discreet.clustering.how_many.suggest import KSuggestion, suggest_k
 from discreet.clustering.leaves.kmeans import mass_by
 from discreet.clustering.leaves.leaves import Leaves
-from discreet.core import Declared, Domain, FloatArray, IntArray, jit
+from discreet.core import Declared, Domain, Estimator, FloatArray, IntArray, check_fitted, jit
 from discreet.synopses import Synopsis, bind, table
 from discreet.synopses.queries import EMPTY_UP_TO
 
@@ -28,7 +26,7 @@ from discreet.synopses.queries import EMPTY_UP_TO
 _CANDIDATES = 12
 
 
-class LeafClusters(Declared, BaseEstimator):  # type: ignore[misc]
+class LeafClusters(Declared, Estimator):
     """Clusters of the leaves of a synopsis. Methods differ in `_label` alone.
 
     Attributes
@@ -117,7 +115,7 @@ class LeafClusters(Declared, BaseEstimator):  # type: ignore[misc]
         X : array, data frame, table or path
             Rows with the columns of the synopsis; values beyond the declared bounds are clamped.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         domain = self.synopsis_.domain
         source = bind(engines.open(table(X)), domain, domain)
         parts = [self._of_rows(columns, domain) for columns in source.batches(domain)]

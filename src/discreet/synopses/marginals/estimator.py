@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from discreet.core import (
     DOMAIN,
@@ -18,7 +17,7 @@ from discreet.core import (
     RHO,
     Declared,
     Domain,
-    EstimatorHtml,
+    Estimator,
     Guarantee,
     IntArray,
     option,
@@ -35,7 +34,7 @@ from discreet.synopses.opening import check_release, method_options, note_column
 PUBLIC_FACTS = "the declared functions and impossible combinations are public, not read off the table"
 
 
-class MarginalSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class MarginalSynopsis(Declared, Estimator):
     """Publish a model of a table of many columns, fitted to noisy counts of single columns, pairs and triples.
 
     For 5 to 200 columns of mixed kinds. The synopsis answers any question and says which columns were measured

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from discreet.core import (
     DELTA,
@@ -28,7 +27,7 @@ from discreet.core import (
     Categorical,
     Declared,
     Domain,
-    EstimatorHtml,
+    Estimator,
     Exact,
     Integer,
     option,
@@ -46,7 +45,7 @@ from discreet.synopses.opening import OpenRelease, check_release, method_options
 from discreet.synopses.publishing import PublishedLeaves, count_variance, publish
 
 
-class GridSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class GridSynopsis(Declared, Estimator):
     """Publish a noisy histogram over the cells of a grid.
 
     Attributes

@@ -18,7 +18,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from discreet.core import (
     DELTA,
@@ -32,7 +31,7 @@ from discreet.core import (
     SIZE_SHARE,
     Declared,
     Domain,
-    EstimatorHtml,
+    Estimator,
     IntArray,
     option,
 )
@@ -58,7 +57,7 @@ from discreet.synopses.opening import OpenRelease, check_release, method_options
 from discreet.synopses.publishing import count_variance
 
 
-class TreeSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc]
+class TreeSynopsis(Declared, Estimator):
     """A private tree over a table, published as boxes with noisy counts.
 
     Attributes
