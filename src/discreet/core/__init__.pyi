@@ -1,5 +1,6 @@
 from . import checks as checks
 from ._doors import door as door
+from ._doors import later as later
 from .arrays import AnyArray as AnyArray
 from .arrays import BoolArray as BoolArray
 from .arrays import ByteArray as ByteArray

@@ -2,20 +2,21 @@
 
 Importing scikit-learn takes longer than most jobs on a small table, because it loads pandas and SciPy's statistics. A
 job needs none of it. So an estimator gets its base classes of scikit-learn later: when the program has imported
-scikit-learn, or when something of it is used (`get_params`, `clone`, a pipeline, ``repr``). From then on, it is an
-estimator like any other.
+scikit-learn, or when something of it is used (`clone`, a pipeline, ``repr``). From then on, it is an estimator like any
+other.
 
 >>> class Middle(Estimator, mixins=("ClusterMixin",)):
 ...     def __init__(self, k=3):
 ...         self.k = k
->>> Middle(2).get_params()
-{'k': 2}
+>>> Middle(2)
+Middle(k=2)
 >>> [base.__name__ for base in Middle.__bases__]
 ['ClusterMixin', 'Estimator']
 """
 
 from __future__ import annotations
 
+import inspect
 import sys
 import threading
 from typing import Any
@@ -39,6 +40,24 @@ class Estimator(EstimatorHtml):
         if "sklearn.base" in sys.modules:
             _join()
         return super().__new__(cls)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the options by name; with ``deep``, also the options of options that are estimators."""
+        found: dict[str, Any] = {}
+        for name in sorted(inspect.signature(self.__init__).parameters):  # type: ignore[misc]
+            value = found[name] = getattr(self, name)
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                found |= {f"{name}__{inner}": each for inner, each in value.get_params().items()}
+        return found
+
+    def set_params(self, **params: Any) -> Any:
+        """Set options, also those of options that are estimators: ``option__inner=value``. Return the estimator."""
+        if not set(params) <= set(inspect.signature(self.__init__).parameters):  # type: ignore[misc]
+            _join()
+            return super().set_params(**params)  # type: ignore[misc]
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
 
     def __getattr__(self, name: str) -> Any:
         """Look again, in scikit-learn's classes, if the name may be one of theirs."""

@@ -21,7 +21,8 @@ from typing import Any, TypeVar, cast
 
 import numba
 from numba import njit
-from numba.core import caching, event
+from numba.core import caching, environment, event
+from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 
 from discreet._version import __version__
@@ -78,9 +79,9 @@ def _kernel_text(module: str, names: dict[str, Any]) -> str:
         if file is not None:
             texts.append(hashlib.sha256(Path(file).read_bytes()).hexdigest())
         for name, value in sorted(names.items()):
-            home = getattr(getattr(value, "py_func", None), "__module__", None)
-            if home is not None and home != module:
-                texts.append(_TEXTS.get(home, home))
+            if isinstance(value, CPUDispatcher):
+                home = value.py_func.__module__
+                texts += [_TEXTS.get(home, home)] * (home != module)
             elif isinstance(value, (int, float, tuple)) and name.isupper():
                 texts.append(f"{name}={value!r}")
         _TEXTS[module] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
@@ -124,6 +125,33 @@ class _Entry(caching.CompileResultCacheImpl):  # type: ignore[misc]
         self._filename_base = self.get_filename_base(name, getattr(sys, "abiflags", ""))
 
 
+class _Reader(pickle.Unpickler):
+    """Reads machine code without importing the modules of Numba that it was compiled from."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return what a name in the file stands for."""
+        return _environment if name == "_rebuild_env" else super().find_class(module, name)
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Any:
+    """Return the constants of compiled code. Only interpreted code, which kernels have none of, reads the globals."""
+    made = environment.lookup_environment(name)
+    if made is None:
+        made = environment.Environment(vars(sys.modules[module]) if module in sys.modules else {"__name__": module})
+        made.consts[:] = constants
+        made.env_name = name
+        environment.Environment._memo[name] = made
+    return made
+
+
+class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]
+    """The files of a kernel."""
+
+    def _load_data(self, name: str) -> Any:
+        with open(self._data_path(name), "rb") as file:
+            return _Reader(file).load()
+
+
 class _Kept(caching.FunctionCache):  # type: ignore[misc]
     """Machine code on disk.
 
@@ -133,6 +161,10 @@ class _Kept(caching.FunctionCache):  # type: ignore[misc]
     """
 
     _impl_class = _Entry
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return kept code, or None."""

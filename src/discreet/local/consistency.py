@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
-from discreet.core import FloatArray, checks
+from discreet.core import FloatArray, checks, later
 from discreet.errors import InvalidArgument
+
+special = later("scipy.special")
 
 CHOICES = ("simplex", "base-cut", "norm-cut")
 _CUT_LEVEL = 0.05
@@ -49,7 +50,7 @@ def consistent(count: npt.ArrayLike, n: int, how: str = "simplex", std_error: An
     if how == "base-cut":
         if std_error is None:
             raise InvalidArgument("std_error", None, "the standard errors, for a base cut", "std_error=found.std_error")
-        return np.where(raw > float(ndtri(1 - _CUT_LEVEL / len(raw))) * np.asarray(std_error), raw, 0.0)
+        return np.where(raw > float(special.ndtri(1 - _CUT_LEVEL / len(raw))) * np.asarray(std_error), raw, 0.0)
     order = np.argsort(-raw, kind="stable")
     falling = raw[order]
     sums = np.cumsum(np.maximum(falling, 0.0) if how == "norm-cut" else falling)

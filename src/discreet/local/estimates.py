@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from scipy.special import ndtr, ndtri
 
-from discreet.core import BoolArray, FloatArray, Frames, Guarantee, checks
+from discreet.core import BoolArray, FloatArray, Frames, Guarantee, checks, later
 from discreet.errors import InvalidArgument, MissingExtra
+
+special = later("scipy.special")
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -81,7 +82,7 @@ class Estimate(Frames):
         confidence = float(checks.probability("level", level))
         unit = checks.choice("of", of, ("count", "frequency"))
         if self._ends is None:
-            reach = float(ndtri(0.5 + confidence / 2)) * self.std_error
+            reach = float(special.ndtri(0.5 + confidence / 2)) * self.std_error
             low, high = self.count - reach, self.count + reach
         else:
             low, high = self._ends(confidence)
@@ -133,7 +134,7 @@ class Estimate(Frames):
             return self._pick(np.flatnonzero(~self.may_be_noise(level)))
         bound = float(checks.probability("level", level))
         sure = self.std_error > 0
-        chance = np.where(sure, ndtr(-self.count / np.where(sure, self.std_error, 1.0)), self.count <= 0)
+        chance = np.where(sure, special.ndtr(-self.count / np.where(sure, self.std_error, 1.0)), self.count <= 0)
         tried = max(len(self), self.tried or 0, 1)
         passing = np.flatnonzero(np.sort(chance) <= bound * np.arange(1, len(self) + 1) / tried)
         return self._pick(np.flatnonzero(chance <= np.sort(chance)[passing[-1]]) if len(passing) else passing)
@@ -141,7 +142,7 @@ class Estimate(Frames):
     def noise_cut(self, level: float = 0.05) -> float:
         """Return z: any absent value exceeds z standard errors with probability ``level``."""
         chance = float(checks.probability("level", level))
-        return float(ndtri(1 - chance / max(len(self), self.tried or 0, 1)))
+        return float(special.ndtri(1 - chance / max(len(self), self.tried or 0, 1)))
 
     def may_be_noise(self, level: float = 0.05) -> BoolArray:
         """Return which estimates noise alone may explain.

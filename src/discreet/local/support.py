@@ -25,13 +25,14 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
-from discreet.core import FloatArray
+from discreet.core import FloatArray, later
 from discreet.errors import InvalidType
 from discreet.local.estimates import Estimate
 from discreet.local.wire.counts import Counts
 from discreet.noise import HashFamily
+
+special = later("scipy.special")
 
 #: Most counters of a state: 16 GiB.
 MOST_CELLS = 2**31
@@ -69,7 +70,7 @@ class SupportLaw:
 
         Better than estimate ± z errors if few reports support a value.
         """
-        z2 = float(ndtri(0.5 + level / 2)) ** 2
+        z2 = float(special.ndtri(0.5 + level / 2)) ** 2
         gap, b = self.p - self.q, self.own - self.other
         seen = np.asarray(support, np.float64) - n * self.q
         half = gap * seen + z2 * b / 2

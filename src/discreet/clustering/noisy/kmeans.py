@@ -18,7 +18,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from discreet import noise
 from discreet.clustering.leaves import _kmeans_kernels as kernels
@@ -26,9 +25,11 @@ from discreet.clustering.leaves.kmeans import mass_by, nearest, weighted_kmeans
 from discreet.clustering.noisy import deconvolution as places
 from discreet.clustering.noisy.mixture import FORMS, Bounds, Components, NoisyRecords, best_form
 from discreet.clustering.options import SEED
-from discreet.core import Declared, Estimator, FloatArray, IntArray, as_domain, check_fitted, checks, option
+from discreet.core import Declared, Estimator, FloatArray, IntArray, as_domain, check_fitted, checks, later, option
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.metric import IsotropicLaw
+
+special = later("scipy.special")
 
 #: Records that starts are tried on, that the form is chosen on, and points that the estimate consists of.
 _TRIAL_RECORDS, _FORM_RECORDS, _POINTS = 2000, 5000, 8000
@@ -255,7 +256,7 @@ def _cluster_draws(
     rows = order[:_POINTS]
     per_record = max(1, _POINTS // n)
     uniforms = _uniforms((len(rows), per_record, d + 1), stream)
-    drawn = records.draws(fitted, rows, np.ascontiguousarray(uniforms[..., 0]), ndtri(uniforms[..., 1:]))
+    drawn = records.draws(fitted, rows, np.ascontiguousarray(uniforms[..., 0]), special.ndtri(uniforms[..., 1:]))
     points = drawn.reshape(-1, d)
     return points, np.ones(len(points))
 

@@ -11,16 +11,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from discreet import engines
 from discreet.clustering.central.of_synopsis import ClusterResult
 from discreet.clustering.how_many.suggest import KSuggestion, suggest_k
 from discreet.clustering.leaves.kmeans import mass_by
 from discreet.clustering.leaves.leaves import Leaves
-from discreet.core import Declared, Domain, Estimator, FloatArray, IntArray, check_fitted, jit
+from discreet.core import Declared, Domain, Estimator, FloatArray, IntArray, check_fitted, jit, later
 from discreet.synopses import Synopsis, bind, table
 from discreet.synopses.queries import EMPTY_UP_TO
+
+spatial = later("scipy.spatial")
 
 #: Boxes whose representatives are nearest to a row, among which the box that it lies in is looked for first.
 _CANDIDATES = 12
@@ -134,7 +135,7 @@ class LeafClusters(Declared, Estimator):
         leaves = self._leaves
         low, high = (part[leaves.which] / leaves.units for part in (leaves.seen.lower, leaves.seen.upper))
         few = min(_CANDIDATES, len(leaves.points))
-        near = cKDTree(leaves.points).query(points, few)[1].reshape(len(points), few)
+        near = spatial.cKDTree(leaves.points).query(points, few)[1].reshape(len(points), few)
         beyond = np.maximum(low[near] - points[:, np.newaxis], points[:, np.newaxis] - high[near])
         gaps = (np.maximum(beyond, 0.0) ** 2).sum(axis=2)
         best = gaps.argmin(axis=1)
@@ -191,5 +192,5 @@ def for_the_heaviest(leaves: Leaves, most: int, label: Callable[[IntArray], IntA
     if len(leaves.points) <= most:
         return label(np.arange(len(leaves.points)))
     kept = np.sort(np.argsort(-leaves.weights, kind="stable")[:most])
-    found: IntArray = label(kept)[cKDTree(leaves.points[kept]).query(leaves.points)[1]]
+    found: IntArray = label(kept)[spatial.cKDTree(leaves.points[kept]).query(leaves.points)[1]]
     return found

@@ -20,17 +20,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from discreet.clustering.leaves.hills import density, hills, touching
 from discreet.clustering.leaves.kmeans import mass_by
 from discreet.clustering.leaves.leaves import Leaves
 from discreet.clustering.options import COLUMNS, SCALE, SEED
 from discreet.clustering.shapes.base import LeafClusters
-from discreet.core import FloatArray, IntArray, option
+from discreet.core import FloatArray, IntArray, later, option
 from discreet.synopses import refine
+
+csgraph = later("scipy.sparse.csgraph")
+sparse = later("scipy.sparse")
+spatial = later("scipy.spatial")
 
 #: A cluster has to hold at least this share of the rows, and this many times what one empty leaf may get by noise.
 _LEAST_SHARE, _LEAST_NOISE = 0.002, 2.0
@@ -96,15 +97,15 @@ class DensityClusters(LeafClusters):
             # Rows spread evenly are exactly as dense as themselves, but for rounding.
             above = dense >= float(options["level"]) * (1 - 1e-9)
             kept = above[first] & above[second]
-            graph = csr_matrix((np.ones(int(kept.sum())), (first[kept], second[kept])), (n, n))
-            labels = np.where(above, connected_components(graph, directed=False)[1], -1)
+            graph = sparse.csr_matrix((np.ones(int(kept.sum())), (first[kept], second[kept])), (n, n))
+            labels = np.where(above, csgraph.connected_components(graph, directed=False)[1], -1)
         else:
             labels = hills(leaves, float(options["prominence"]), float(options["contrast"]))
         labels = _heavy(labels, leaves.weights, _least(leaves, options["min_rows"]))
         if options["outliers"] or not (labels >= 0).any():
             return labels
         known = labels >= 0
-        return np.where(known, labels, labels[known][cKDTree(leaves.points[known]).query(leaves.points)[1]])
+        return np.where(known, labels, labels[known][spatial.cKDTree(leaves.points[known]).query(leaves.points)[1]])
 
     @property
     def _bounded(self) -> bool:

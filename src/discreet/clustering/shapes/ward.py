@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster
 
 from discreet.clustering.leaves.leaves import Leaves
 from discreet.clustering.options import AUTO_CLUSTERS, COLUMNS, MAX_CLUSTERS, SCALE, SEED
 from discreet.clustering.shapes.base import LeafClusters, for_the_heaviest
-from discreet.core import FloatArray, IntArray, checks, jit, option
+from discreet.core import FloatArray, IntArray, checks, jit, later, option
+
+hierarchy = later("scipy.cluster.hierarchy")
 
 #: Leaves in the hierarchy at most; lighter ones go where the nearest of them goes.
 _MOST = 8000
@@ -72,7 +73,7 @@ class WardClusters(LeafClusters):
             at, by = float(self._wanted(leaves, options)), "maxclust"
         else:
             at, by = float(options["height"]), "distance"
-        labels: IntArray = fcluster(self.linkage_, at, by).astype(np.int64) - 1
+        labels: IntArray = hierarchy.fcluster(self.linkage_, at, by).astype(np.int64) - 1
         return labels
 
     def plot_dendrogram(self, most: int = 40) -> Any:

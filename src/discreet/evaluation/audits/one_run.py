@@ -11,13 +11,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
 
 from discreet import noise
-from discreet.core import BoolArray, checks
+from discreet.core import BoolArray, checks, later
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.audits.bounds import read_claim, read_delta
 from discreet.noise.stream import numpy_stream, root_of
+
+stats = later("scipy.stats")
 
 _SHARES = (1.0, 0.5, 0.25, 0.1)
 _LARGEST = 60.0
@@ -126,9 +127,9 @@ def _bound(m: int, r: int, v: int, miss: float, delta: float) -> float:
 def tail(m: int, r: int, v: int, epsilon: float, delta: float) -> float:
     """Return the bound on the probability of v or more correct guesses under (ε, δ); see `one_run_epsilon`."""
     chance = 1 / (1 + math.exp(-epsilon))
-    found = float(binom.sf(v - 1, r, chance))
+    found = float(stats.binom.sf(v - 1, r, chance))
     if delta:
-        gained = np.cumsum(binom.pmf(np.arange(v - 1, -1, -1), r, chance))
+        gained = np.cumsum(stats.binom.pmf(np.arange(v - 1, -1, -1), r, chance))
         found += 2 * m * delta * float((gained / np.arange(1, v + 1)).max(initial=0.0))
     return min(found, 1.0)
 

@@ -27,16 +27,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from discreet import noise
-from discreet.core import ByteArray, Guarantee, Line, at_most, check_name, checks, write_whole
+from discreet.core import ByteArray, Guarantee, Line, at_most, check_name, checks, later, write_whole
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.distinct.likelihood import PatternLaw
 from discreet.local.wire import binary
 from discreet.mechanisms import flip_draw
 from discreet.noise.reports import coin_bytes
 from discreet.noise.stream import Chance
+
+special = later("scipy.special")
 
 if TYPE_CHECKING:
     from discreet.local.distinct.sketch import DistinctSketch
@@ -79,7 +80,7 @@ class DistinctEstimate:
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the ends of a confidence interval."""
-        reach = float(ndtri(0.5 + float(checks.probability("level", level)) / 2)) * self.std_error
+        reach = float(special.ndtri(0.5 + float(checks.probability("level", level)) / 2)) * self.std_error
         return self.count - reach, self.count + reach
 
 

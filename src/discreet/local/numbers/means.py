@@ -8,14 +8,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
-from discreet.core import Guarantee, IntArray, checks, option
+from discreet.core import Guarantee, IntArray, checks, later, option
 from discreet.local.mechanism import REPORT_EPSILON, OneNumber
 from discreet.local.numbers.ranges import HIGH, LOW, numbers, public_range
 from discreet.local.wire.bits import Rows
 from discreet.noise import Generator
 from discreet.noise.reports import HALF, DuchiLaw, MeanLaw, mean_law, places_of
+
+special = later("scipy.special")
 
 METHODS = ("hybrid", "piecewise", "duchi")
 #: Half the points of the piecewise law: its variance is within 0.4 % of the continuous one's up to ε = 3.
@@ -70,7 +71,7 @@ class MeanEstimate:
     def interval(self, level: float = 0.95, *, population: bool = False) -> tuple[Any, Any]:
         """Return the ends of a confidence interval, for the mean of the reporters or of the population."""
         confidence = float(checks.probability("level", level))
-        reach = float(ndtri(0.5 + confidence / 2)) * (self.population_error if population else self.std_error)
+        reach = float(special.ndtri(0.5 + confidence / 2)) * (self.population_error if population else self.std_error)
         return self.mean - reach, self.mean + reach
 
 

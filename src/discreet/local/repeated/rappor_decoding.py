@@ -20,15 +20,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg, sparse
-from scipy.optimize import nnls
 
-from discreet.core import FloatArray
+from discreet.core import FloatArray, later
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.repeated.rappor_law import RapporLaw
 from discreet.local.repeated.rappor_lists import LEAST_COHORTS, MOST_SOLVED
 from discreet.noise import HashFamily
+
+linalg = later("scipy.linalg")
+optimize = later("scipy.optimize")
+sparse = later("scipy.sparse")
 
 #: Below this reciprocal condition doubles cannot separate the candidates' columns.
 _SINGULAR = 1e-10
@@ -125,7 +127,7 @@ class NormalEquations:
         matrix, right = self.normal()
         _inverse(matrix)
         upper = linalg.cholesky(matrix)
-        return np.asarray(nnls(upper, linalg.solve_triangular(upper, right, trans="T"))[0])
+        return np.asarray(optimize.nnls(upper, linalg.solve_triangular(upper, right, trans="T"))[0])
 
 
 def system(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, ones: Any) -> NormalEquations:

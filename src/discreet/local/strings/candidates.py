@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
-from discreet.core import BoolArray, FloatArray, IntArray, jit
+from discreet.core import BoolArray, FloatArray, IntArray, jit, later
 from discreet.errors import InvalidType
 from discreet.local.strings.alphabet import Bits, Symbols
 from discreet.local.strings.heavy import Stage
 from discreet.local.support import RowLaw, asked
 from discreet.noise import HashFamily
+
+special = later("scipy.special")
 
 Places = npt.NDArray[np.intp]
 
@@ -36,7 +37,7 @@ def family_wise(level: float, candidates: int, skewness: Any = 0.0) -> Any:
     Few supporting reports cause a long upper tail. The skewness of the estimate shifts the normal quantile by its first
     Cornish-Fisher term.
     """
-    z = float(ndtri(1 - level / max(candidates, 1)))
+    z = float(special.ndtri(1 - level / max(candidates, 1)))
     return z + skewness * max(z**2 - 1, 0) / 6
 
 

@@ -14,14 +14,15 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import ndtr
 
-from discreet.core import FloatArray, checks
+from discreet.core import FloatArray, checks, later
 from discreet.errors import InvalidArgument
 from discreet.synopses.boxes.consistency import least_squares, rate_of
 from discreet.synopses.boxes.projection import check_synopsis, projected_weights
 from discreet.synopses.publishing import TYPICAL_OFFSET
 from discreet.synopses.synopsis import Synopsis
+
+special = later("scipy.special")
 
 __all__ = ["consistent", "means", "project", "threshold"]
 
@@ -136,7 +137,9 @@ def means(synopsis: Synopsis, anywhere: float = ANYWHERE, inflated: float = INFL
 def _likely(low: FloatArray, high: FloatArray, anywhere: float, span: FloatArray) -> FloatArray:
     """Return the mean, between two ends, of a standard Gaussian mixed with rows that lie anywhere on a span."""
     # From the nearer tail: a difference of two numbers next to 1 has no digits left.
-    inside = (1 - anywhere) * np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+    inside = (1 - anywhere) * np.where(
+        low > 0, special.ndtr(-low) - special.ndtr(-high), special.ndtr(high) - special.ndtr(low)
+    )
     pulled = (1 - anywhere) * (np.exp(-(low**2) / 2) - np.exp(-(high**2) / 2)) / math.sqrt(2 * math.pi)
     even = anywhere * (high - low) / span
     out: FloatArray = (pulled + even * (low + high) / 2) / (inside + even)

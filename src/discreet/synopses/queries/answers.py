@@ -11,10 +11,10 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
-from scipy.special import ndtri
-
-from discreet.core import checks
+from discreet.core import checks, later
 from discreet.errors import InvalidArgument, InvalidType
+
+special = later("scipy.special")
 
 if TYPE_CHECKING:
     from discreet.synopses.queries.evenness import Terms
@@ -29,7 +29,7 @@ def wide(level: float) -> float:
     level = checks.finite("level", level)
     if not 0 < level < 1:
         raise InvalidArgument("level", level, "between 0 and 1", "level=0.95")
-    return max(float(ndtri(0.5 + level / 2)), -math.log1p(-level) / math.sqrt(2))
+    return max(float(special.ndtri(0.5 + level / 2)), -math.log1p(-level) / math.sqrt(2))
 
 
 def assumption(modelled: bool) -> str:
