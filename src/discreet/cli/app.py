@@ -146,9 +146,7 @@ _arrange()
 
 @cache
 def _command() -> Any:
-    made: Any = typer.main.get_command(app)
-    take_as_typed(made)
-    return made
+    return take_as_typed(typer.main.get_command(app))
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -58,20 +58,21 @@ class _LateCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-def take_as_typed(command: Any) -> None:
+def take_as_typed(command: Any) -> Any:
     """Take texts and flags of a command as they are: declarations check them. Typer would load Pydantic for it."""
-    usual = command.get_params
+    params, inner = command.get_params, getattr(command, "get_command", None)
 
     def get_params(context: Any) -> list[Any]:
-        found: list[Any] = usual(context)
+        found: list[Any] = params(context)
         for each in found:
             if not isinstance(each.process_value, _AsTyped):
                 each.process_value = _AsTyped(each)
         return found
 
     command.get_params = get_params
-    for inner in getattr(command, "commands", {}).values():
-        take_as_typed(inner)
+    if inner is not None:  # a group
+        command.get_command = lambda context, name: (found := inner(context, name)) and take_as_typed(found)
+    return command
 
 
 class _AsTyped:
