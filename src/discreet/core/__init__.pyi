@@ -130,3 +130,4 @@ from .threads import WORKERS as WORKERS
 from .threads import in_order as in_order
 from .threads import in_threads as in_threads
 from .threads import map_threads as map_threads
+from .threads import one_blas_thread as one_blas_thread

@@ -28,7 +28,7 @@ import numpy as np
 
 from discreet.clustering.leaves import _mixture_kernels as kernels
 from discreet.clustering.leaves.kmeans import mass_by, nearest, weighted_kmeans
-from discreet.core import BoolArray, FloatArray, IntArray, checks, later
+from discreet.core import BoolArray, FloatArray, IntArray, checks, later, one_blas_thread
 from discreet.synopses import Synopsis, refine
 
 optimize = later("scipy.optimize")
@@ -268,7 +268,8 @@ class _Problem:
         bounds: list[Any] = [(0.0, None)] * k + [(a / unit_mean, b / unit_mean) for a, b in self.box] * k
         bounds += [(np.log(self.narrowest), np.log(_WIDEST))] * (k * d)
         options = {"maxiter": steps, "maxcor": 20}
-        found: Any = optimize.minimize(objective, x0, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        with one_blas_thread():
+            found: Any = optimize.minimize(objective, x0, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         n, mean, logs = unpack(found.x)
         return _Components(n, mean, np.exp(logs), float(found.fun))
 
