@@ -137,15 +137,15 @@ def write_files(place: Path) -> None:
 
 
 def measure(place: Path, names: list[str], repeat: int, cold: bool) -> tuple[list[dict[str, Any]], Run]:
-    """Run every command cold, once warm without being timed, and then in turns."""
+    """Run every command once without being timed, once cold, and then warm, in turns."""
     first = {}
     for name in names:
+        start_once(place, name)
         if cold and name in COMMANDS:
             with tempfile.TemporaryDirectory() as empty:
                 taken = run(place, command(COMMANDS[name]), Path(empty))
                 kept = sum(1 for file in Path(empty).rglob("*.nbc") if file.is_file())
             first[name] = {"cold_s": round(taken.cpu, 2), "cold_elapsed_s": round(taken.elapsed, 2), "signatures": kept}
-        start_once(place, name)
     warm: dict[str, list[Run]] = {"bare": [], **{name: [] for name in names}}
     for _ in range(repeat):
         for name, runs in warm.items():
@@ -178,7 +178,9 @@ def start_once(place: Path, name: str) -> Run:
 
 def environment(cache: Path) -> dict[str, str]:
     """Return an environment in which compiled kernels are kept in a folder of its own."""
-    return {**os.environ, "XDG_CACHE_HOME": str(cache), "DISCREET_QUIET": "1"}
+    # An installed package has its byte code.
+    usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**usual, "XDG_CACHE_HOME": str(cache), "DISCREET_QUIET": "1"}
 
 
 def run(place: Path, arguments: list[str], cache: Path) -> Run:

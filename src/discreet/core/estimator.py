@@ -64,7 +64,9 @@ class Estimator(EstimatorHtml):
         theirs = name.startswith(("get_", "set_", "fit_", "_repr_", "__sklearn_"))
         if (theirs or "sklearn.base" in sys.modules) and _join():
             return getattr(self, name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        said = f"{type(self).__name__!r} object has no attribute {name!r}"
+        said += " before it is fitted; call fit(data) first" * (name.endswith("_") and not name.startswith("_"))
+        raise AttributeError(said, name=name, obj=self)
 
     def __dir__(self) -> Any:
         _join()

@@ -1,0 +1,140 @@
+"""A command on a small table loads little: modules are counted, because times depend on the machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+
+import discreet as dc
+
+#: Packages that take long to import and that no command on a small table needs.
+HEAVY = {"sklearn", "pandas", "plotly", "pydantic", "polars", "duckdb", "pyspark", "starlette", "granian"}
+#: Parts of SciPy, jinja2 and Numba's compiler, and the commands that need them.
+PARTS = {
+    "scipy.stats": (),
+    "scipy.sparse": ("cluster",),
+    "scipy.optimize": ("cluster",),
+    "scipy.special": ("ask", "cluster"),
+    "scipy.linalg": ("cluster",),
+    "jinja2": ("report",),
+    "numba.np.arraymath": (),
+}
+SCHEMA = """
+[columns.age]
+bounds = [0, 100]
+role = "quasi-identifier"
+
+[columns.cost]
+bounds = [0, 1000]
+role = "quasi-identifier"
+
+[columns.illness]
+categories = ["cold", "flu", "gout"]
+role = "sensitive"
+"""
+POINTS = "[columns.age]\nbounds = [0, 100]\n\n[columns.cost]\nbounds = [0, 1000]\n"
+#: Commands, and how many modules each may load beyond NumPy, Numba and pyarrow: those of today and a few more.
+COMMANDS = {
+    "--help": 240,
+    "synopsis people.csv --schema schema.toml --epsilon 1 -o s.parquet": 380,
+    "anonymize people.csv --schema schema.toml --k 10 --l 2 -o safe.csv": 370,
+    "risk people.csv --schema schema.toml": 300,
+    "ask given.parquet age>50": 345,
+    "perturb people.csv --schema points.toml --epsilon 2 --radius 5 -o noisy.csv": 370,
+    "cluster people.csv --schema points.toml --epsilon 1 -k 2 -o centers.csv": 750,
+    "synthesize people.csv --schema schema.toml --epsilon 1 --delta 1e-9 -o synthetic.parquet": 375,
+    "report given.parquet -o report.html": 425,
+}
+#: Runs a command as the program `discreet` does, and writes the names of the modules that are loaded at its end.
+COUNTING = """
+import atexit, json, sys
+atexit.register(lambda: open(TARGET, "w").write(json.dumps(sorted(sys.modules))))
+if sys.argv[1:]:
+    from discreet.cli import main
+    main()
+else:
+    import numpy, numba, pyarrow
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("start")
+    rng = np.random.default_rng(1)
+    table = pa.table({
+        "age": rng.integers(0, 100, 500), "cost": rng.uniform(0, 1000, 500).round(2),
+        "illness": rng.choice(["cold", "flu", "gout"], 500),
+    })  # fmt: skip
+    pa_csv.write_csv(table, folder / "people.csv")
+    (folder / "schema.toml").write_text(SCHEMA, encoding="utf-8")
+    (folder / "points.toml").write_text(POINTS, encoding="utf-8")
+    domain = dc.Domain({"age": (0, 100), "cost": (0, 1000)})
+    dc.GridSynopsis(1.0, domain).fit(table.select(["age", "cost"])).synopsis_.save(folder / "given.parquet")
+    return folder
+
+
+def loaded(place: Path, command: str) -> set[str]:
+    """Return the modules that a command loads; without one, those of the libraries that all need."""
+    target = place / "modules.json"
+    target.unlink(missing_ok=True)
+    program = f"TARGET = {str(target)!r}\n{COUNTING}"
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command.split()], cwd=place, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(target.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda text: text.split()[0])
+def test_a_command_loads_few_modules_and_no_heavy_ones(place: Path, command: str) -> None:
+    loaded(place, command)  # what is compiled now is loaded below
+    found, verb = loaded(place, command), command.split()[0]
+    assert not {name.partition(".")[0] for name in found} & HEAVY
+    assert {part for part, verbs in PARTS.items() if part in found and verb not in verbs} == set()
+    assert len(found - loaded(place, "")) <= COMMANDS[command]
+
+
+def test_importing_the_package_loads_no_numbers() -> None:
+    program = "import sys, discreet; print(len(sys.modules), 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    count, numpy = done.stdout.split()
+    assert numpy == "False"
+    assert int(count) <= 110
+
+
+def test_an_estimator_fits_without_scikit_learn_and_is_an_estimator_with_it() -> None:
+    program = """
+import sys, numpy as np, discreet as dc
+model = dc.GridSynopsis(1.0, (0, 1), rule=2, random_state=1).fit(np.ones((5, 2)) / 2)
+assert model.get_params()["rule"] == 2 and model.set_params(rule=3).rule == 3
+assert "sklearn" not in sys.modules
+from sklearn.base import BaseEstimator, clone, is_clusterer
+from sklearn.utils import get_tags
+assert get_tags(dc.PrivateKMeans(2, domain=(0, 1))).estimator_type == "clusterer"
+assert get_tags(model).input_tags.allow_nan
+assert clone(model).rule == 3 and isinstance(model, BaseEstimator)
+assert "rule=3" in repr(model) and "rule" in model._repr_html_()
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, env={**os.environ})
+
+
+@pytest.mark.parametrize("first", ["get_tags(model)", "clone(model)", "repr(model)", "model.set_output", "dir(model)"])
+def test_whatever_scikit_learn_asks_first_finds_all_of_it(first: str) -> None:
+    program = f"""
+import discreet as dc
+model = dc.PrivateKMeans(2, domain=(0, 1))
+from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin, clone
+from sklearn.utils import get_tags
+{first}
+assert isinstance(model, BaseEstimator) and isinstance(model, ClusterMixin) and isinstance(model, TransformerMixin)
+assert get_tags(model).estimator_type == "clusterer" and get_tags(model).transformer_tags is not None
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
