@@ -112,11 +112,12 @@ def main() -> None:
         place = Path(folder)
         write_files(place)
         lines, bare = measure(place, given.only, given.repeat, given.cold)
+        plain = modules(place, list(BARE))
     columns = ["command", "cold_s", "signatures", "warm_s", "times_bare", "warm_elapsed_s", "modules", "peak_mb"]
     show(f"Start on {ROWS:,} rows (bare: {bare.cpu:.2f} s)", columns, [[x.get(c, "") for c in columns] for x in lines])
     if given.save:
         facts = {"rows": ROWS, "bare_s": round(bare.cpu, 3), "bare_elapsed_s": round(bare.elapsed, 3)}
-        facts |= {"bare_peak_mb": round(bare.peak_mb), "bare_modules": modules(place, list(BARE)), "lines": lines}
+        facts |= {"bare_peak_mb": round(bare.peak_mb), "bare_modules": plain, "lines": lines}
         save("start", facts, "numpy", "numba", "pyarrow", "scipy", "scikit-learn")
 
 
