@@ -17,7 +17,7 @@ tight
     When to buy a histogram and when to call clusters tight: PROBE_FROM, PROBE_SHARE, TIGHT_ROWS, TIGHT_DOMAIN,
     PROBE_CELLS_PER_CLUSTER, PROBE_ROWS, TIGHT_FACTOR, TIGHT_REFINE.
 refine
-    ``keep_share`` of `refine.threshold`, on grids and trees.
+    ``KEPT`` of `refine.threshold`, on grids and trees.
 mixture
     _TIE, _START_SHARES and the rule for residuals of `clustering.mixture`.
 clear
@@ -54,7 +54,7 @@ import numpy as np
 from benchmarks._bench import RESULTS, save, show
 from benchmarks.tuning.generated import Table
 from discreet import Domain, GridSynopsis, PrivateKMeans, TreeSynopsis
-from discreet.clustering import cluster_synopsis, fit_mixture, weighted_kmeans
+from discreet.clustering import cluster_synopsis, weighted_kmeans
 from discreet.clustering.central import auto, private_kmeans
 from discreet.clustering.leaves import mixture as _mixture
 from discreet.evaluation import nicv
@@ -121,7 +121,8 @@ def thresholds(X: np.ndarray, domain: Domain, k: int, epsilon: float, seed: int)
         made = {"tree": _privtree(X, domain, epsilon, seed, 0.06 if d > 5 else 0.12, auto.DEEPEST)}
     for kind, synopsis in made.items():
         for share in SHARES:
-            yield f"{kind} {share:g}", _found(synopsis, k, lambda s, p=share: refine.threshold(s, keep_share=p))
+            with _set(refine, KEPT=share):
+                yield f"{kind} {share:g}", _found(synopsis, k, "threshold")
 
 
 STARTS = ((0.8,), (1.0,), (0.5, 0.8), (0.8, 1.0), (0.5, 0.8, 1.0))
@@ -140,7 +141,6 @@ def mixtures(X: np.ndarray, domain: Domain, k: int, epsilon: float, seed: int) -
         with _set(_mixture, _START_SHARES=starts):
             yield f"_START_SHARES {starts}", _found(made, k, "mixture")
     yield "residuals beyond noise", _found(made, k, "mixture")
-    yield "residuals none", _found(made, k, lambda s: fit_mixture(s, k, residuals="none").synopsis)
     yield "residuals no mixture, thresholded", _found(made, k, "threshold")
 
 

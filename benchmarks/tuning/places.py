@@ -101,7 +101,9 @@ def main() -> None:
             last = auto.refinement_for(released, k)[-1]
             costs = {}
             for share in TRIED:
-                steps = [last] if share is None else [lambda s, b=share: refine.means(s, *b), last]
+                if share is not None:
+                    refine.ANYWHERE, refine.INFLATED = share
+                steps = [last] if share is None else ["means", last]
                 costs[share] = nicv(X, cluster_synopsis(released, k, refine=steps).centers)
             for share, cost in costs.items():
                 logs[kind, share].append(math.log(cost / costs[None]))

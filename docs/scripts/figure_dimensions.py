@@ -66,7 +66,7 @@ PUBLISHED = {
 
 
 def many_published() -> str:
-    """Return costs on published tables of many columns beside the peers', and in words where ours is not best."""
+    """Return costs on published tables with many columns, next to the peers, and a note where ours is not best."""
     everything = _by_table()
     found = {name: everything[name] for name in PUBLISHED}
     budgets, methods = [(0.2, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 1e-6)], ("PrivateKMeans", "DPLloyd", "diffprivlib")

@@ -1,4 +1,4 @@
-"""Tables of how long things take, beside the peers, from `benchmarks/results/`."""
+"""Tables of running times, next to those of the peers, from `benchmarks/results/`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from figure_results import digits, faster, one, table
 
 
 def speed() -> str:
-    """Return what the benchmarks of all rooms took, beside their peers."""
+    """Return the times of all benchmarks, next to those of the peers."""
     rows = [*_speed_of_noise(), *_speed_of_quantiles(), *_speed_of_tables(), *_speed_of_groups(), *_speed_of_counts()]
     rows += [*_speed_of_persons(), *_speed_of_readers(), *_speed_of_reports()]
     return table(["job", "Discreet", "peers", "ratio"], rows)
@@ -62,7 +62,7 @@ def speed_front() -> str:
 
 
 def collector() -> str:
-    """Return what a collector takes in, beside a server that only echoes."""
+    """Return the throughput of a collector, next to that of a server that only echoes."""
     held = results.read("collector")
     single, ratios = held["single"], held["durable_over_echo"]
     rows = [["one report per request, echoed", f"{single['echo']['per_second']:,.0f} per second", "1"]]
@@ -141,10 +141,10 @@ def _speed_of_persons() -> list[list[str]]:
     for r in held["results"]:
         if "ratio" in r:
             spark = r["engine"] == "Spark frame"
-            beside = "a bare `row_number` window" if spark else "Polars, counting rows by person"
+            peers_text = "a bare `row_number` window" if spark else "Polars, counting rows by person"
             job = f"keep {held['kept']} rows of each of {r['people']:,} persons, {r['rows']:,} rows, {r['engine']}"
             ratio = f"{r['ratio']:.1f} times that"
-            rows.append([job, f"{digits(r['seconds'])} s", f"{beside}: {digits(r['yardstick'])} s", ratio])
+            rows.append([job, f"{digits(r['seconds'])} s", f"{peers_text}: {digits(r['yardstick'])} s", ratio])
     return rows
 
 
@@ -157,10 +157,10 @@ def _speed_of_quantiles() -> list[list[str]]:
         titles = {"opendp": "OpenDP", "diffprivlib": "diffprivlib"}
         if m == 3:
             titles["diffprivlib"] += f" {held['versions']['diffprivlib']}"
-        beside = [f"{titles[n]} {digits(r['seconds'])} s, {r['rank_error']:.1f} ranks" for n, r in peers.items()]
+        peers_text = [f"{titles[n]} {digits(r['seconds'])} s, {r['rank_error']:.1f} ranks" for n, r in peers.items()]
         least = min(r["seconds"] for r in peers.values()) / ours["seconds"]
         shown = f"{digits(ours['seconds'])} s, {ours['rank_error']:.1f} ranks off"
-        rows.append([job, shown, "; ".join(beside), faster(least)])
+        rows.append([job, shown, "; ".join(peers_text), faster(least)])
     return rows
 
 
@@ -206,9 +206,9 @@ def _speed_of_groups() -> list[list[str]]:
     found = {(r["rows"], r["method"]): r for r in held["results"]}
     few, many = min(n for n, _ in found), max(n for n, _ in found)
     ours, peer, blocks = found[few, "MDAV"], found[few, "anonypyx, MDAV-generic"], found[many, "MDAV in blocks"]
-    beside = f"anonypyx {held['versions']['anonypyx']}: {digits(peer['seconds'])} s"
+    peers_text = f"anonypyx {held['versions']['anonypyx']}: {digits(peer['seconds'])} s"
     return [
-        [f"microaggregation of {few:,} x 5, k = {held['k']}", f"{digits(ours['seconds'])} s", beside]
+        [f"microaggregation of {few:,} x 5, k = {held['k']}", f"{digits(ours['seconds'])} s", peers_text]
         + [faster(peer["times_slower"])],
         [f"the same of {many:,} x 5, in blocks", f"{digits(blocks['seconds'])} s", "", ""],
     ]

@@ -103,7 +103,7 @@ def _ratio(row: dict[str, Any]) -> str:
 
 
 def density() -> str:
-    """Return the errors of density estimates beside mlpack's."""
+    """Return the errors of density estimates, next to those of mlpack."""
     sets = [r for r in results.read("density_quality")["sets"] if r["measure"] == "integrated squared error"]
     shown = [
         [f"{r[n]['mean']:.3g} ± {r[n]['half_width']:.2g}" for n in ("ours", "mlpack", "mlpack_best")] for r in sets
@@ -129,7 +129,7 @@ def leaks() -> str:
 
 
 def price() -> str:
-    """Return what cells that tell nothing cost."""
+    """Return the cost of uninformative cells."""
     held = results.read("minimality")["price"]
     sizes = [b["k"] for b in held[0]["blind"] if b["k"] <= 80]
     rows = []
@@ -252,7 +252,7 @@ def rivals() -> str:
     """Return the errors of mechanisms at equal total privacy."""
     held = results.read("metric_rivals")["results"]
     names = {
-        "nd_laplace": "NDLaplace", "column_laplace": "ColumnLaplace", "piecewise": "Piecewise", "duchi": "Duchi",
+        "nd_laplace": "NDLaplace", "column_laplace": "column Laplace", "piecewise": "Piecewise", "duchi": "Duchi",
         "hybrid": "Hybrid", "square_wave": "SquareWave", "priv_unit": "PrivUnit",
     }  # fmt: skip
     rows = []
@@ -353,7 +353,7 @@ def cluster_shapes() -> str:
 
 
 def seeds() -> str:
-    """Return the agreement of clusters of one small table with and without noise, beside the published figures."""
+    """Return the agreement of clusters of one small table with and without noise, next to the published figures."""
     rows = [r for r in results.read("metric_clustering")["seeds"]["rows"] if (r["units"], r["k"]) == ("raw units", 2)]
     measured = [f"{r['mean']:.2f} ({r['interval'][0]:.2f} to {r['interval'][1]:.2f})" for r in rows]
     published = ["reference", *(f"{r['published']:.2f}" for r in rows)]
@@ -407,7 +407,7 @@ def audit_front() -> str:
 
 
 def blocks() -> str:
-    """Return what microaggregation in blocks loses beside plain MDAV, by k."""
+    """Return the loss of microaggregation in blocks and of plain MDAV, by k."""
     held = results.read("tune_microaggregation")
     found = {(r["k"], r["block"]): r for r in held["summary"]}
     rows = []

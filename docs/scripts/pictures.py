@@ -65,7 +65,7 @@ def report(folder: Path) -> Shot:
 
 
 def partitioners(folder: Path) -> Shot:
-    """Return the synopsis of S1 for every partitioner beside the data."""
+    """Return the synopsis of S1 for every partitioner, next to the data."""
     table = dc.datasets.load("s1") if "s1" in dc.datasets.available() else dc.datasets.s_like(1)
     unit = 1e5 if float(np.max(table.domain.high)) > 1e5 else 0.1
     domain, X = dc.Domain.box(table.domain.low / unit, table.domain.high / unit), table.X / unit

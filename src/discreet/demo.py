@@ -46,15 +46,12 @@ class DemoResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
+        names = ("rows", "clusters", "nicv_private", "nicv_plain", "ratio")
         return {
-            "rows": self.rows,
-            "clusters": self.clusters,
+            **{name: getattr(self, name) for name in names},
             "leaves": self.synopsis.n_leaves,
             "epsilon": self.guarantee.to_dict()["epsilon"],
             "seeded": self.guarantee.seeded,
-            "nicv_private": self.nicv_private,
-            "nicv_plain": self.nicv_plain,
-            "ratio": self.ratio,
             "files": [str(self.folder / name) for name in self.files],
         }
 
@@ -87,21 +84,13 @@ def run(folder: str | Path = "discreet-demo", *, epsilon: float = 1.0, seed: int
 
     # The comparison reads the raw rows, which are synthetic.
     plain = cluster.KMeans(CLUSTERS, n_init=10, random_state=0).fit(table.X).cluster_centers_
-    figures = [nicv(table.X, centers) for centers in (model.cluster_centers_, plain)]
+    private_cost, plain_cost = (nicv(table.X, centers) for centers in (model.cluster_centers_, plain))
     folder.mkdir(parents=True, exist_ok=True)
     files = write(folder, model.synopsis_, model.cluster_centers_)
-    shown = demo_page(model.synopsis_, model.cluster_centers_, plain, table, figures[0] / figures[1])
+    shown = demo_page(model.synopsis_, model.cluster_centers_, plain, table, private_cost / plain_cost)
     write_whole(folder / "picture.html", shown)
     files["picture.html"] = "data, release and centres: open it in a browser"
-    return DemoResult(
-        rows=ROWS,
-        clusters=CLUSTERS,
-        synopsis=model.synopsis_,
-        nicv_private=figures[0],
-        nicv_plain=figures[1],
-        folder=folder,
-        files=files,
-    )
+    return DemoResult(ROWS, CLUSTERS, model.synopsis_, private_cost, plain_cost, folder, files)
 
 
 def write(folder: Path, synopsis: Synopsis, private: FloatArray) -> dict[str, str]:

@@ -55,22 +55,14 @@ class Expectation:
 
     Attributes
     ----------
-    question : {"counts", "places", "clusters"}
-        What it answers; sets the unit of the error.
-    method, model : str
-        The method, and the kind of promise: central, local, metric or syntactic.
-    release : str
-        What would be published.
-    error : float
-        The expected error, a share; see the module.
-    sense : {"about", "at most", "at least"}
-        Whether that is a prediction or a bound.
-    reading : str
-        What exactly the error is, and what it leaves out.
+    question, method, model, release : str
+        What it answers ("counts", "places", "clusters"), its name, the model of its promise, and what is published.
+    error, sense, reading
+        The expected error, a share; if that is "about" the error, "at most" or "at least"; what exactly the error is.
     needed_epsilon : float or None
-        About the smallest ε that reaches the target; None without a target, or if no ε up to 100 does; not below 0.001.
+        About the smallest ε, from 0.001 to 100, that reaches the target; None if there is none.
     curve : tuple of float
-        The error at each ε of `Outlook.budgets`; of a method without ε the same everywhere.
+        The error at each ε of `Outlook.budgets`.
 
     Examples
     --------
@@ -92,17 +84,10 @@ class Expectation:
 
 @dataclass(frozen=True)
 class RowBound:
-    """What it costs to use at most so many rows of each person, where one person is what is hidden.
+    """The cost of using at most ``rows`` rows of each person, if the guarantee is about persons.
 
-    Attributes
-    ----------
-    rows : int
-        The bound.
-    lost : float
-        The share of the rows that are not used.
-    bias, noise, error : float
-        Of the count of one of the values, as shares of all rows: what is missing, the standard error of the noise, and
-        both together (the root of the sum of their squares).
+    ``lost`` is the share of rows that are not used. ``bias``, ``noise`` and ``error`` are those of the count of one
+    value, as shares of all rows: what is missing, the standard error of the noise, and both together.
 
     Examples
     --------
@@ -124,18 +109,8 @@ class RowBound:
 class Outlook(Frames):
     """Expected errors of all methods; `to_arrow`, `to_pandas` and `to_polars` give one row per method.
 
-    Attributes
-    ----------
-    n, d, clusters, k, values, epsilon, delta, radius, target_error
-        What was asked.
-    budgets : tuple of float
-        The ε of the curves.
-    rows : tuple of Expectation
-        The methods, by question.
-    persons : int or None
-        How many persons the rows belong to, if that was said.
-    bounds : tuple of RowBound
-        Then what each bound on the rows of a person costs.
+    ``rows`` has an `Expectation` per method, ``budgets`` the ε of their curves. With ``persons``, ``bounds`` has a
+    `RowBound` for each bound on the rows of a person. Other attributes are what was asked.
 
     Examples
     --------
@@ -195,7 +170,7 @@ def outlook(
     persons: int | None = None,
     only: str | None = None,
 ) -> Outlook:
-    """Say what to expect from each method. No data are looked at.
+    """Return the expected error of each method. No data are read.
 
     Parameters
     ----------
@@ -216,12 +191,12 @@ def outlook(
     radius : float, default 0.1
         Metric privacy: the distance at which ε holds, as a share of the declared widths.
     target_error : float, optional
-        A wanted error (a share); then the ε that each method needs for it is given too.
+        A wanted error (a share): adds the ε that each method needs for it.
     persons : int, optional
-        A public guess of how many persons the rows belong to. Then it is also said what it costs to bound the rows of
-        each, as if their numbers of rows followed a geometric law.
+        A public guess of the number of persons: adds the cost of bounding the rows of each, if their numbers of rows
+        follow a geometric law.
     only : str, optional
-        The one method to forecast, which takes less time than all.
+        The only method to forecast, which is faster.
 
     Examples
     --------
@@ -265,10 +240,7 @@ def outlook(
         expect("counts", "central histogram", "central", f"{values:,} noisy counts", "of one value",
                lambda e: _count_error(e) / n),
         expect(
-            "counts",
-            "grid synopsis",
-            "central",
-            f"{_cells(_grid(n, d, clusters, budget))} cells",
+            "counts", "grid synopsis", "central", f"{_cells(_grid(n, d, clusters, budget))} cells",
             "noise of a box of a tenth of the cells; rows that a cut cell divides come on top",
             lambda e: _count_error(_left(e)) * math.sqrt(max(1.0, _BOX * math.prod(_grid(n, d, clusters, e)))) / n,
         ),
@@ -284,16 +256,12 @@ def outlook(
             lambda e: _pair_error(d, e, slack) / n,
         ),
         expect(
-            "counts", "local reports", "local",
-            f"{best.mechanism}, {best.report_bits} bits per report",
+            "counts", "local reports", "local", f"{best.mechanism}, {best.report_bits} bits per report",
             f"of one rare value among {values:,}; the collector never sees the raw rows",
             lambda e: _rare_error(e, values, n),
         ),
         expect(
-            "places",
-            "metric noise",
-            "metric",
-            f"every row, moved; epsilon holds within {distance:g}",
+            "places", "metric noise", "metric", f"every row, moved; epsilon holds within {distance:g}",
             "mean distance that a row is moved, all columns together",
             lambda e: IsotropicLaw(d, e / distance).expected_error,
         ),
@@ -303,8 +271,7 @@ def outlook(
             None, (spread,) * len(CURVE),
         ),
         expect(
-            "clusters", "private k-means", "central",
-            _chosen(n, d, clusters, budget, slack)[0].words(d),
+            "clusters", "private k-means", "central", _chosen(n, d, clusters, budget, slack)[0].words(d),
             "for clusters that fill the domain evenly" if few else "from the noise of the means alone",
             lambda e: _excess(n, d, clusters, e, slack),
             "at most" if few else "at least",
@@ -370,27 +337,18 @@ def _leaf_error(n: int, d: int, epsilon: float) -> float:
     settings, left = TreeSynopsis().settings(), Epsilon(Fraction(repr(_left(epsilon))))
     axis = settings.axis_rule(d)
     division = Division.make(
-        left,
-        depth=settings.max_depth,
-        first_test=settings.first_test(left, float(n), d, axis),
-        shares=settings.shares,
-        kind=settings.budget,
-        fan_out=settings.fan_out,
-        paid_splits=settings.pays_splits(axis),
-    )
+        left, depth=settings.max_depth, first_test=settings.first_test(left, float(n), d, axis), shares=settings.shares,
+        kind=settings.budget, fan_out=settings.fan_out, paid_splits=settings.pays_splits(axis),
+    )  # fmt: skip
     return _count_error(division.left(settings.max_depth).shown)
 
 
 def _grid(n: int, d: int, clusters: int, epsilon: float) -> tuple[int, ...]:
     """Return the parts per axis that a grid synopsis would take."""
     return rules.axis_parts(
-        lambda e, axes, k: rules.rugnik(n, e, axes, k),
-        Domain.box([0.0] * d, 1.0),
-        n=float(n),
-        epsilon=_left(epsilon),
-        k=clusters,
-        max_cells=2**20,
-    )
+        lambda e, axes, k: rules.rugnik(n, e, axes, k), Domain.box([0.0] * d, 1.0), n=float(n), epsilon=_left(epsilon),
+        k=clusters, max_cells=2**20,
+    )  # fmt: skip
 
 
 def _cells(parts: tuple[int, ...]) -> str:

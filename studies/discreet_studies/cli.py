@@ -1,49 +1,45 @@
 """The verbs `study list`, `study run` and `study show`, which ``discreet`` finds by their entry point."""
 
-from __future__ import annotations
-
-import json
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 import discreet_studies
-from discreet.cli import Json, console, epilog, show_table, working
+from discreet.cli import console, echo, group, show_files, show_table, verb, working
+from discreet.jobs import option
 
-study = typer.Typer(
-    name="study", help="Run published experiments again and set the figures side by side.", no_args_is_help=True
-)
-_Out = Annotated[Path, typer.Option("--out", help="Folder for results and report.")]
-_Plotly = Annotated[bool, typer.Option("--plotly", help="Charts to zoom as well (5 MB; needs the extra plot).")]
-_FOLDER = Path("discreet-studies")
+study = group("study", "Rerun published experiments, and compare the results.")
+_NAME = option("name", "text", "Name of the study; see 'discreet study list'.", "density-trees", required=True,
+    positional=True)  # fmt: skip
+_OUT = option("out", "folder", "Folder for results and report.", "discreet-studies", default="discreet-studies")
 
 
-@study.command("list", epilog=epilog("study list"))
-def list_studies(as_json: Json = False) -> None:
-    """Say which studies there are."""
+@verb(study, name="list", examples=("study list",))
+def list_studies(*, as_json: bool) -> None:
+    """List the studies."""
     found = [discreet_studies.load(name) for name in discreet_studies.names()]
     if as_json:
-        typer.echo(json.dumps([{"name": s.name, "title": s.title, "source": s.source} for s in found]))
+        echo([{"name": s.name, "title": s.title, "source": s.source} for s in found])
         return
-    columns = ("name", "what it asks", "after")
+    columns = ("name", "question", "source")
     show_table("Studies", columns, [(s.name, s.title, s.source) for s in found], prose=columns[1:])
 
 
-@study.command("run", epilog=epilog("study run density-trees --quick"))
-def run(
-    name: Annotated[str, typer.Argument(help="The study; 'discreet study list' names them.")],
-    quick: Annotated[bool, typer.Option("--quick", help="The small grid: minutes, and wide intervals.")] = False,
-    out: _Out = _FOLDER,
-    processes: Annotated[int, typer.Option(help="How many settings are measured at a time.")] = 2,
-    plotly: _Plotly = False,
-    as_json: Json = False,
-) -> None:
-    """Measure what is not measured yet, then write the report. An interrupted run goes on where it was."""
+@verb(
+    study,
+    _NAME,
+    option("quick", "flag", "Run the small grid: it takes minutes, and the intervals are wide.", True),
+    _OUT,
+    option("processes", "whole", "Number of settings to measure at the same time.", 2, default=2, low=1),
+    option("plotly", "flag", "Add charts that can be zoomed (5 MB; needs the extra plot).", True),
+    examples=("study run density-trees --quick",),
+)
+def run(*, name: str, quick: bool, out: Path, processes: int, plotly: bool, as_json: bool) -> None:
+    """Run a study and write its report. An interrupted run continues where it stopped."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from discreet_studies.harness.report import write_report
@@ -53,8 +49,8 @@ def run(
     absent = list(chosen.absent())
     if absent and not as_json:
         console.print(
-            f"Left out, as they are not here: {escape(', '.join(absent))}. Real tables are read from the folder that "
-            "the environment variable DISCREET_DATA names, or fetched beforehand: [cyan]discreet data fetch --all[/]"
+            f"Left out, because they are not downloaded: {escape(', '.join(absent))}. "
+            "[cyan]discreet data fetch --all[/] downloads them; DISCREET_DATA names another folder of tables."
         )
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
@@ -68,44 +64,43 @@ def run(
         )
     files = [results_file(chosen, out, quick=quick), *write_report(chosen, results, out, plotly=plotly)]
     if as_json:
-        facts = {"study": chosen.name, "settings": len(results.rows), "left_out": absent, "files": [*map(str, files)]}
-        typer.echo(json.dumps(facts))
-        return
-    for path in files:
-        console.print(f"  [cyan]{escape(str(path))}[/]", soft_wrap=True)
+        echo({"study": chosen.name, "settings": len(results.rows), "left_out": absent, "files": [*map(str, files)]})
+    else:
+        show_files(*files)
 
 
-@study.command("show", epilog=epilog("study show density-trees"))
-def show(
-    name: Annotated[str, typer.Argument(help="The study; 'discreet study list' names them.")],
-    out: _Out = _FOLDER,
-    as_html: Annotated[Path | None, typer.Option("--html", help="Write the page with its charts here instead.")] = None,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the page as it is written.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON instead.")] = False,
-) -> None:
-    """Show the report: of your own run if the folder holds one, else of the results that came with the package."""
+@verb(
+    study,
+    _NAME,
+    _OUT,
+    option("html", "output", "Write the page with its charts to this file.", "study.html", streams=True),
+    option("markdown", "flag", "Print the page as Markdown.", True),
+    examples=("study show density-trees",),
+)
+def show(*, name: str, out: Path, html: Path | None, markdown: bool, as_json: bool) -> None:
+    """Show the report: of your own run if the folder has one, otherwise of the results in the package."""
     with working("Reading the results ..."):
         from discreet.core import write_whole
-        from discreet_studies.harness.report import html, page
+        from discreet_studies.harness import report
         from discreet_studies.harness.runner import read_results
 
         chosen = discreet_studies.load(name)
         results = read_results(chosen, out)
-        text = page(chosen, results)
+        text = report.page(chosen, results)
     if as_json:
         findings = [asdict(finding) for finding in chosen.findings(results)]
-        typer.echo(json.dumps({"study": chosen.name, "findings": findings}, default=str))
-    elif as_html is not None:
-        write_whole(as_html, html(chosen, results), streams=True)
-        console.print(f"  [cyan]{escape(str(as_html))}[/]", soft_wrap=True)
-    elif as_markdown:
+        echo({"study": chosen.name, "findings": findings})
+    elif html is not None:
+        write_whole(html, report.html(chosen, results), streams=True)
+        show_files(html)
+    elif markdown:
         typer.echo(text, nl=False)
     else:
         _show(text)
 
 
 def _show(text: str) -> None:
-    """Show a page on a terminal: its tables as all tables are shown, which fit or say what they leave out."""
+    """Show a page on a terminal. Its tables are shown like all others."""
     from rich.markdown import Markdown
 
     for table, lines in groupby(text.splitlines(), lambda line: line.startswith("|")):

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import zcdp_to_epsilon
-from discreet.evaluation import audit, bit_pattern_audit
+from discreet.evaluation import BitPatterns, audit
 from studies.measures._measure import RESULTS, save, show
 
 LIBRARIES = {
@@ -230,11 +230,12 @@ def _bucket(client: Any) -> Callable[..., Any]:
 def measured(case: Case, trials: int, seed: int) -> dict[str, Any]:
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 - some libraries draw from it
-    run = bit_pattern_audit if case.bits else audit
+    features = BitPatterns() if case.bits else None
     begun = time.perf_counter()
-    found = run(
+    found = audit(
         case.mechanism, case.data, case.neighbour, min(trials, case.trials or trials), epsilon=case.epsilon,
-        delta=case.delta, batch=case.batch, workers=1, progress=False, random_state=seed, **case.options,
+        delta=case.delta, features=features, batch=case.batch, workers=1, progress=False, random_state=seed,
+        **case.options,
     )  # fmt: skip
     return {
         "library": LIBRARIES[case.library],

@@ -26,7 +26,6 @@ from discreet.clustering import (
     DensityClusters,
     GaussianClusters,
     SpectralClusters,
-    WardClusters,
     cluster_synopsis,
     nearest,
 )
@@ -36,7 +35,7 @@ from discreet_studies.measured.agreement import Spread, clustering_agreement
 from studies.measures import _measure
 
 TABLES = ("moons", "rings", "aggregation", "worms", "birch2", "gowalla")
-METHODS = ("k-means", "density", "Ward", "spectral", "Gaussians")
+METHODS = ("k-means", "density", "spectral", "Gaussians")
 #: Rows whose labels are compared: more would only cost time.
 _COMPARED = 20_000
 
@@ -58,7 +57,6 @@ def labelled(method: str, synopsis: Synopsis, k: int, X: FloatArray) -> tuple[In
         return nearest(X, cluster_synopsis(synopsis, k).centers), k
     made = {
         "density": lambda: DensityClusters(outliers=False),
-        "Ward": lambda: WardClusters(k),
         "spectral": lambda: SpectralClusters(k),
         "Gaussians": lambda: GaussianClusters(k, n_init=3),
     }[method]()

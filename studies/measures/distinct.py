@@ -63,10 +63,10 @@ def private(epsilon: float, n: int, seeds: int) -> dict[str, Any]:
         inside += low <= n <= high
         one, two = bitmap(m, hits[0] | hits[2], rng), bitmap(m, hits[1] | hits[2], rng)
         overlap = DistinctOverlap({"one": one, "two": two})
-        estimates = whole, overlap.union(), one.merge(two, rng=int(rng.integers(2**62))).estimate()
+        estimates = whole, overlap.count("one or two"), one.merge(two, rng=int(rng.integers(2**62))).estimate()
         for name, estimate in zip(("count", "union", "merged"), estimates, strict=True):
             found[name].append(estimate.count - n)
-        found["both"].append(overlap.intersection().count - atoms[2])
+        found["both"].append(overlap.count("one and two").count - atoms[2])
     errors = {name: math.sqrt(np.mean(np.square(values))) for name, values in found.items()}
     spread = {name: float(np.std(values)) for name, values in found.items()}
     return {

@@ -11,7 +11,10 @@ from __future__ import annotations
 import argparse
 import math
 
-from discreet.anonymity import sampling_delta, sampling_epsilon
+import numpy as np
+from scipy.special import bdtrc
+
+from discreet.anonymity import sampling_epsilon
 from studies.measures._measure import save, show
 
 DELTA = 1e-6
@@ -19,14 +22,29 @@ KS = (10, 20, 50, 100)
 CHANCES = (0.01, 0.05, 0.1, 0.25, 0.5)
 
 
+def published_delta(k: int, beta: float, epsilon: float, piece: int = 4096) -> float:
+    """Return the paper's δ: max over n >= k/γ - 1 of P(Binomial(n, β) > γ n); a Chernoff bound says where to stop.
+
+    It bounds the chance of outcomes that lose more than ε, which is larger than the δ of the mechanism.
+    """
+    gamma = 1 - (1 - beta) * math.exp(-epsilon)
+    apart = gamma * math.log(gamma / beta) + (1 - gamma) * math.log((1 - gamma) / (1 - beta))
+    found, start = 0.0, max(math.ceil(k / gamma - 1), 1)
+    while found < math.exp(-start * apart):
+        n = np.arange(start, start + piece)
+        found = max(found, float(bdtrc(np.floor(gamma * n), n, beta).max()) * (1 + 1e-9))
+        start += piece
+    return min(1.0, found)
+
+
 def published(k: int, beta: float) -> float:
     """Return the smallest ε that the published bound allows at δ, to one part in ten thousand."""
     low, high = -math.log1p(-beta), 60.0
-    if sampling_delta(k, beta, low * (1 + 1e-12), bound="published") <= DELTA:
+    if published_delta(k, beta, low * (1 + 1e-12)) <= DELTA:
         return low
     while high - low > 1e-4 * high:
         middle = (low + high) / 2
-        good = sampling_delta(k, beta, middle, bound="published") <= DELTA
+        good = published_delta(k, beta, middle) <= DELTA
         low, high = (low, middle) if good else (middle, high)
     return high
 

@@ -6,6 +6,7 @@ import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from discreet.accounts import composition
 from discreet.accounts.composition import compose, in_words
 from discreet.accounts.laws import Price, loss_law
 from discreet.core.budget.zcdp import zcdp_to_epsilon
-from discreet.errors import FormatError, InvalidArgument
+from discreet.errors import InvalidArgument
 from other_accountant import CASES, INTERVAL, figures
 
 REFERENCE = json.loads((Path(__file__).parent / "dp_accounting.json").read_text())
@@ -42,6 +43,11 @@ def _exact_delta(epsilon: str, times: int, at: float, values: int = 2) -> Decima
         return total
 
 
+def _price(plain: dict[str, Any]) -> Price:
+    """Read a price that is written as plain data."""
+    return Price(**{name: Fraction(v) if name in ("epsilon", "rho", "delta") else v for name, v in plain.items()})
+
+
 def _check_against(prices: list[Price], row: dict[str, float]) -> None:
     found = compose(prices, delta=row["delta"])
     assert row["low"] <= found <= row["high"] * 1.001
@@ -55,7 +61,7 @@ def _check_against(prices: list[Price], row: dict[str, float]) -> None:
 def test_it_lies_between_what_another_library_thinks_possible_and_safe(
     name: str, prices: list[dict[str, object]], row: dict[str, float]
 ) -> None:
-    _check_against([Price.from_dict(p) for p in prices], row)
+    _check_against([_price(p) for p in prices], row)
 
 
 def test_the_reference_is_of_these_cases_on_this_grid() -> None:
@@ -74,7 +80,7 @@ def test_the_reference_is_of_these_cases_on_this_grid() -> None:
 def test_it_lies_there_when_the_other_library_is_asked_now(name: str) -> None:
     prices, deltas = CASES[name]
     for row in figures(prices, deltas):
-        _check_against([Price.from_dict(p) for p in prices], row)
+        _check_against([_price(p) for p in prices], row)
 
 
 def test_a_hundred_small_counts_cost_far_less_than_their_sum() -> None:
@@ -252,14 +258,10 @@ def test_prices_are_refused_by_name() -> None:
         Price("laplace", 0.1, delta=1e-6)
     with pytest.raises(InvalidArgument, match="law must be one of"):
         Price("cauchy", 0.1)
-    with pytest.raises(FormatError):
-        Price.from_dict({"law": "laplace", "epsilon": "0.1"})
-    with pytest.raises(FormatError):
-        Price.from_dict({"law": "laplace", "epsilon": "1/10", "colour": "red"})
     with pytest.raises(InvalidArgument, match="delta must be given, or epsilon"):
         compose([], delta=0.1, epsilon=1)
     for price in (Price("pure", 0.5, delta=1e-6, times=3), Price("randomised_response", 1, values=9)):
-        assert Price.from_dict(price.to_dict()) == price
+        assert _price(price.to_dict()) == price
 
 
 def test_an_account_says_what_its_releases_cost_together(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_a_job_does_the_same(folder):
     done = job.run()
     assert done.artifact.guarantee.seeded
     assert pd.read_parquet("rows.parquet").shape == (50, 2)
-    assert json.loads(json.dumps(done.figures))["invented"] == 50
+    assert json.loads(json.dumps(done.figures))["sampled"] == 50
 
 
 def test_what_cannot_be_done_is_refused_before_rows_are_read(folder):

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import discreet as dc
 from discreet import datasets
 from discreet.clustering import DPLloyd, PrivateKMeans, choose, cluster_synopsis, weighted_kmeans
-from discreet.clustering.central.lloyd import count_share, iterations, one_iteration
+from discreet.clustering.central.lloyd import iterations, one_iteration
 from discreet.clustering.central.packing import pack
 from discreet.core.budget.prices import Epsilon
 from discreet.engines.passes.nearest import NearestMap
@@ -267,19 +267,6 @@ def test_auto_runs_in_any_dimension(d):
 # DPLloyd
 
 
-@pytest.mark.parametrize("d", [1, 2, 5, 9])
-def test_the_budget_of_counts_and_sums_is_the_best_one(d):
-    """ε_0 + d ε_i = 1 in the right order: the share minimises d/ε_i² + 4 d ρ²/ε_0², and reversing it does not."""
-    share = float(count_share(d, plain=False))
-
-    def error(to_count):
-        return d / ((1 - to_count) / d) ** 2 + 4 * d * 0.225**2 / to_count**2
-
-    tried = np.linspace(0.01, 0.99, 9801)
-    assert share == pytest.approx(tried[error(tried).argmin()], abs=2e-4)
-    assert count_share(d, plain=True) == Fraction(1, d + 1)
-
-
 def test_iterations_follow_the_noisy_or_public_number_of_rows():
     assert one_iteration(15, 2, 5000) == pytest.approx(
         math.sqrt(500 * 15**3 / 5000**2 * (2 + (8 * 0.225**2) ** (1 / 3)) ** 3)
@@ -291,22 +278,18 @@ def test_iterations_follow_the_noisy_or_public_number_of_rows():
         assert expected == iterations(1.0, one_iteration(3, 2, claimed))
 
 
-@pytest.mark.parametrize("draw", ["joint", "split"])
-@pytest.mark.parametrize("schedule", ["plain", "improved"])
-@pytest.mark.parametrize("init", ["packing", "synopsis"])
 @pytest.mark.parametrize("epsilon", [pytest.param(0.1, marks=pytest.mark.slow), Fraction(22, 7), math.inf])
-def test_dplloyd_spends_exactly_epsilon(draw, schedule, init, epsilon):
+def test_dplloyd_spends_exactly_epsilon(epsilon):
     data = datasets.mixture(500, 2, 3, random_state=0)
-    lloyd = DPLloyd(3, epsilon, data.domain, schedule, draw, init, random_state=0).fit(data.X)
+    lloyd = DPLloyd(3, epsilon, data.domain, random_state=0).fit(data.X)
     spent = lloyd.guarantee_.spent.exact
     assert spent == (math.inf if epsilon == math.inf else Fraction(str(epsilon)))
     assert lloyd.guarantee_.verify(np.ascontiguousarray(lloyd.cluster_centers_).tobytes())
 
 
-@pytest.mark.parametrize("draw", ["joint", "split"])
-def test_dplloyd_without_noise_is_lloyd(draw):
+def test_dplloyd_without_noise_is_lloyd():
     data = datasets.mixture(2000, 2, 3, random_state=4)
-    lloyd = DPLloyd(3, math.inf, data.domain, draw=draw, n_iter=4, random_state=1).fit(data.X)
+    lloyd = DPLloyd(3, math.inf, data.domain, n_iter=4, random_state=1).fit(data.X)
     # The same stream again: at infinite ε no noise is drawn before the packing.
     centers = data.domain.from_unit(pack(3, 2, PublicRandomness(1)))
     for _ in range(4):
@@ -329,31 +312,6 @@ def test_an_empty_cluster_draws_noise_like_any_other():
         starts[seed] = pack(2, 1, PublicRandomness(seed))
         moved += not np.allclose(centers, starts[seed])
     assert 5 < moved < 30
-
-
-def test_the_noise_of_a_split_draw_has_the_promised_scale():
-    """One iteration, one cluster, rows in the middle: the share of the sums shows in the spread of the centre."""
-    n, epsilon = 2000, 1.0
-    X = np.full((n, 1), 0.5)
-    places = np.array(
-        [
-            DPLloyd(1, epsilon, (0, 1), draw="split", n_iter=1, n_rows=n, random_state=s).fit(X).cluster_centers_[0, 0]
-            for s in range(400)
-        ]
-    )
-    for_sum = 1 - float(count_share(1, plain=False))
-    # Offset = noise of scale 1024/ε_i over 1024 n, in half widths of 0.5; a sample variance of Laplace is within 35 %.
-    assert np.var(places) == pytest.approx(0.25 * 2 / (for_sum * n) ** 2, rel=0.35)
-
-
-def test_the_hybrid_starts_from_a_synopsis():
-    data = datasets.mixture(20_000, 2, 5, random_state=2)
-    plain = weighted_kmeans(data.X, np.ones(len(data.X)), 5).centers
-    hybrid = DPLloyd(5, 1.0, data.domain, init="synopsis", random_state=1).fit(data.X)
-    assert [line.label for line in hybrid.guarantee_.ledger] == ["number of rows", "synopsis", "iteration 1"]
-    assert nicv_ratio(data.X, hybrid.cluster_centers_, plain) < 1.05
-    poor = DPLloyd(5, 0.001, data.domain, init="synopsis", random_state=1).fit(data.X)
-    assert [line.label for line in poor.guarantee_.ledger] == ["number of rows", "synopsis"]
 
 
 def test_packed_spheres_keep_apart():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.base import clone
 from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
@@ -14,18 +13,16 @@ from discreet.clustering import (
     DensityClusters,
     GaussianClusters,
     SpectralClusters,
-    WardClusters,
     cluster_synopsis,
     suggest_k,
 )
 from discreet.clustering.leaves.hills import touching
 from discreet.clustering.leaves.kmeans import nearest
 from discreet.clustering.leaves.leaves import Leaves
-from discreet.clustering.shapes.ward import ward_linkage
 from discreet.errors import InvalidArgument
 from discreet.synopses import BoxSynopsis
 
-ALL = [DensityClusters(), WardClusters(3), SpectralClusters(3), GaussianClusters(3)]
+ALL = [DensityClusters(), SpectralClusters(3), GaussianClusters(3)]
 BOX = dc.Domain.box([0, 0], 1)
 
 
@@ -62,8 +59,6 @@ def test_long_gaussians_are_found_with_their_covariances():
     assert adjusted_rand_score(truth, found.predict(X)) > 0.97
     for covariance in found.covariances_:
         np.testing.assert_allclose(covariance, wide, atol=0.12 * wide.max())
-    plain = GaussianClusters(2, covariance="diagonal").fit(synopsis)
-    assert np.abs(plain.covariances_[:, 0, 1]).max() == 0
 
 
 @pytest.mark.parametrize("clusterer", ALL, ids=lambda c: type(c).__name__)
@@ -110,30 +105,6 @@ def test_outliers_belong_to_no_hill_unless_they_are_to():
     assert (DensityClusters(outliers=False).fit(synopsis).predict(far) >= 0).all()
 
 
-def test_one_level_cuts_the_density_into_what_hangs_together():
-    weights = [50, 60, 5, 70, 0, 90, 80]
-    edges = np.arange(8.0)[:, np.newaxis]
-    s = BoxSynopsis(dc.Domain.box(0, 7), lower=edges[:-1], upper=edges[1:], weights=weights, variances=np.full(7, 1e-6),
-                 guarantee=dc.Guarantee("central"))  # fmt: skip
-    assert DensityClusters(level=0.5, min_rows=1).fit(s).labels_.tolist() == [1, 1, -1, 2, -1, 0, 0]
-    assert DensityClusters(level=0.05, min_rows=1).fit(s).n_clusters_ == 2
-    assert DensityClusters(level=0.5, min_rows=100).fit(s).n_clusters_ == 2
-
-
-def test_weights_count_in_the_hierarchy_like_repeated_rows():
-    rng = np.random.default_rng(7)
-    points, weights = rng.random((40, 2)), rng.integers(1, 6, 40)
-    mine = ward_linkage(points, weights.astype(float))
-    theirs = linkage(np.repeat(points, weights, axis=0), "ward")
-    np.testing.assert_allclose(mine[:, 2], theirs[-39:, 2])
-    np.testing.assert_array_equal(mine[:, 3][-1], 40)
-    for k in (2, 5, 11):
-        rows = np.repeat(fcluster(mine, k, "maxclust"), weights)
-        assert adjusted_rand_score(rows, fcluster(theirs, k, "maxclust")) == 1
-    alike = ward_linkage(points, np.ones(40))
-    np.testing.assert_allclose(alike, linkage(points, "ward"))
-
-
 def test_touching_leaves_are_all_found():
     data = dc.datasets.mixture(3000, 2, 5, random_state=1)
     synopsis = dc.TreeSynopsis(2.0, data.domain, "median", random_state=1).fit(data.X).synopsis_
@@ -159,10 +130,9 @@ def test_leaves_that_touch_nothing_are_joined_to_what_is_near():
 def test_a_number_that_is_not_given_is_suggested():
     data = dc.datasets.mixture(5000, 2, 5, random_state=3)
     synopsis = released(data.X, domain=data.domain)
-    found = WardClusters("auto").fit(synopsis)
+    found = SpectralClusters("auto").fit(synopsis)
     assert found.n_clusters_ == found.suggestion_.n_clusters == suggest_k(synopsis).n_clusters == 5
     assert found.clusters_.note.startswith("5 clusters")
-    assert WardClusters(height=1e9).fit(synopsis).n_clusters_ == 1
 
 
 def test_mixed_tables_are_clustered_on_numbers():
@@ -181,9 +151,8 @@ def test_mixed_tables_are_clustered_on_numbers():
 def test_pictures_show_every_cluster():
     pytest.importorskip("plotly")
     data = dc.datasets.mixture(4000, 2, 3, random_state=2)
-    found = WardClusters(3).fit(released(data.X, domain=data.domain))
+    found = SpectralClusters(3).fit(released(data.X, domain=data.domain))
     assert len(found.plot().data) == 4  # and the means
-    assert len(found.plot_dendrogram(10).data) == 9
     with pytest.raises(InvalidArgument, match="two of x1, x2"):
         found.plot(("x1", "z"))
 
@@ -194,7 +163,7 @@ def boxes(low, high, weights, domain=None):
     return BoxSynopsis(domain, lower=low, upper=high, **settings)
 
 
-@pytest.mark.parametrize("clusterer", [WardClusters(2), SpectralClusters(2), DensityClusters()])
+@pytest.mark.parametrize("clusterer", [SpectralClusters(2), DensityClusters()])
 def test_a_row_belongs_to_the_box_it_lies_in_however_large(clusterer):
     """The middle of the left half is farther from a row at its edge than those of many small boxes next to it."""
     strips = np.linspace(0.0, 1.0, 41)
@@ -208,12 +177,11 @@ def test_a_row_belongs_to_the_box_it_lies_in_however_large(clusterer):
 
 
 @pytest.mark.parametrize("n_clusters", ["auto", 1, 3])
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
-def test_leaves_in_one_place_or_on_a_line_make_flat_gaussians(covariance, n_clusters):
+def test_leaves_in_one_place_or_on_a_line_make_flat_gaussians(n_clusters):
     one = boxes(np.array([[0.0, 0.0]]), np.array([[1.0, 1.0]]), np.array([500.0]))
     line = boxes(np.array([[0.0, 0.0], [0.5, 0.0]]), np.array([[0.5, 1.0], [1.0, 1.0]]), np.array([500.0, 400.0]))
     for synopsis in (one, line):
-        found = GaussianClusters(n_clusters, covariance=covariance).fit(synopsis)
+        found = GaussianClusters(n_clusters).fit(synopsis)
         assert np.linalg.eigvalsh(found.covariances_).min() > 0
         assert found.predict([[0.5, 0.5]]).tolist() in ([0], [1])
 
@@ -230,16 +198,10 @@ def test_gaussians_far_from_zero_are_where_they_are():
     assert np.abs(np.sort(near[:, 0]) - np.sort(far[:, 0] - 1e9)).max() < 0.01 * span
 
 
-def test_an_even_table_is_at_its_own_level():
-    side = np.arange(25)
-    low = np.column_stack([side % 5, side // 5]) / 5
-    assert DensityClusters(level=1.0).fit(boxes(low, low + 0.2, np.full(25, 400.0))).n_clusters_ == 1
-
-
 @pytest.mark.parametrize("clusterer", [DensityClusters(), SpectralClusters(2)])
 def test_what_touches_is_not_told_by_groups_of_a_projection(clusterer):
     X = np.random.default_rng(0).normal(np.repeat([[0.3], [0.7]], 500, axis=0), 0.05, (1000, 12))
     synopsis = dc.PrivateKMeans(2, 50.0, dc.Domain.box([0.0] * 12, 1.0), "lift", random_state=0).fit(X).synopsis_
-    with pytest.raises(InvalidArgument, match=r"divides the columns.*WardClusters"):
+    with pytest.raises(InvalidArgument, match=r"divides the columns.*GaussianClusters"):
         clusterer.fit(synopsis)
-    assert WardClusters(2).fit(synopsis).n_clusters_ == 2
+    assert GaussianClusters(2).fit(synopsis).n_clusters_ == 2

@@ -21,7 +21,7 @@ import discreet as dc
 from chromium_browser import opened
 from collecting import Collector, collector, some_task
 from discreet.collector import open_store
-from discreet.collector.starter import starter
+from discreet.collector.client_pages import starter
 from discreet.local import Client, Task
 from report_law import chance_of
 

@@ -20,7 +20,8 @@ import discreet as dc
 from collecting import Collector, collector, some_task
 from discreet.collector import open_store
 from discreet.errors import FormatError
-from discreet.local import read_frame, write_frame
+from discreet.local import write_frame
+from frame_reader import read_frame
 
 TASK = some_task(dc.local.HadamardSketch(2, 60, 64, key=7))  # 60 rows in 6 bits: some reports are impossible
 OVER = some_task(TASK.mechanism, name="over", closes="2026-01-02T00:00:00Z")

@@ -8,7 +8,7 @@ import pytest
 
 from chromium_browser import opened
 from collecting import collector
-from discreet.collector.simulation import DEVICES, SHARES, served, simulated_task
+from discreet.collector.client_pages import DEVICES, SHARES, served, simulated_task
 
 
 def test_the_page_asks_no_one_but_the_collector() -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.errors import InvalidArgument
+from discreet.errors import InvalidArgument, InvalidType
 
 BOX = dc.Domain.box([0, 0], [1, 1])
 ROWS = np.random.default_rng(0).random((50, 2))
@@ -20,7 +20,7 @@ ROWS = np.random.default_rng(0).random((50, 2))
     ("name", "value"),
     [
         ("partitioner", [1]), ("partitioner", [None]), ("partitioner", [[]]), ("partitioner", b"binary"),
-        ("threshold", 10**400), ("threshold_share", 10**400), ("shares", b"abc"), ("bits", np.True_), ("bits", 2.5),
+        ("threshold", 10**400), ("shares", b"abc"), ("bits", np.True_), ("bits", 2.5),
         ("threshold", float("nan")), ("n_rows", Decimal("NaN")),
     ],
 )  # fmt: skip
@@ -58,3 +58,12 @@ def test_a_trajectory_uses_the_radius_that_its_mechanism_has_when_it_reports() -
     plan.budget = float("nan")
     with pytest.raises(InvalidArgument, match="budget"):
         plan.report(path)
+
+
+def test_an_option_by_another_name_is_suggested_and_no_table_is_quoted() -> None:
+    from discreet.anonymity import DensityTree
+
+    with pytest.raises(InvalidType, match=r"option must be one that DensityTree has, got 'l'; try l_diversity=2"):
+        DensityTree(l=2)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"got 'doman'; try help\(DensityTree\)"):
+        DensityTree(doman=[3, 4])  # type: ignore[call-arg]

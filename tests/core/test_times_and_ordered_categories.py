@@ -108,7 +108,7 @@ def test_times_are_anonymised_and_perturbed_as_times() -> None:
     for output in ("center", "sample"):
         assert isinstance(made.transform(table, output=output).to_pandas()["at"].iloc[0], datetime.time)
     domain = domain.select(["at"])
-    law = dc.metric.ColumnLaplace(epsilon=100.0, radius=60.0, domain=domain, scaling="none", random_state=1)
+    law = dc.metric.NDLaplace(epsilon=100.0, radius=60.0, domain=domain, scaling="none", random_state=1)
     noisy = law.transform(table.select(["at"]).to_pandas())["at"].tolist()
     before, after = (
         np.sort([3600 * t.hour + 60 * t.minute + t.second for t in x]) for x in (table["at"].to_pylist(), noisy)
@@ -119,7 +119,7 @@ def test_times_are_anonymised_and_perturbed_as_times() -> None:
 def test_the_page_of_a_perturbed_table_shows_times_as_a_histogram(tmp_path: Path) -> None:
     _, table = calls(300)
     pq.write_table(table.select(["at"]), tmp_path / "t.parquet")
-    law = dc.metric.ColumnLaplace(epsilon=1.0, radius=600.0, domain=dc.Domain({"at": dc.Time()}), random_state=1)
+    law = dc.metric.NDLaplace(1.0, 600.0, dc.Domain({"at": dc.Time()}), scaling="none", random_state=1)
     law.transform_file(tmp_path / "t.parquet", tmp_path / "p.csv")
     (found,) = dc.reporting.report_facts(tmp_path / "p.csv")["release"]["marginals"]
     assert sum(found["counts"]) == 300

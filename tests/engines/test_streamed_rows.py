@@ -51,7 +51,6 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (_rows, perturber):
         monkeypatch.setattr(module, "ROWS_AT_ONCE", 128)
     monkeypatch.setattr(engine_columns.column_batches, "__defaults__", (None, 250))
-    monkeypatch.setattr(engine_columns.counted_columns, "__defaults__", (250, None))
     monkeypatch.setattr(counted, "_FEW", 4)
     monkeypatch.setattr(shuffled, "_ROWS", 200)
 
@@ -60,7 +59,6 @@ MECHANISMS = {
     "none": lambda: dc.metric.NDLaplace(1.0, 0.1, DOMAIN, category_epsilon=1.0, random_state=3),
     "clip": lambda: dc.metric.NDLaplace(1.0, 0.1, NUMBERS, "clip", random_state=3),
     "resample": lambda: dc.metric.NDLaplace(4.0, 0.1, NUMBERS, "resample", random_state=3),
-    "columns": lambda: dc.metric.ColumnLaplace(1.0, DOMAIN, category_epsilon=1.0, random_state=3),
     "sample": lambda: dc.metric.Piecewise(1.0, DOMAIN, "sample", category_epsilon=1.0, random_state=3),
     "wave": lambda: dc.metric.Piecewise(2.0, NUMBERS, method="square_wave", random_state=3),
     "direction": lambda: dc.metric.PrivUnit(2.0, NUMBERS, random_state=3),
@@ -237,10 +235,10 @@ def test_a_release_that_cannot_be_made_is_refused_and_not_written(register: Path
 def test_rows_that_change_between_the_passes_are_noticed(
     register: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discreet.anonymity.release import streamed
+    from discreet.anonymity.release import rows
 
     model = dc.anonymity.DensityTree(k=20, domain=PEOPLE, keep=["note"]).fit(people())
-    original, passes = streamed.column_batches, []
+    original, passes = rows.column_batches, []
 
     def changing(source: Any, names: Any, domain: Any, **more: Any) -> Any:
         passes.append(1)
@@ -249,7 +247,7 @@ def test_rows_that_change_between_the_passes_are_noticed(
             moved = [np.full_like(c, c[0]) for c in coordinates] if len(passes) == 2 and i == 0 else coordinates
             yield moved, raw
 
-    monkeypatch.setattr(streamed, "column_batches", changing)
+    monkeypatch.setattr(rows, "column_batches", changing)
     with pytest.raises(DataSourceError, match="changed while it was read"):
         model.transform_file(str(register), tmp_path / "rows.parquet")
     assert not list(tmp_path.iterdir())

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.evaluation.audits import features as _features
-from discreet.evaluation.audits.differing import differing
+from discreet.evaluation.audits import release_features as _features
 
 audit = dc.evaluation.audit
 
@@ -119,19 +118,18 @@ def test_wide_releases_are_thinned_out_without_losing_the_leak() -> None:
 
 def test_differing_records_are_found_in_every_kind_of_input() -> None:
     table = pa.table({"a": [1, 2], "b": ["x", "y"]})
-    assert differing(table, table.slice(0, 1)) == ([{"a": 2, "b": "y"}], [])
-    assert differing(table.to_pandas(), table.slice(0, 1).to_pandas()) == ([{"a": 2, "b": "y"}], [])
-    assert differing(np.array([1.0, 1.0]), np.array([1.0])) == ([1.0], [])
-    assert differing(object(), object()) == ([], [])
+    assert _features.differing(table, table.slice(0, 1)) == ([{"a": 2, "b": "y"}], [])
+    assert _features.differing(table.to_pandas(), table.slice(0, 1).to_pandas()) == ([{"a": 2, "b": "y"}], [])
+    assert _features.differing(np.array([1.0, 1.0]), np.array([1.0])) == ([1.0], [])
+    assert _features.differing(object(), object()) == ([], [])
 
 
 def test_exact_noise_shows_nothing_in_its_bits() -> None:
     def exact(rows: Any, rng: Any, size: int) -> Any:
         return (len(rows) * 16 + dc.noise.discrete_laplace(16, size=size, rng=rng)) / 16
 
-    found = dc.evaluation.bit_pattern_audit(
-        exact, [1], [], 20_000, epsilon=1, steps=[1 / 16], batch=True, random_state=1
-    )
+    bits = dc.evaluation.BitPatterns()
+    found = dc.evaluation.audit(exact, [1], [], 20_000, epsilon=1, features=bits, batch=True, random_state=1)
     assert found.passed
     assert found.epsilon_lower > 0.7
 
@@ -139,7 +137,7 @@ def test_exact_noise_shows_nothing_in_its_bits() -> None:
 def test_the_bits_of_a_double_are_read_exactly() -> None:
     rng = np.random.default_rng(1)
     values = np.concatenate([rng.normal(size=200), [0.0, 1.0, -0.5, 5e-324, 3 * 2.0**-1060, 1e300, np.nan]])
-    table = dc.evaluation.BitPatterns(steps=[0.5]).batch(values)
+    table = dc.evaluation.BitPatterns().batch(values)
     for x, row in zip(values, table, strict=True):
         if not np.isfinite(x) or x == 0:
             continue
@@ -148,4 +146,3 @@ def test_the_bits_of_a_double_are_read_exactly() -> None:
         assert row[2] == last
         assert row[3] == math.floor(math.log2(abs(ratio.numerator)) - math.log2(ratio.denominator))
     assert np.isnan(table[-1]).all()
-    assert table[201, 5] == 0.0

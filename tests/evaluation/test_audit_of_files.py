@@ -56,7 +56,6 @@ def _synopses(kind: str, missing: str, folder: Path) -> list[Path]:
         "means": dc.GridSynopsis(domain=domain, rule=2, leaf_means=True).fit(frame).synopsis_,
         "adaptive": dc.GridSynopsis(domain=domain, rule="adaptive").fit(frame).synopsis_,
         "survivors": dc.GridSynopsis(domain=domain, rule=20, max_cells=4).fit(frame).synopsis_,
-        "merged": grid.merge(dc.GridSynopsis(domain=domain, rule=2).fit(frame).synopsis_),
         "tree": tree,
         "private tree": dc.TreeSynopsis(domain=domain, partitioner="privtree", max_depth=2).fit(frame).synopsis_,
         "refined": refine.project(tree),

@@ -75,7 +75,7 @@ def test_centres_are_matched_so_that_all_together_are_near():
 
 def test_centres_that_are_too_many_or_too_few_are_counted():
     assert center_errors([[0.0]], [[0.0], [1.0], [2.0]]).unmatched == 2
-    assert center_errors([[0.0], [1.0], [2.0]], [[0.0]], unit=4).relative.tolist() == [0.0]
+    assert center_errors([[0.0], [1.0], [2.0]], [[0.0]]).distances.tolist() == [0.0]
     assert np.isnan(center_errors([[1.0]], [[0.0]]).relative).all()  # no other centre to compare the distance with
     with pytest.raises(InvalidArgument, match="at least one centre"):
         center_errors(np.empty((0, 1)), [[0.0]])

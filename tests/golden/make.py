@@ -57,13 +57,9 @@ def synopses(root: Path) -> None:
     }
     for name, method in made.items():
         method.fit(rows.select(list(method.domain.names))).synopsis_.save(root / f"{name}.parquet")
-    one = dc.GridSynopsis(**box, rule=4).fit(rows.slice(0, 150).select(list(numbers.names))).synopsis_
-    two = dc.GridSynopsis(**box, rule=4).fit(rows.slice(150).select(list(numbers.names))).synopsis_
-    one.merge(two).save(root / "merged.parquet")
     people = dc.Domain(numbers.to_dict(), unit=dc.Person("who", rows=2))
     visits = pa.concat_tables([rows.append_column("who", pa.array(np.arange(len(rows)) // 3))] * 2)
     dc.GridSynopsis(2, people, 4, random_state=1).fit(visits).synopsis_.save(root / "grid-persons.parquet")
-    one.merge(two, disjoint_people=True).save(root / "merged-disjoint.parquet")
     grown = dc.TreeSynopsis(**box, max_depth=4).fit(rows.select(list(numbers.names))).synopsis_
     dc.synopses.refine.consistent(grown).save(root / "refined.parquet")
 
@@ -148,7 +144,6 @@ def tables(root: Path) -> None:
         "nd-laplace": dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=numbers),
         "nd-laplace-clip": dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=numbers, remap="clip", random_state=1),
         "nd-laplace-mixed": dc.metric.NDLaplace(epsilon=2, radius=0.1, domain=domain, category_epsilon=1),
-        "column-laplace": dc.metric.ColumnLaplace(epsilon=2, radius=0.1, domain=numbers),
         "piecewise": dc.metric.Piecewise(epsilon=2, domain=numbers),
         "hybrid": dc.metric.Piecewise(epsilon=2, domain=numbers, method="hybrid"),
         "duchi": dc.metric.Piecewise(epsilon=2, domain=numbers, method="duchi"),

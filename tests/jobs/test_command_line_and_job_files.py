@@ -32,10 +32,12 @@ def in_shell(kind: Kind, options: dict[Option, Any], monkeypatch: pytest.MonkeyP
     """Type a line; return the job that it builds, or the error as it is reported."""
     monkeypatch.setattr(verbs.look, "look", lambda given: None)
 
-    def caught(kind: Kind, given: dict[Option, Any]) -> Any:
-        raise Built(verbs.build(kind, given))
+    build = verbs.build
 
-    monkeypatch.setattr(verbs, "start", caught)
+    def caught(kind: Kind, given: dict[Option, Any]) -> Any:
+        raise Built(build(kind, given))
+
+    monkeypatch.setattr(verbs, "build", caught)
     line = f"{kind.words} {' '.join(SHELL.given(o, v) for o, v in options.items())} {words}"
     try:
         app._command()(shlex.split(line), prog_name="discreet", standalone_mode=False)

@@ -209,10 +209,8 @@ def test_stored_answers_cost_the_price_of_their_law(taken: int) -> None:
 
 
 def window(law: Any, start: int) -> Law:
-    inside = law.chances["keep"]
-    return {
-        y: inside / law.inner if start <= y < start + law.inner else (1 - inside) / law.outer for y in range(law.size)
-    }
+    inside, (inner, outer) = law.chances["keep"], law.sizes
+    return {y: inside / inner if start <= y < start + inner else (1 - inside) / outer for y in range(law.size)}
 
 
 def test_points_of_a_square_wave_cost_the_price_of_their_law() -> None:

@@ -65,16 +65,14 @@ def test_delta_of_large_classes_is_never_understated() -> None:
 def test_the_published_bound_is_never_below_the_exact_one() -> None:
     for k, beta, epsilon in itertools.product((2, 5, 20), (0.05, 0.3, 0.6), (0.05, 0.4, 1.0, 2.0, 5.0)):
         if epsilon >= -math.log1p(-beta):
-            exact, published = sampling_delta(k, beta, epsilon), sampling_delta(k, beta, epsilon, bound="published")
-            assert exact <= published * (1 + 1e-6)
-            # The formula of the paper itself, term by term.
+            # The formula of the paper, term by term.
             gamma = 1 - (1 - beta) * math.exp(-epsilon)
             sizes = range(max(math.ceil(k / gamma - 1), 1), math.ceil(k / gamma - 1) + 40)
-            plain = max(
+            published = max(
                 sum(math.comb(n, j) * beta**j * (1 - beta) ** (n - j) for j in range(math.floor(gamma * n) + 1, n + 1))
                 for n in sizes
             )
-            assert published == pytest.approx(plain, rel=1e-6)
+            assert sampling_delta(k, beta, epsilon) <= published * (1 + 1e-6)
 
 
 def test_epsilon_undoes_delta_and_moves_as_it_must() -> None:
@@ -94,8 +92,6 @@ def test_epsilon_undoes_delta_and_moves_as_it_must() -> None:
         (lambda: sampling_delta(1, 0.5, 1.0), "k must be"),
         (lambda: sampling_delta(5, 1.0, 1.0), "sample must be"),
         (lambda: sampling_delta(5, 0.5, 0), "epsilon must be"),
-        (lambda: sampling_delta(5, 0.5, 0.1, bound="published"), "try bound='exact'"),
-        (lambda: sampling_delta(5, 0.5, 1.0, bound="best"), "bound must be"),
     ],
 )
 def test_settings_that_give_nothing_are_refused(call: Any, wrong: str) -> None:

@@ -42,8 +42,6 @@ PURE = [
     dc.TreeSynopsis(domain=(0, 1), max_depth=3, partitioner="privtree"),
     dc.TreeSynopsis(domain=(0, 1), max_depth=3, partitioner="uniform"),
     dc.PrivateKMeans(2, domain=(0, 1)),
-    dc.DPLloyd(2, domain=(0, 1), draw="split"),
-    dc.DPLloyd(2, domain=(0, 1), init="synopsis"),
 ]
 
 

@@ -32,8 +32,8 @@ Hybrid = partial(metric.Piecewise, method="hybrid")
 SquareWave = partial(metric.Piecewise, method="square_wave")
 MEANS = [metric.Piecewise, Duchi, Hybrid]
 COLUMNWISE = [*MEANS, SquareWave]
-ALL = [*COLUMNWISE, metric.ColumnLaplace, metric.PrivUnit]
-NAMES = ["piecewise", "duchi", "hybrid", "square_wave", "column_laplace", "priv_unit"]
+ALL = [*COLUMNWISE, metric.PrivUnit]
+NAMES = ["piecewise", "duchi", "hybrid", "square_wave", "priv_unit"]
 #: Places whose laws are listed: the ends, the middle, and others whose centres are rounded.
 PLACES = [0, 1, 12345, HALF // 3, HALF, HALF + HALF // 7, 2 * HALF - 1, 2 * HALF]
 ONE = dc.Domain.box([-1], [1])
@@ -89,38 +89,6 @@ def test_a_whole_row_of_signs_listed() -> None:
     assert (laws.max(axis=0) / laws.min(axis=0)).max() == pytest.approx(math.exp(epsilon), rel=1e-12)
 
 
-@pytest.mark.parametrize("scaling", ["box", "none", [0.5, 2, 10]])
-@pytest.mark.parametrize("step", [None, 0.01])
-def test_laplace_columns_spend_the_budget_between_the_farthest_rows(scaling: Any, step: Any) -> None:
-    domain = dc.Domain.box([0, 0, -5], [1, 3, 20])
-    mechanism = metric.ColumnLaplace(4, domain, scaling=scaling, step=step)
-    found = mechanism._numbers(domain.bounds)
-    silent = metric.ColumnLaplace(math.inf, domain, scaling=scaling, step=found.step)
-    corners = silent.transform(np.array([[-9.0, -9, -9], [99, 99, 99]]))
-    units = found.scaling.units * float(found.step)
-    steps = int(np.rint((corners[1] - corners[0]) / units).sum())
-    assert steps / found.scale == 4
-    assert mechanism.fit().guarantee_.spent.exact == 4
-    assert mechanism.guarantee_.model == "local"
-
-
-def test_a_narrow_column_keeps_its_places() -> None:
-    domain = dc.Domain.box([0, 0], [1, 1e6])
-    found = metric.ColumnLaplace(1, domain, scaling="none")._numbers(domain.bounds)
-    assert 2**-12 < found.step < 2**-9
-    assert float(found.scale * found.step) == pytest.approx(1e6 + 1)
-
-
-def test_laplace_columns_with_a_radius_are_metric() -> None:
-    mechanism = metric.ColumnLaplace(2, box(3), radius=0.1).fit()
-    assert mechanism.rate == pytest.approx(20)
-    assert (mechanism.guarantee_.model, mechanism.guarantee_.epsilon) == ("metric", 2)
-    assert mechanism.guarantee_.parameters["epsilon_at_diameter"] == pytest.approx(60, rel=1e-4)  # less by the lattice
-    moved = clone(mechanism).set_params(random_state=1).transform(np.full((20_000, 3), 0.5)) - 0.5
-    assert np.abs(moved).mean() == pytest.approx(1 / 20, rel=0.03)
-    assert stats.kstest(moved[:, 0], "laplace", args=(0, 1 / 20)).pvalue > 1e-4
-
-
 # --- means and variances --------------------------------------------------------------------------------------------
 
 
@@ -174,7 +142,6 @@ def test_both_rooms_use_one_square_wave() -> None:
     "mechanism",
     [
         *(kind(9, None, attributes, random_state=3) for kind in MEANS for attributes in ("all", "sample")),
-        metric.ColumnLaplace(9, None, random_state=3),
         metric.PrivUnit(6, None, random_state=3),
     ],
     ids=lambda m: f"{getattr(m, 'method', type(m).__name__)}-{getattr(m, 'attributes', '')}",
@@ -450,11 +417,6 @@ def test_budgets_out_of_range_are_refused(mechanism: Any, epsilon: float) -> Non
         (Duchi(1, None), "domain"),
         (Hybrid(1, MIXED), "category_epsilon"),
         (metric.Piecewise(1, box(2), method="laplace"), "method must be one of"),
-        (metric.ColumnLaplace(1, box(2), radius=0), "radius"),
-        (metric.ColumnLaplace(1, box(2), scaling=[[1, 0], [0, 1]]), "scaling"),
-        (metric.ColumnLaplace(1, box(2), step=7.0), "step"),
-        (metric.ColumnLaplace(1, box(2), step=1e-30), "step"),
-        (metric.ColumnLaplace(1, box(2), radius=1e-30), "radius"),
         (metric.PrivUnit(1, box(2), "vectors"), "inputs"),
         (metric.PrivUnit(1, box(1), "directions"), "inputs"),
         (metric.PrivUnit(5e-4, box(2)), "epsilon"),

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.metric import ColumnLaplace, NDLaplace, Trajectory
+from discreet.metric import NDLaplace, Trajectory
 from discreet.metric.geometry.lattice import to_places
 from discreet.metric.rows import read_rows
 from discreet.metric.trajectory import _UsersSoFar
@@ -34,8 +34,7 @@ def level(mechanism: Any, table: pa.Table, domain: dc.Domain) -> tuple[float, An
     rows, _ = read_rows(table, domain)
     places = to_places(rows, numbers.scaling, float(numbers.step))
     moved = (places[0] - places[1]).astype(float) * float(numbers.step)
-    distance = np.abs(moved).sum() if isinstance(mechanism, ColumnLaplace) else np.linalg.norm(moved)
-    return float(distance * facts["noise_rate"]), facts
+    return float(np.linalg.norm(moved) * facts["noise_rate"]), facts
 
 
 FORMS = {
@@ -45,16 +44,13 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("kind", [NDLaplace, ColumnLaplace])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("scaling", "unit"), [("none", 1.0), ("box", 366.0), ([7.0], 7.0)])
 @pytest.mark.parametrize("days", [0.0001, 0.25, 3.5])
-def test_times_around_midnight_cost_no_more_than_is_promised(
-    kind: Any, form: str, scaling: Any, unit: float, days: float
-) -> None:
+def test_times_around_midnight_cost_no_more_than_is_promised(form: str, scaling: Any, unit: float, days: float) -> None:
     apart = dt.timedelta(days=days)
     times = [MIDNIGHT - SECOND, MIDNIGHT - SECOND + apart]
-    mechanism = kind(epsilon=1.0, radius=days / unit, domain=YEAR, scaling=scaling)
+    mechanism = NDLaplace(epsilon=1.0, radius=days / unit, domain=YEAR, scaling=scaling)
     found, facts = level(mechanism, pa.table({"d": FORMS[form](times)}), YEAR)
     assert found <= 1.0 + 1e-9
     assert facts["rounding"] >= 1 / unit
@@ -62,13 +58,12 @@ def test_times_around_midnight_cost_no_more_than_is_promised(
     assert any("of dates the day" in line for line in mechanism.guarantee_.assumptions)
 
 
-@pytest.mark.parametrize("kind", [NDLaplace, ColumnLaplace])
 @pytest.mark.parametrize("form", ["text", "arrow"])
-def test_times_within_a_second_cost_no_more_than_is_promised(kind: Any, form: str) -> None:
+def test_times_within_a_second_cost_no_more_than_is_promised(form: str) -> None:
     domain = dc.Domain({"t": dc.Time()})
     times = [dt.time(8, 0, 0, 700_000), dt.time(8, 0, 1, 200_000)]
     column = pa.array(times if form == "arrow" else [t.isoformat() for t in times])
-    mechanism = kind(epsilon=1.0, radius=0.5, domain=domain, scaling="none")
+    mechanism = NDLaplace(epsilon=1.0, radius=0.5, domain=domain, scaling="none")
     found, facts = level(mechanism, pa.table({"t": column}), domain)
     assert found <= 1.0
     assert facts["rounding"] >= 1
@@ -92,17 +87,16 @@ def test_the_noise_of_a_week_grows_by_a_day_and_numbers_are_left_as_they_were() 
     assert not any("read" in line and "lattice" in line for line in plain.assumptions)
 
 
-@pytest.mark.parametrize("kind", [NDLaplace, ColumnLaplace])
 @pytest.mark.parametrize("form", [pa.int64(), pa.string(), pa.decimal128(24, 2)])
 @pytest.mark.parametrize("scaling", ["none", "box"])
 def test_whole_numbers_that_doubles_cannot_tell_apart_cost_no_more_than_is_promised(
-    kind: Any, form: pa.DataType, scaling: str
+    form: pa.DataType, scaling: str
 ) -> None:
     domain = dc.Domain({"t": (float(EARLY), float(EARLY + 2**20))})
     radius = 2.0 if scaling == "none" else 2.0 / 2**20
     for offset in (127, 128, 129, 383, 1000):
         table = pa.table({"t": pa.array([EARLY + offset, EARLY + offset + 2]).cast(form)})
-        mechanism = kind(epsilon=1.0, radius=radius, domain=domain, scaling=scaling)
+        mechanism = NDLaplace(epsilon=1.0, radius=radius, domain=domain, scaling=scaling)
         found, facts = level(mechanism, table, domain)
         assert found <= 1.0 + 1e-9
     assert facts["rounding"] >= 256 * radius / 2

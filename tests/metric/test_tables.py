@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InvalidArgument, SchemaError
-from discreet.metric import ColumnLaplace, NDLaplace, Piecewise, SphericalLaplace, Trajectory, equal_privacy
+from discreet.metric import NDLaplace, Piecewise, SphericalLaplace, Trajectory, equal_privacy
 
 DATED = dc.Domain({"a": (0, 1), "born": ("2020-01-01", "2021-01-01")})
 
@@ -31,7 +31,6 @@ def test_dates_count_in_every_figure() -> None:
     assert total.parameters["epsilon_at_diameter"] == pytest.approx(6)
     reports = Piecewise(epsilon=4, domain=DATED)
     assert reports.n_sent == reports.fit().guarantee_.parameters["reported"] == 2
-    assert ColumnLaplace(epsilon=4, domain=DATED).rate == pytest.approx(2)
     table = pa.table({"lat": [1.0], "lon": [2.0], "born": [datetime.date(2020, 5, 5)]})
     world = {"lat": (-90, 90), "lon": (-180, 180), "born": ("2020-01-01", "2021-01-01")}
     with pytest.raises(SchemaError, match="'born'"):

@@ -45,7 +45,6 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "synopses/test_published_scales.py",
             "synopses/boxes/grid/test_grid_laws.py",
             "synopses/boxes/tree/test_tree_laws.py",
-            "synopses/test_ordered_means.py",
             "synopses/boxes/grid/test_sparse_grids.py",
             "core/test_budgets.py",
             "synopses/test_publish.py",

@@ -17,7 +17,7 @@ from discreet.noise.stream.cipher import chacha20, expanded
 def key_stream(key: bytes, counter: int, nonce: tuple[int, int], blocks: int) -> bytes:
     out = np.empty((blocks, 16), np.uint32)
     words = np.frombuffer(key, "<u4").astype(np.uint32)
-    chacha20(words, np.uint64(counter), np.array(nonce, np.uint32), out)
+    chacha20(words, counter, nonce, out)
     return out.astype("<u4").tobytes()
 
 

@@ -164,7 +164,6 @@ def test_gaussian_law_agrees_with_direct_summation(sigma: float) -> None:
     p = law.pmf(z)
     assert p.sum() == pytest.approx(1, abs=1e-12)
     assert (p * z**2).sum() == pytest.approx(law.variance, rel=1e-9)
-    assert law.rho(2.0) == pytest.approx(4 / (2 * sigma**2))
 
 
 def test_no_noise_is_a_law_too() -> None:
@@ -174,5 +173,4 @@ def test_no_noise_is_a_law_too() -> None:
     assert (law.pmf(0), law.pmf(1), law.variance, law.sf(1), law.threshold(0.1)) == (1.0, 0.0, 0.0, 0.0, 0)
     assert law.mean_above(0) == 0.0
     assert noise.DiscreteGaussian(0).variance == 0
-    assert noise.DiscreteGaussian(0).rho() == math.inf
     assert noise.randomized_response([0, 1, 2], n_values=3, epsilon=math.inf).tolist() == [0, 1, 2]

@@ -74,7 +74,7 @@ def test_the_job_of_a_run_works_where_a_colleague_puts_it(client: Browser, tmp_p
         assert str(client.studio.workspace.home) not in text
         page = html.unescape(client.get(address.replace("job.toml", "") if "release" in address else
             f"/p/{project.id}/release").text)  # fmt: skip
-        beside = dict(re.findall(r"<code>([^<]+)</code>: lies on this computer at <span class=\"mono\">([^<]+)", page))
+        beside = dict(re.findall(r"<code>([^<]+)</code>: on this computer at <span class=\"mono\">([^<]+)", page))
         assert "<code>Fälle.csv</code>: the table that was uploaded" in page
         assert list(beside) == ["people.history"]
         for name, place in beside.items():
@@ -127,7 +127,7 @@ def test_forgetting_keeps_what_later_releases_are_checked_with(client: Browser, 
     assert len(history_of(second).entries) == 2
     release(client, second)
     told = client.get(f"/p/{second.id}/account").text
-    assert told.count("yes, by its release record") == 3
+    assert told.count("yes, by its release history") == 3
     assert f"/p/{first.id}/" not in told
     client.post(f"/p/{second.id}/forget", data={"sure": "yes"})
     third = declared(opened(client.studio.workspace, str(table)))

@@ -1,5 +1,6 @@
 """The studio's plan is a job file: downloaded, run by the command line, and opened again."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,7 @@ def filled(space: Workspace, table: Path, **said: object) -> Project:
 def test_a_downloaded_job_run_elsewhere_gives_the_digest_of_the_studios_own_run(tmp_path: Path, table: Path) -> None:
     with browser(tmp_path / "home") as client:
         project = filled(client.studio.workspace, table)
-        made = job_of(project, {"release": str(tmp_path / "own.parquet")}).run()
+        made = replace(job_of(project), outputs={"release": str(tmp_path / "own.parquet")}).run()
         got = client.get(f"/p/{project.id}/job.toml")
     assert "attachment" in got.headers["content-disposition"]
     (tmp_path / "elsewhere").mkdir()

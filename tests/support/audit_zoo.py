@@ -34,8 +34,8 @@ class Broken:
 
     def audit(self, random_state: int = 1) -> dc.evaluation.AuditResult:
         """Audit it."""
-        run = dc.evaluation.bit_pattern_audit if self.bits else dc.evaluation.audit
-        return run(
+        features = {"features": dc.evaluation.BitPatterns()} if self.bits else {}
+        return dc.evaluation.audit(
             self.mechanism,
             self.data,
             self.neighbour,
@@ -44,6 +44,7 @@ class Broken:
             delta=self.delta,
             random_state=random_state,
             workers=1,
+            **features,
             **self.options,
         )
 

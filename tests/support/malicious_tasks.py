@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.errors import DiscreetError
 from discreet.local import PublicFile, Task
 from discreet.local.mechanism import mechanism_from_dict
-from discreet.local.tasks.thresholds import thresholds
+from discreet.local.tasks.task import thresholds
 
 WORDS = b"cat\ndog\nemu\n"
 _TIMES = {"opens": "2020-01-01T00:00:00Z", "closes": "2099-01-01T00:00:00Z"}

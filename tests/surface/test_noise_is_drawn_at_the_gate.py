@@ -24,7 +24,6 @@ OPEN = ("noise", "mechanisms", "local", "metric", "datasets")
 EXCUSED = {
     "anonymity/masking/noise.py": "noise without a formal promise: it protects no differential privacy",
     "evaluation/registry/noise.py": "the samplers themselves are audited",
-    "evaluation/audits/one_run.py": "coins decide which canaries take part in an audit",
 }
 
 

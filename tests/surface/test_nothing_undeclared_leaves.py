@@ -120,7 +120,6 @@ def test_the_marks_are_found_where_they_are(tmp_path: Path) -> None:
 PERTURBERS: dict[str, Any] = {
     "nd": metric.NDLaplace(1, 0.1, DOMAIN, category_epsilon=1),
     "clip": metric.NDLaplace(1, 0.1, NUMBERS, "clip"),
-    "column": metric.ColumnLaplace(1, DOMAIN, category_epsilon=1),
     "piecewise": metric.Piecewise(1, DOMAIN, category_epsilon=1),
     "hybrid": metric.Piecewise(1, NUMBERS, method="hybrid"),
     "duchi": metric.Piecewise(1, NUMBERS, method="duchi"),

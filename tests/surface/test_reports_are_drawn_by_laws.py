@@ -12,7 +12,6 @@ LAWS = {
     "local/tasks/device.py",
     "metric/elastic/law.py",
     "metric/geometry/laws.py",
-    "metric/geometry/resampling.py",
     # Merging two bitmaps flips bits again; their law is the central mechanism's.
     "local/distinct/bitmaps.py",
 }

@@ -109,7 +109,7 @@ def _is_csv(made: Made) -> bool:
 
 def _is_noisy(made: Made) -> bool:
     facts = _parameters(made) if made.kind == "noisy" else {}
-    return facts.get("mechanism") in ("NDLaplace", "ColumnLaplace") and facts.get("radius") is not None
+    return facts.get("mechanism") == "NDLaplace" and facts.get("radius") is not None
 
 
 def _of(kind: str) -> Callable[[Made], bool]:

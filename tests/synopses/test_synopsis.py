@@ -7,9 +7,7 @@ import json
 import math
 import pickle
 import sys
-from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,7 @@ from discreet.errors import (
     MissingExtra,
     SchemaError,
 )
-from discreet.synopses import BoxSynopsis, Count, HiddenCells, Synopsis, TreeTable
+from discreet.synopses import BoxSynopsis, Count, HiddenCells, TreeTable
 from discreet.synopses import file as _file
 from handmade_synopses import KINDS, NAN, PEOPLE, people, promise, small_tree, survivors, with_tree
 
@@ -356,58 +354,6 @@ def test_hidden_cells_are_checked() -> None:
     for bad in ({"n_cells": 0}, {"cutoff": 1.5}, {"cutoff": True}, {"variance": -1.0}, {"variance": NAN}):
         with pytest.raises(InvalidArgument):
             HiddenCells(**{"n_cells": 5, "cutoff": 1, "variance": 1.0, **bad})  # type: ignore[arg-type]
-
-
-# Merging
-
-
-def test_merging_adds_counts_and_promises() -> None:
-    a, b = people(guarantee=promise(0.5)), with_tree()
-    both = a.merge(b)
-    assert both.n_leaves == 5
-    assert both.total == a.total + b.total
-    assert both.total_variance == a.total_variance + b.total_variance
-    assert both.count(age=(10, 60)).value == pytest.approx(a.count(age=(10, 60)).value + b.count(age=(10, 60)).value)
-    assert both.guarantee.spent.exact == Fraction(3, 2)
-    assert both.tree is None
-    assert both.uncut == ()
-    apart = a.merge(b, disjoint_people=True)
-    assert apart.guarantee.spent.exact == 1
-    assert any("no person is in" in x for x in apart.guarantee.assumptions)
-    assert not any("no person is in" in x for x in both.guarantee.assumptions)
-    assert apart.guarantee.assumptions[0] == "the bounds are public"
-    assert dc.Guarantee.from_json(apart.guarantee.to_json()) == apart.guarantee
-    three = apart.merge(people(guarantee=promise(0.25)))
-    assert three.guarantee.spent.exact == Fraction(5, 4)
-
-
-def test_merging_keeps_the_warning_and_the_cutoff(tmp_path: Path) -> None:
-    seeded = people(guarantee=promise(seeded=True))
-    assert seeded.merge(people()).guarantee.seeded
-    assert people().merge(seeded).guarantee.seeded
-    assert not people().merge(people()).guarantee.seeded
-    assert survivors().merge(people()).hidden == HiddenCells(10**14 + 3, 12, 4.0, only_above=False)
-    other = survivors().replace(hidden=HiddenCells(10, 20, 9.0))
-    assert survivors().merge(other).hidden == HiddenCells(10**14 + 10, 20, 9.0, only_above=False)
-    merged = survivors().merge(people())
-    merged.save(tmp_path / "m.parquet")
-    assert Synopsis.load(tmp_path / "m.parquet") == merged
-
-
-def test_merging_what_does_not_belong_together_is_refused() -> None:
-    other = BoxSynopsis(dc.Domain.box(0, 1), lower=[[0]], upper=[[1]], weights=[1], variances=[1], guarantee=promise())
-    with pytest.raises(SchemaError, match="one domain"):
-        people().merge(other)
-    with pytest.raises(InvalidType):
-        people().merge("x")  # type: ignore[arg-type]
-    with pytest.raises(InvalidType):
-        people().merge(people(), disjoint_people=1)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="same unit"):
-        people().merge(people(guarantee=promise(unit="one person")))
-    ledger = dc.Ledger(rho=0.5, delta=1e-6)
-    ledger.spend("counts", rho=0.5)
-    with pytest.raises(InvalidArgument, match="same accounting"):
-        people().merge(people(guarantee=dc.Guarantee.from_ledger(ledger, model="central")))
 
 
 # Pictures

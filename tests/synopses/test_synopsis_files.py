@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.errors import DataSourceError, DiscreetError, FormatError
+from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
 from discreet.synopses import BoxSynopsis, HiddenCells, Synopsis
 from discreet.synopses import file as _file
 from handmade_synopses import KINDS, people, promise, with_tree
@@ -83,8 +83,8 @@ def test_an_empty_synopsis_and_odd_names_survive_a_file(tmp_path: Path) -> None:
         total=-0.0,
         hidden=HiddenCells(2**70, 5, 2.0),
     )
-    s.save(tmp_path / "s")
-    assert Synopsis.load(tmp_path / "s") == s
+    s.save(tmp_path / "s.pq")
+    assert Synopsis.load(tmp_path / "s.pq") == s
 
 
 def test_every_single_byte_is_guarded(tmp_path: Path) -> None:
@@ -209,3 +209,10 @@ def test_a_changed_pickle_is_noticed() -> None:
     with pytest.raises((FormatError, DiscreetError)):
         pickle.loads(changed)
     assert pickle.loads(text) == release
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.json", "s"])
+def test_a_name_that_says_another_format_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidArgument, match=r"path must be a file that ends in .parquet or .pq.*s\.parquet"):
+        people().save(tmp_path / name)
+    assert not list(tmp_path.iterdir())

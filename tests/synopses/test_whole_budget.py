@@ -24,7 +24,7 @@ WAYS: dict[str, Any] = {
     "tree mixed": dc.TreeSynopsis(2, (0, 1), ["median", "quantile", "binary"], max_depth=4, random_state=1),
     "tree above privtree": dc.TreeSynopsis(2, (0, 1), ["median", "density", "privtree"], max_depth=6, random_state=1),
     "tree of its own depth": dc.TreeSynopsis(2, (0, 1), "median", max_depth="auto", random_state=1),
-    "tree fibonacci": dc.TreeSynopsis(2, (0, 1), "median", budget="fibonacci", threshold_share=0.01, random_state=1),
+    "tree linear": dc.TreeSynopsis(2, (0, 1), "median", budget="linear", random_state=1),
     "tree means": dc.TreeSynopsis(2, (0, 1), leaf_means=True, max_depth=3, random_state=1),
     "k-means": dc.PrivateKMeans(2, 2, (0, 1), random_state=1),
     "Lloyd": dc.DPLloyd(2, 2, (0, 1), random_state=1),

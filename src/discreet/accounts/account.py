@@ -121,10 +121,9 @@ class Account(Standing):
         most = checks.positive(name, limit)
         if most > LARGEST_BUDGET:
             raise InvalidArgument(name, limit, f"at most {LARGEST_BUDGET:.0e}", f"{name}=3")
-        share = checks.exact("delta", delta, "a number from 0, and below 1", "delta=1e-6")
-        if not 0 <= share < 1 or (rho is not None and not share):
-            expected = "a number from 0, and below 1" if rho is None else "positive with rho, and below 1"
-            raise InvalidArgument("delta", delta, expected, "delta=1e-6")
+        share = checks.delta_share(delta)
+        if rho is not None and not share:
+            raise InvalidArgument("delta", delta, "positive with rho, and below 1", "delta=1e-6")
         if share > SURE_DELTA and not yes_really:
             means = f"with probability {float(share):g} anything about anyone may be revealed"
             expected = f"at most {SURE_DELTA:g} unless you confirm it ({means})"
@@ -150,7 +149,7 @@ class Account(Standing):
         unit: Any = "row",
         asked: Mapping[str, Any] | None = None,
     ) -> Reservation:
-        """Set a price aside, durably, before any row is read.
+        """Set a price aside, durably, before any row is read. Book it when the release is published.
 
         Parameters
         ----------
@@ -165,11 +164,6 @@ class Account(Standing):
             The unit of the release, which must be that of the account.
         asked : mapping, optional
             The request, as plain data.
-
-        Returns
-        -------
-        reservation : Reservation
-            To be booked when the release is published.
         """
         price, share = self._price(epsilon, rho, delta)
         self._check_unit(unit)
@@ -298,9 +292,7 @@ class Account(Standing):
         if (epsilon is None) == (rho is None):
             raise InvalidArgument("epsilon", epsilon, "given, or rho, but not both", "epsilon=0.1")
         given = checks.budget("rho" if epsilon is None else "epsilon", rho if epsilon is None else epsilon)
-        share = checks.exact("delta", delta, "a number from 0, and below 1", "delta=0")
-        if not 0 <= share < 1:
-            raise InvalidArgument("delta", delta, "a number from 0, and below 1", "delta=0")
+        share = checks.delta_share(delta, "delta=0")
         if not isinstance(given, Fraction):
             raise BudgetExceeded("a release without privacy (epsilon is infinite) exceeds every account")
         if self.currency == "rho":

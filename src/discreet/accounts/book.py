@@ -88,7 +88,6 @@ def _text(value: Any) -> bool:
 
 
 def _read(text: Any) -> Fraction:
-    """Return a written amount."""
     return _known_amount(text) if isinstance(text, str) else checks.written_amount(text)
 
 
@@ -159,7 +158,6 @@ class Totals:
         return "epsilon" if self.opened.get("rho") is None else "rho"
 
     def check(self, facts: dict[str, Any]) -> None:
-        """Raise if a line cannot follow."""
         kind = facts.get("kind")
         fields = _FIELDS.get(kind) if isinstance(kind, str) else None
         if fields is None or set(facts) != {"kind", *fields}:
@@ -235,7 +233,6 @@ class Totals:
         return self.delta_limit if self.currency == "epsilon" else Fraction(0)
 
     def take(self, facts: dict[str, Any]) -> None:
-        """Apply a checked line."""
         kind = facts["kind"]
         if kind == "open":
             self.opened = facts
@@ -255,11 +252,9 @@ class Totals:
             self.repairs += 1
 
     def forget(self) -> None:
-        """Start again without lines."""
         self.__dict__.update(Totals().__dict__)
 
     def _put(self, before: Entry | None, facts: dict[str, Any], state: str) -> None:
-        """Update the totals with an entry."""
         price, delta, digest = _read(facts["price"]), _read(facts["delta"]), facts.get("digest")
         self.spent += price if before is None else price - before.price
         self.delta_spent += delta if before is None else delta - before.delta

@@ -1,13 +1,11 @@
 """An append-only file of chained lines for many processes, safe against power cuts.
 
 A line is JSON text, a space, and the SHA-256 of that text. The text contains the SHA-256 of the line before, so no
-line can be changed, moved or removed from the middle. The last hash is the *head*. It is a plain file because any tool
-can read and copy it; SQLite keeps commits in a second file for a while, which a copy may miss.
+line can be changed, moved or removed from the middle. The last hash is the *head*.
 
 A writer takes an exclusive lock that dies with its process (`flock`), reads the lines of others, appends one line,
-releases the lock and waits for the disk. A line counts once `fsync` has returned, which makes all earlier lines
-durable too. An unfinished line of a dead process has no line end; the next writer removes it and writes a line about
-that. Anything else that does not fit is refused.
+releases the lock and waits for the disk. A line counts once `fsync` has returned. An unfinished line of a dead process
+has no line end; the next writer removes it and writes a line about that. Anything else that does not fit is refused.
 """
 
 from __future__ import annotations
@@ -55,12 +53,10 @@ class Disk:
     """The system calls on which durability rests; tests replace it."""
 
     def append(self, handle: int, data: bytes) -> None:
-        """Write at the end of the file."""
         while data:
             data = data[os.write(handle, data) :]
 
     def cut(self, handle: int, size: int) -> None:
-        """Truncate the file."""
         os.ftruncate(handle, size)
 
     def sync(self, handle: int) -> None:
@@ -83,23 +79,7 @@ _chains: weakref.WeakSet[Chain] = weakref.WeakSet()
 
 
 class Chain:
-    """The lines of one file. ``book`` checks every line that is written or read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> class Kinds(list):
-    ...     def check(self, facts): ...
-    ...     def take(self, facts): self.append(facts["kind"])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     chain = Chain(Path(folder) / "a", Kinds())
-    ...     first = chain.create({"kind": "open"})
-    ...     second = chain.append(lambda: {"kind": "note"})
-    ...     again = Chain(Path(folder) / "a", kinds := Kinds())
-    ...     again.read()
-    >>> again.head == second, again.knows(first), kinds
-    (True, True, ['open', 'note'])
-    """
+    """The lines of one file. ``book`` checks every line that is written or read."""
 
     def __init__(self, path: Path, book: Book, disk: Disk | None = None) -> None:
         if fcntl is None:

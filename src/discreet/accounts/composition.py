@@ -3,15 +3,12 @@
 Adding up ε is valid for any releases and any choice of prices. The result here is smaller and holds *had all prices
 been fixed beforehand*: with n releases the worst losses rarely coincide. So it is information, never the limit.
 
-Method. The loss of all releases is a sum of independent losses (`laws.py`), on a grid whose step divides every loss if
-there is such a step. Its distribution is a product of Fourier transforms (Koskela, Jälkö, Honkela 2020; Gopi, Lee,
-Wutschitz 2021). A transform is accurate relative to the *largest* weight, but δ is in a tail. So weights are tilted
-first, w(x) e^(θx)/M(θ), with the θ that moves the middle of the sum to ε. All errors are added to δ, as a share of
-M(θ) e^(-θε):
-
-* what the window of the transform leaves out or wraps around, by Chernoff's bound for the tilted sum;
-* rounding in the transforms: 8 log2(N) units of 2^-53 in Euclidean norm (Higham 2002, theorem 24.2) per factor;
-* rounding in M(θ) and in the sums over the tail.
+The loss of all releases is a sum of independent losses (`laws.py`) on a grid. Its distribution is a product of Fourier
+transforms (Koskela, Jälkö, Honkela 2020; Gopi, Lee, Wutschitz 2021). A transform is accurate relative to the *largest*
+weight, but δ is in a tail. So weights are tilted first, w(x) e^(θx)/M(θ), with the θ that moves the middle of the sum
+to ε. All errors are added to δ, as a share of M(θ) e^(-θε): what the window of the transform leaves out or wraps around
+(Chernoff's bound for the tilted sum), rounding in the transforms (8 log2(N) units of 2^-53 in Euclidean norm per
+factor: Higham 2002, theorem 24.2), and rounding in M(θ) and in the sums over the tail.
 """
 
 import math
@@ -51,7 +48,9 @@ _SAFETY = 1e-9
 def compose(
     prices: Iterable[Price], *, delta: Any = None, epsilon: Any = None, neighbours: Neighbours = "add or remove"
 ) -> float:
-    """Return the ε of all releases together at a given δ, or the δ at a given ε.
+    """Return an upper bound of the ε of all releases together at a given δ, or of the δ at a given ε.
+
+    It holds *had all prices been fixed beforehand*. It is infinite if no ε is enough.
 
     Parameters
     ----------
@@ -63,12 +62,6 @@ def compose(
         Instead of ``delta``: 0 or more.
     neighbours : {"add or remove", "replace"}
         What is hidden: that someone is in the table, or which of two people is. See `Price.of_replacing`.
-
-    Returns
-    -------
-    float
-        An upper bound: the (ε, δ) promise holds for all releases together, *had all prices been fixed beforehand*.
-        Infinite if no ε is enough.
 
     Examples
     --------
@@ -121,13 +114,7 @@ def add_up(prices: Sequence[Price]) -> checks.Exact:
 
 
 def in_words(prices: Sequence[Price], delta: Any) -> str:
-    """Return the cost of releases together in words, with its condition.
-
-    Examples
-    --------
-    >>> in_words([Price("laplace", 0.02, times=100)], 1e-6)
-    'epsilon 0.8232 at delta 1e-06, had all prices been fixed beforehand (added up: 2; by zCDP: 0.9)'
-    """
+    """Return the cost of releases together in words, with its condition."""
     share = float(checks.probability("delta", delta))
     found = f"epsilon {at_most(compose(prices, delta=delta), 4)} at delta {share:g}, {CONDITION}"
     plain, zcdp = float(add_up(prices)), _by_zcdp(prices, share)

@@ -34,7 +34,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from discreet.core import FloatArray, IntArray, checks
-from discreet.errors import FormatError, InvalidArgument
+from discreet.errors import InvalidArgument
 from discreet.noise import DiscreteGaussian
 
 Law = Literal["laplace", "gaussian", "exponential", "randomised_response", "pure", "zcdp"]
@@ -74,8 +74,6 @@ class Price:
     --------
     >>> Price("laplace", 0.02, times=100)
     Price('laplace', epsilon=1/50, times=100)
-    >>> Price.from_dict({"law": "gaussian", "rho": "1/8"}).rho
-    Fraction(1, 8)
     """
 
     law: Law
@@ -141,22 +139,6 @@ class Price:
             return Price(self.law, self.amount * 2, times=self.times)
         growth = Fraction(math.exp(self.amount) * (1 + 1e-9)) if self.amount < 700 else Fraction(10**400)
         return Price(self.law, self.amount * 2, times=self.times, delta=min(Fraction(1), self.delta * (1 + growth)))
-
-    @classmethod
-    def from_dict(cls, plain: Any) -> "Price":
-        """Read a price as an account writes it."""
-        if not isinstance(plain, dict):
-            raise FormatError("a price is not a table of law and amount")
-        known = {"law", "epsilon", "rho", "times", "delta", "values"}
-        if set(plain) - known:
-            raise FormatError(f"a price has the field {min(set(plain) - known, key=str)!r}, which is not known")
-        amounts: dict[str, Any] = {
-            name: math.inf if plain[name] == "inf" else checks.written_amount(plain[name])
-            for name in ("epsilon", "rho", "delta")
-            if name in plain
-        }
-        others = {name: plain[name] for name in ("times", "values") if name in plain}
-        return cls(plain.get("law", ""), **amounts, **others)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the price as plain data, amounts as exact text."""

@@ -101,13 +101,6 @@ class Standing:
         """Return the ε of all releases together at ``delta``, *had all prices been fixed beforehand*.
 
         Information, not a limit: see `discreet.accounts.compose`.
-
-        Parameters
-        ----------
-        delta : float, optional
-            By default that of the account, or one in a million if it has none.
-        neighbours : {"add or remove", "replace"}
-            See `compose`.
         """
         return compose(self.prices, delta=self.stated_delta if delta is None else delta, neighbours=neighbours)
 

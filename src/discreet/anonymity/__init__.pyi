@@ -13,7 +13,6 @@ from .methods.k_curve import KPoint as KPoint
 from .methods.k_curve import k_curve as k_curve
 from .methods.mondrian import Mondrian as Mondrian
 from .methods.sampled import SampledGeneralization as SampledGeneralization
-from .release.disclosure import interval_disclosure as interval_disclosure
 from .release.disclosure import record_linkage as record_linkage
 from .release.history import ReleaseHistory as ReleaseHistory
 from .release.release import Release as Release
@@ -39,7 +38,6 @@ __all__ = [
     "Rules",
     "SampledGeneralization",
     "TopBottomCoding",
-    "interval_disclosure",
     "k_curve",
     "record_linkage",
     "risk",

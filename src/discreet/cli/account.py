@@ -142,7 +142,7 @@ def add(*, file: Path, artifact: Path, as_json: bool) -> None:
     failed="the file was changed",
 )
 def verify(*, file: Path, head: str | None, as_json: bool) -> None:
-    """Check that nobody changed the file. With a head from a release, also detect a shortened or old copy."""
+    """Check that the file was not changed. With a head from a release, also detect a shortened or old copy."""
     from discreet.accounts import Account
 
     if not file.is_file():

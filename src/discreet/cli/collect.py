@@ -2,6 +2,8 @@
 
 import os
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,8 @@ def _address(store: str | None) -> str | None:
     return store or os.environ.get(_STORE)
 
 
-def _store(data: Path, store: str | None) -> Any:
+@contextmanager
+def _store(data: Path, store: str | None) -> Iterator[Any]:
     from discreet.collector import open_store
 
     address = _address(store)
@@ -49,7 +52,11 @@ def _store(data: Path, store: str | None) -> Any:
         raise DataSourceError(
             f"data: there is no folder {str(data)!r}; discreet collect task create{_at(data, store)} makes one"
         )
-    return open_store(address or data)
+    kept = open_store(address or data)
+    try:
+        yield kept
+    finally:
+        kept.shut()
 
 
 def _at(data: Path, store: str | None) -> str:
@@ -66,7 +73,6 @@ def _found(kept: Any, digest: str, data: Path, store: str | None) -> Any:
     try:
         return find_task(kept, digest)
     except DataSourceError as error:
-        kept.shut()
         line = "discreet collect task list"
         raise DataSourceError(str(error).replace(line, line + _at(data, store))) from None
 
@@ -267,9 +273,8 @@ def listed(*, data: Path, store: str | None, as_json: bool) -> None:
     """List the tasks with their numbers of reports."""
     from discreet.collector import standing
 
-    kept = _store(data, store)
-    found = [standing(kept, digest) for digest in kept.tasks()]
-    kept.shut()
+    with _store(data, store) as kept:
+        found = [standing(kept, digest) for digest in kept.tasks()]
     if as_json:
         echo(found)
         return
@@ -287,9 +292,8 @@ def show(*, task: str, data: Path, store: str | None, as_json: bool) -> None:
     """Show what devices are asked. With --json, prints the exact text whose SHA-256 is the digest."""
     import json
 
-    kept = _store(data, store)
-    found = _found(kept, task, data, store)
-    kept.shut()
+    with _store(data, store) as kept:
+        found = _found(kept, task, data, store)
     if as_json:
         typer.echo(found.task.to_json())
         return
@@ -303,10 +307,9 @@ def show(*, task: str, data: Path, store: str | None, as_json: bool) -> None:
 @verb(task, TASK, DATA, STORE, examples=("collect task close 3f2a91c0",))
 def close(*, task: str, data: Path, store: str | None, as_json: bool) -> None:
     """Take no more reports for a task. Its reports can still be read. It cannot be opened again."""
-    kept = _store(data, store)
-    found = _found(kept, task, data, store)
-    kept.close_task(found.task.digest)
-    kept.shut()
+    with _store(data, store) as kept:
+        found = _found(kept, task, data, store)
+        kept.close_task(found.task.digest)
     if as_json:
         echo({"task": found.task.digest, "closed": True})
         return
@@ -333,15 +336,14 @@ def estimate(
     from discreet.collector.stores import count
     from discreet.jobs.work import read_lines
 
-    kept = _store(data, store)
-    found = _found(kept, task, data, store)
-    counted = None if segments is None else count(found.task, segments)
-    asked = None if candidates is None else read_lines(candidates)
-    facts = read(kept, found.task.digest, candidates=asked, counts=counted)
-    if counts is not None:
-        whole = list((kept.counts(found.task.digest) if counted is None else counted).values())
-        sum(whole[1:], whole[0]).save(counts)
-    kept.shut()
+    with _store(data, store) as kept:
+        found = _found(kept, task, data, store)
+        counted = None if segments is None else count(found.task, segments)
+        asked = None if candidates is None else read_lines(candidates)
+        facts = read(kept, found.task.digest, candidates=asked, counts=counted)
+        if counts is not None:
+            whole = list((kept.counts(found.task.digest) if counted is None else counted).values())
+            sum(whole[1:], whole[0]).save(counts)
     rows = sorted(facts["estimates"], key=lambda one: -one["count"])[: top or 20]
     if as_json:
         if top is not None:
@@ -387,9 +389,8 @@ def client(*, task: str, output: Path, url: str, data: Path, store: str | None, 
     from discreet.collector import starter
     from discreet.core import write_whole
 
-    kept = _store(data, store)
-    asked = _found(kept, task, data, store).task
-    kept.shut()
+    with _store(data, store) as kept:
+        asked = _found(kept, task, data, store).task
     made = starter(asked, url)
     taken = [name for name in made if (output / name).exists()]
     if taken:
@@ -426,9 +427,8 @@ def backup(*, target: Path, data: Path, as_json: bool) -> None:
     from discreet.core import check_place
 
     check_place(target)
-    kept = _store(data, None)
-    kept.backup(target)
-    kept.shut()
+    with _store(data, None) as kept:
+        kept.backup(target)
     if as_json:
         echo({"file": str(target), "bytes": target.stat().st_size})
         return

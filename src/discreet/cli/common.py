@@ -5,26 +5,44 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
+from typer.core import TyperGroup
 
 from discreet.core import open_number
 
 console = Console()
-#: The flag that every verb has.
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 _CODES = "Exit codes: 0 done, 2 bad usage or input."
 _CODES_CHECKED = "Exit codes: 0 done, 1 {failed}, 2 bad usage or input."
 
 
+class Untyped:
+    """A command whose help shows no types of Python."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters."""
+        found = super().get_params(ctx)  # type: ignore[misc]
+        for each in found:
+            if each.param_type_name == "argument":
+                each.display_type_rich = lambda ctx: None
+            elif each.is_flag:
+                each.metavar = ""
+        return found
+
+
+class Group(Untyped, TyperGroup):
+    """A group of verbs."""
+
+
 def group(name: str, help: str, **more: Any) -> typer.Typer:
     """Return a group of verbs."""
-    return typer.Typer(name=name, help=help, no_args_is_help=True, rich_markup_mode="rich", **more)
+    settings = {"no_args_is_help": True, "rich_markup_mode": "rich", "cls": Group, **more}
+    return typer.Typer(name=name, help=help, **settings)
 
 
 def echo(facts: Any) -> None:
@@ -33,15 +51,7 @@ def echo(facts: Any) -> None:
 
 
 def epilog(*examples: str, failed: str = "") -> str:
-    """Return the end of a help text: examples, then exit codes.
-
-    Parameters
-    ----------
-    *examples : str
-        Command lines without the leading ``discreet``.
-    failed : str
-        Meaning of exit code 1; empty if there is none.
-    """
+    """Return the end of a help text: examples, then exit codes."""
     lines = [_broken(f"Example:  discreet {escape(example)}") for example in examples]
     return "\n\n".join([*lines, _CODES_CHECKED.format(failed=failed) if failed else _CODES])
 
@@ -50,7 +60,7 @@ def _broken(command: str, width: int = 74) -> str:
     """Break a command between its options, so that it can be copied."""
     lines = [""]
     for part in re.split(r" (?=-)", command):
-        if len(lines[-1]) + len(part) > width:
+        if lines[-1] and len(lines[-1]) + len(part) > width:
             lines[-1] += " \\"
             lines.append("   ")
         lines[-1] = f"{lines[-1]} {part}" if lines[-1] else part
@@ -72,7 +82,7 @@ class _Line(logging.Handler):
 def working(what: str, *, as_json: bool = False) -> Iterator[None]:
     """Show progress on the error stream of a terminal.
 
-    The first run on a machine compiles kernels. If that takes long, a line says so, unless JSON or a pipe is written.
+    The first run on a machine compiles kernels. If that takes long, a line is printed, unless JSON or a pipe is used.
     """
     errors = Console(stderr=True)
     log = logging.getLogger("discreet.kernels")
@@ -98,7 +108,7 @@ def warn(messages: Sequence[str]) -> None:
         Console(stderr=True).print(f"[bold yellow]Warning:[/] {escape(text)}.", highlight=False, soft_wrap=True)
 
 
-def tell(show: Callable[[Any], None], result: Any, as_json: bool) -> None:
+def show_result(show: Callable[[Any], None], result: Any, as_json: bool) -> None:
     """Show the result of a job, or print its figures as JSON, and its warnings."""
     if as_json:
         printed = result.figures if result.printed is None else result.printed
@@ -172,23 +182,7 @@ def show_table(
     keep: Sequence[str] = (),
     sample: bool = False,
 ) -> None:
-    """Show a table. If it is too wide, rows become columns, or columns are left out and named below.
-
-    Parameters
-    ----------
-    title : str
-        The title.
-    names : sequence of str
-        The columns.
-    rows : iterable of sequences of str
-        The cells.
-    right, prose : sequences of str
-        Columns of figures; columns of sentences, which may wrap.
-    keep : sequence of str
-        Columns to keep if there is not enough room.
-    sample : bool
-        The rows are only some of many: fewer may be shown.
-    """
+    """Show a table. If it is too wide, rows become columns, or columns are left out and named below."""
     cells = [list(row) for row in rows]
     empty = [j for j, name in enumerate(names) if not name and not any(row[j] for row in cells)]
     names = [name for j, name in enumerate(names) if j not in empty]  # empty remarks

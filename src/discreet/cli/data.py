@@ -6,15 +6,14 @@ from typing import Any
 
 import typer
 from rich.markup import escape
-from typer.core import TyperGroup
 
-from discreet.cli.common import console, echo, group, show_files, show_table
+from discreet.cli.common import Group, console, echo, group, show_files, show_table
 from discreet.cli.verbs import verb
 from discreet.errors import DataSourceError, InvalidArgument
 from discreet.jobs import option
 
 
-class _NamesToo(TyperGroup):
+class _NamesToo(Group):
     """Takes the name of a practice table in place of a verb: ``discreet data hospital``."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -48,6 +47,8 @@ def invent(*, name: str, output: Path, as_json: bool) -> None:
         files = {output / file: content for file, content in practice(name).items()}
     except InvalidArgument as error:
         raise InvalidArgument("NAME", error.value, error.expected, "discreet data hospital") from None
+    if output.exists() and not output.is_dir():
+        raise InvalidArgument("--output", str(output), "a folder, and not a file", f"-o {output.stem}")
     for place in files:
         check_place(place)
         if place.exists():
@@ -98,12 +99,12 @@ def fetch(*, names: list[str] | None, all: bool, as_json: bool) -> None:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=None)
 
-        def tell(file: str, came: int, total: int | None) -> None:
+        def update(file: str, came: int, total: int | None) -> None:
             progress.update(task, description=file, completed=came, total=total)
 
         for table in wanted:
             try:
-                places = fetched(table.name, progress=tell)
+                places = fetched(table.name, progress=update)
                 done.append({**table.to_dict(), "here": True, "places": [str(path) for path in places]})
             except DataSourceError as error:
                 failed.append(str(error))

@@ -61,13 +61,7 @@ def show(result: Any) -> None:
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """Draw numbers as blocks, on a logarithmic scale.
-
-    Examples
-    --------
-    >>> sparkline([8, 4, 2, 1])
-    '█▆▃▁'
-    """
+    """Draw numbers as blocks, on a logarithmic scale."""
     logs = [math.log(max(v, 1e-300)) for v in values]
     low, high = min(logs), max(logs)
     width = (high - low) or 1.0

@@ -16,7 +16,7 @@ from discreet.core import counted
 from discreet.errors import DataSourceError
 from discreet.jobs import ACCOUNT, TABLE, declared, option
 
-#: With this many columns, synthetic data are more accurate than a synopsis.
+#: From this number of columns, synthetic data are more accurate than a synopsis.
 _MANY = 5
 
 
@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
             required=True, section="data"),
         option("header", "flag", "The first line of a CSV file names the columns, or does not.", True,
             off="no-header"),
-        option("look", "whole", "Look at this many rows for formats and types. Every guarantee will say so.", 100,
+        option("look", "whole", "Number of rows to look at for formats and types. Every guarantee will state it.", 100,
             default=0, low=0),
         option("codebook", "file", "Public names and categories of the columns, in a C4.5 names file.", "adult.names"),
         option("declare", "texts", "Declare columns: age=0..120, cost=0:9e3, sex=f,m, name=identifier.",
@@ -146,7 +146,8 @@ def _draft(
         else:
             said += " Declare each one, then:"
         console.print(said)
-        console.print(f"  discreet schema check {escape(shlex.quote(str(output)))}", highlight=False, soft_wrap=True)
+        checked = f"{shlex.quote(str(output))} {shlex.quote(data)}{f' --look {rows}' if rows else ''}"
+        console.print(f"  discreet schema check {escape(checked)}", highlight=False, soft_wrap=True)
         people = [name for name in names if columns[name].get("role") == "person"]
         said_rows = any("rows" in columns[name] for name in people)  # the schema has the unit
         unit = f" --person {shlex.quote(people[0])} --person-rows 8" if len(people) == 1 and not said_rows else ""

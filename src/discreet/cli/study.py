@@ -7,16 +7,15 @@ from importlib.metadata import entry_points
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
-from discreet.cli.common import group
+from discreet.cli.common import Group, group
 from discreet.errors import MissingStudies
 
 #: The entry points of packages with verbs.
 GROUP = "discreet.verbs"
 
 
-class StudyVerbs(TyperGroup):
+class StudyVerbs(Group):
     """The verbs of the installed studies, or an error that says how to install them."""
 
     _found: dict[str, Any] | None = None

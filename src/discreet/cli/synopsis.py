@@ -21,7 +21,7 @@ def show(result: Any) -> None:
         most = f"At most {counted(unit.l1, 'row')} of one person {are} counted"
         console.print(f"{most}, and no row that cannot be read as declared.")
     elif any(column.missing == "drop" for column in made.domain):
-        # Always the same words: the number of such rows is a raw count, which must not appear.
+        # Always the same words: their number is a raw count, which must not appear.
         console.print("Rows that cannot be read as declared are not counted: compare with your own number of rows.")
     if made.uncut:
         console.print(f"Never split, so their distribution is unknown: {escape(', '.join(made.uncut))}.")
@@ -47,7 +47,7 @@ def show_rows(result: Any) -> None:
     shown = ", ".join(dict.fromkeys(together[:8]))
     more = f" and {len(together) - 8} more" if len(together) > 8 else ""
     console.print(
-        f"[bold]Rows.[/] {told['invented']:,} synthetic rows; the table has {escape(rows_text(made.total))}. "
+        f"[bold]Rows.[/] {told['sampled']:,} synthetic rows; the table has {escape(rows_text(made.total))}. "
         f"Measured together: {escape(shown) or 'nothing'}{more}. Other relations are assumptions of the model."
     )
     show_files(told["table"])

@@ -16,7 +16,7 @@ from rich.markup import escape
 from typer.core import TyperCommand
 
 from discreet.cli import look
-from discreet.cli.common import epilog, tell, working
+from discreet.cli.common import Untyped, epilog, show_result, working
 from discreet.core import Option
 from discreet.errors import DiscreetError
 from discreet.jobs import REPEATED, SHELL, Kind, check, must_give, read, spoken
@@ -29,7 +29,7 @@ Act = Callable[[dict[Option, Any], bool], None]
 JSON = "Print the result as JSON."
 
 
-class _LateCommand(TyperCommand):
+class _LateCommand(Untyped, TyperCommand):
     """A command whose parameters are made when they are needed."""
 
     _made: Any = None
@@ -163,25 +163,13 @@ def _given(kind: Kind, by_name: Mapping[str, Option], typed: Mapping[str, Any]) 
 
 
 def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[bool], None]] | None = None) -> None:
-    """Add the verb of a kind of job.
-
-    Parameters
-    ----------
-    app : Typer
-        The program or group.
-    kind : Kind
-        The declaration.
-    show : callable
-        Shows the result.
-    extra : mapping, optional
-        Flags that do something else instead.
-    """
+    """Add the verb of a kind of job."""
 
     def act(given: dict[Option, Any], as_json: bool) -> None:
         look.look(list(given.items()))
         with working(f"{kind.summary[0].upper()}{kind.summary[1:]} ...", as_json=as_json):
-            result = start(kind, given)
-        tell(show, result, as_json)
+            result = build(kind, given).run()
+        show_result(show, result, as_json)
         if result.failed:
             raise typer.Exit(1)
 
@@ -199,15 +187,6 @@ def verb(
     """Make a function a verb: its options come by name, checked, with their defaults; paths as `Path`.
 
     Errors about options of jobs are spelled for ``door``.
-
-    Examples
-    --------
-    >>> from discreet.jobs import option
-    >>> app = typer.Typer()
-    >>> @verb(app, option("port", "whole", "Port.", 80, default=80, low=1), examples=("listen --port 80",))
-    ... def listen(*, port: int, as_json: bool) -> None:
-    ...     '''Listen.'''
-    ...     print(port)
     """
 
     def made(function: Callable[..., None]) -> Callable[..., None]:
@@ -223,17 +202,15 @@ def verb(
                 path = isinstance(value, str) and set(each.takes) & {"file", "output", "folder"}
                 simple = each.takes == ("flag",) and not each.off
                 values[each.name] = Path(value) if path else bool(value) if simple else value
-            function(**values, as_json=as_json)
+            try:
+                function(**values, as_json=as_json)
+            except DiscreetError as error:
+                raise (kind.translated(error) if door is SHELL else error) from None
 
         _register(app, kind, act, door=door)
         return function
 
     return made
-
-
-def start(kind: Kind, given: Mapping[Option, Any]) -> Any:
-    """Build a job and run it."""
-    return build(kind, given).run()
 
 
 def build(kind: Kind, given: Mapping[Option, Any]) -> Any:
@@ -242,10 +219,7 @@ def build(kind: Kind, given: Mapping[Option, Any]) -> Any:
 
     parts: dict[str, Any] = {"parameters": {}, "outputs": {}}
     for option, value in given.items():
-        if option.section in parts:
-            parts[option.section][option.name] = value
-        else:
-            parts[option.name] = value
+        parts.get(option.section, parts)[option.name] = value
     return Job(kind.name, **parts)
 
 
@@ -260,17 +234,11 @@ def _parameter(option: Option) -> inspect.Parameter:
         metavar = "DATA" if option.section == "data" else option.name.upper()
         info: Any = typer.Argument(help=sentence(option), metavar=metavar, show_default=False)
     else:
-        names = [f"{option.flag}/--{option.off}" if option.off else option.flag, *filter(None, [option.short])]
-        completed: dict[str, Any] = {"autocompletion": completion(option.choices)} if option.choices else {}
+        names = [f"{option.flag}/--{option.off}" if option.off else option.flag, *option.short.split()]
+        more: dict[str, Any] = {"autocompletion": completion(option.choices)} if option.choices else {}
         shown = None if option.takes == ("flag",) else SHELL.metavar(option)
-        info = typer.Option(
-            *names,
-            help=sentence(option),
-            metavar=shown,
-            show_default=False,
-            rich_help_panel=_panel(option),
-            **completed,
-        )
+        more |= {"help": sentence(option), "metavar": shown, "rich_help_panel": _panel(option)}
+        info = typer.Option(*names, show_default=False, **more)
     return inspect.Parameter(
         _variable(option), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[hint, info]
     )
@@ -293,7 +261,7 @@ def sentence(option: Option) -> str:
     if SHELL.metavar(option) == option.name.upper() and option.choices:
         more.append(f"one of {', '.join(option.choices)}")
     shown = f"{option.default:g}" if isinstance(option.default, float) else option.default
-    more += [f"default: {shown}"] if option.default not in (None, False, "") else []
+    more += [f"default: {shown}"] if shown is not None and shown is not False and shown != "" else []
     return escape(f"{option.help.removesuffix('.')} ({'; '.join(more)})." if more else option.help)
 
 

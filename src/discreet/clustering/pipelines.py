@@ -1,9 +1,8 @@
 """scikit-learn habits without leaks: scale by declared bounds, and pipelines in which nothing is fitted on raw rows.
 
-A private estimator promises something about the table that it is given. A `StandardScaler` in front of it was fitted on
-everybody's rows, and its means and variances reach the release without noise and without a price. The estimator cannot
-see that. `DomainScaler` scales by what was declared, so there is nothing to fit; `private_pipeline` refuses steps that
-learn from the rows.
+A `StandardScaler` in front of a private estimator was fitted on everybody's rows: its means and variances reach the
+release without noise and without a price. `DomainScaler` scales by what was declared; `private_pipeline` refuses steps
+that learn from the rows.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines
+from discreet.clustering.central.estimator import matched
 from discreet.clustering.central.lloyd import DPLloyd
 from discreet.clustering.central.private_kmeans import PrivateKMeans
 from discreet.core import (
@@ -73,11 +73,7 @@ class DomainScaler(Declared, EstimatorHtml, OneToOneFeatureMixin, TransformerMix
     def fit(self, X: Any = None, y: Any = None) -> DomainScaler:
         """Check the declaration, and the names of the columns if a table is given. No row is looked at.
 
-        Parameters
-        ----------
-        X : array, data frame, table or path, optional
-            Needed only if the domain is a pair of numbers.
-        y : ignored
+        ``X`` is needed only if the domain is a pair of numbers; ``y`` is ignored.
         """
         if X is None:
             if not isinstance(self.domain, (Domain, dict)):
@@ -100,24 +96,10 @@ class DomainScaler(Declared, EstimatorHtml, OneToOneFeatureMixin, TransformerMix
         return self
 
     def transform(self, X: Any) -> FloatArray:
-        """Return every row, each column between 0 and 1: values beyond the bounds count as the nearest, missing as NaN.
-
-        Parameters
-        ----------
-        X : array, data frame, table or path
-            The rows.
-        """
+        """Return every row, each column between 0 and 1: clamped to the bounds, missing values as NaN."""
         check_is_fitted(self)
         source = engines.open(table(X, self.n_features_in_), dialect=dialect_of(self.domain))
-        names = getattr(self, "feature_names_in_", None)
-        if len(source.names) != self.n_features_in_ and not (names is not None and set(names) <= set(source.names)):
-            raise SchemaError(
-                f"X has {len(source.names)} features, but DomainScaler is expecting {self.n_features_in_} features "
-                "as input"
-            )
-        parts = [np.column_stack(c) for c in bind(source, self._declared, self.domain_).batches(self.domain_)]
-        rows = np.concatenate(parts) if parts else np.empty((0, len(self.domain_)))
-        return self.domain_.to_unit(rows)
+        return self.domain_.to_unit(_rows(matched(self, source), self.domain_))
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Return numbers between 0 and 1, such as the centres of clusters, in the units of the columns."""
@@ -144,10 +126,7 @@ def _refuse_persons(declared: Domain) -> None:
 
 
 def _refuse_moved_persons(before: list[tuple[str, Any]], step: Any) -> None:
-    """Refuse a promise to persons behind a step that maps the column that names them too.
-
-    Each row divided by its length, one person would be as many as they have rows; by signs, all would be one.
-    """
+    """Refuse a promise to persons behind a step that maps the column that names them too."""
     unit = getattr(getattr(step, "domain", None), "unit", None)
     moved = [name for name, given in before if given is not None and given != "passthrough"]
     if isinstance(unit, Person) and moved:
@@ -163,11 +142,7 @@ _RULES = (FunctionTransformer, Normalizer, Binarizer)
 _INSTEAD = {
     ("Scaler", "QuantileTransformer", "PowerTransformer"): "dc.DomainScaler(domain), which scales by declared bounds",
     ("Imputer",): "leaving it out: a row with a missing value follows the rule that the domain declares",
-    (
-        "Encoder",
-        "Binarizer",
-        "Discretizer",
-    ): "declaring categories or bounds in the domain of the last step",
+    ("Encoder", "Binarizer", "Discretizer"): "declaring categories or bounds in the domain of the last step",
 }
 
 
@@ -179,20 +154,19 @@ def private_pipeline(*steps: Any) -> Pipeline:
     *steps : estimator or (name, estimator)
         In front: `DomainScaler`; `Normalizer` and `Binarizer` of scikit-learn, which map row by row; a
         `FunctionTransformer` of a NumPy ufunc of one argument, such as ``np.log1p``. At the end: `PrivateKMeans`,
-        `DPLloyd`, `GridSynopsis`, `MarginalSynopsis`, `TreeSynopsis`. Behind a mechanism of `discreet.metric`, which
-        perturbs every row before the rest sees it, anything may follow.
+        `DPLloyd`, `GridSynopsis`, `MarginalSynopsis`, `TreeSynopsis`. Anything may follow a mechanism of
+        `discreet.metric`, which perturbs every row.
 
     Returns
     -------
     sklearn.pipeline.Pipeline
-        It checks its steps again whenever it is fitted or used, so that a step that was exchanged is refused too.
+        It checks its steps again whenever it is fitted or used.
 
     Privacy
     -------
     Every step in front maps single rows by a rule that is the same for all tables, so two tables that differ in one row
     stay two that differ in one row, and the guarantee of the last step holds for the whole. What follows perturbed
-    rows is post-processing. Other functions of a whole table are refused, because ``X - X.mean()`` is one. No row makes
-    a step fail or warn: what a rule is not defined for is missing.
+    rows is post-processing. No row makes a step fail or warn: what a rule is not defined for is missing.
 
     Examples
     --------
@@ -251,9 +225,12 @@ def _numbers(steps: list[tuple[str, Any]], X: Any) -> Any:
         return X
     source = engines.open(table(X))
     declared = as_domain((0, 1), source.names)
-    parts = [np.column_stack(c) for c in bind(source, declared, declared).batches(declared)]
-    rows = np.concatenate(parts) if parts else np.empty((0, len(declared)))
+    rows = _rows(bind(source, declared, declared), declared)
     return type(X)(rows, columns=source.names) if hasattr(X, "iloc") else rows
+
+
+def _rows(source: engines.Source, domain: Domain) -> FloatArray:
+    return np.concatenate([np.empty((0, len(domain))), *(np.column_stack(c) for c in source.batches(domain))])
 
 
 def _check_steps(named: list[tuple[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of clusters, with Plotly: what speaks for a number of them, where they lie, how they join."""
+"""Pictures of clusters, with Plotly: the votes for their number, and where they lie."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from discreet.errors import InvalidArgument, MissingExtra
 if TYPE_CHECKING:
     from discreet.clustering.how_many.suggest import KSuggestion
     from discreet.clustering.shapes.base import LeafClusters
-    from discreet.core import FloatArray
 
 TEAL, INK, MARK = "#1f8a7d", "#57606a", "#d1242f"
 #: Colours of clusters; with more clusters they repeat.
@@ -96,26 +95,4 @@ def draw_clusters(found: LeafClusters, columns: tuple[str, str] | None) -> Any:
     figure.update_layout(title={"text": title}, template="plotly_white", width=760, height=700, legend=legend)
     for axis, at, update in zip(names, axes, (figure.update_xaxes, figure.update_yaxes), strict=True):
         update(title=axis, range=[seen.domain.low[at], seen.domain.high[at]])
-    return figure
-
-
-def draw_dendrogram(linkage: FloatArray, n_clusters: int, most: int) -> Any:
-    """Draw the last joins of a hierarchy, and the height at which it was cut."""
-    go = _plotly()
-    from scipy.cluster.hierarchy import dendrogram
-
-    figure = go.Figure()
-    if len(linkage):
-        drawn = dendrogram(linkage, p=most, truncate_mode="lastp", no_plot=True)
-        line = {"color": TEAL, "width": 1.5}
-        for x, y in zip(drawn["icoord"], drawn["dcoord"], strict=True):
-            figure.add_trace(go.Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="y", showlegend=False))
-        if 1 < n_clusters <= len(linkage):
-            cut = float(linkage[-n_clusters + 1, 2] + linkage[-n_clusters, 2]) / 2
-            dash = {"color": MARK, "width": 1, "dash": "dot"}
-            figure.add_hline(cut, line=dash, annotation_text=f"{n_clusters} clusters", annotation_font_color=MARK)
-        figure.update_xaxes(tickvals=list(range(5, 10 * len(drawn["ivl"]), 10)), ticktext=drawn["ivl"], tickangle=90)
-    figure.update_layout(title={"text": "Ward's hierarchy"}, template="plotly_white", width=760, height=480)
-    figure.update_xaxes(title="leaf, or (number of leaves)")
-    figure.update_yaxes(title="height of the join", rangemode="tozero")
     return figure

@@ -1,7 +1,5 @@
 """The operator's pages: all tasks and the health of the service; one task with its estimates."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from jinja2 import PackageLoader

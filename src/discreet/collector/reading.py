@@ -4,8 +4,6 @@ This is post-processing of noisy counts and costs no privacy. Still, every estim
 reports.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,8 +11,7 @@ from typing import Any
 from discreet.collector.stores.base import Held, Store, find_task
 from discreet.errors import DataSourceError, InvalidArgument, TooFewReports
 from discreet.jobs.work import estimate_figures
-from discreet.local import Counts, PublicFile, Task
-from discreet.local.planning import liars_move
+from discreet.local import Counts, PublicFile, Task, liars_move
 
 LIARS = (
     "A device that sends its report again under a new key is counted again, and a false report looks like noise: that "

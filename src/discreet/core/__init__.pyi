@@ -1,4 +1,5 @@
 from . import checks as checks
+from . import options as options
 from ._doors import door as door
 from ._doors import later as later
 from .arrays import AnyArray as AnyArray
@@ -115,6 +116,7 @@ from .output.files import unfit as unfit
 from .output.files import write_sealed as write_sealed
 from .output.files import write_whole as write_whole
 from .output.files import write_with_promise as write_with_promise
+from .output.files import writing as writing
 from .output.frames import Frames as Frames
 from .output.html import EstimatorHtml as EstimatorHtml
 from .output.html import facts as facts

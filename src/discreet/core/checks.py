@@ -14,7 +14,7 @@ from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 from numbers import Integral, Rational, Real
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -32,14 +32,7 @@ T = TypeVar("T")
 
 
 class Budget(float):
-    """A float that remembers the exact rational it represents, in `exact`.
-
-    Examples
-    --------
-    >>> third = Budget(Fraction(1, 3))
-    >>> third, third.exact
-    (0.3333333333333333, Fraction(1, 3))
-    """
+    """A float that remembers the exact rational it represents, in `exact`."""
 
     exact: Exact
 
@@ -59,7 +52,7 @@ def exact(name: str, value: object, expected: str, fix: str) -> Fraction:
     """Read a finite number as the rational that its decimal form denotes."""
     if type(value) is Budget and isinstance(value.exact, Fraction):
         return value.exact
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, Decimal)):
+    if not is_real(value):
         raise InvalidType(name, value, expected, fix)
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
@@ -78,12 +71,12 @@ def is_bool(value: object) -> bool:
     return isinstance(value, (bool, np.bool_))
 
 
-def is_whole(value: object) -> bool:
+def is_whole(value: object) -> TypeGuard[Integral]:
     """Return whether a value is a whole number by type."""
     return isinstance(value, Integral) and not is_bool(value)
 
 
-def is_real(value: object) -> bool:
+def is_real(value: object) -> TypeGuard[Real | Decimal]:
     """Return whether a value is a number by type."""
     return isinstance(value, (Real, Decimal)) and not is_bool(value)
 
@@ -110,13 +103,7 @@ def budget(name: str, value: object) -> Exact:
 
 
 def meant(name: str, value: object, usual: str, fits: Callable[[float], bool]) -> str:
-    """Return a suggestion: the number in a text (also with a decimal comma) if it fits, else a usual one.
-
-    Examples
-    --------
-    >>> meant("epsilon", "0,5", "1.0", lambda x: x > 0), meant("epsilon", "much", "1.0", lambda x: x > 0)
-    ('epsilon=0.5', 'epsilon=1.0')
-    """
+    """Return a suggestion: the number in a text (also with a decimal comma) if it fits, else a usual one."""
     text = value.strip().replace(",", ".") if isinstance(value, str) else ""
     try:
         number = float(text) if text.isascii() and "_" not in text else math.nan
@@ -151,20 +138,16 @@ def slack(value: object, rows: object = None) -> Fraction:
 
 
 def warn_of_delta(share: Fraction, rows: object = None) -> None:
-    """Warn of a large δ."""
-    known = int(rows) if isinstance(rows, Integral) and not isinstance(rows, bool) else 0
+    known = int(rows) if is_whole(rows) else 0
     if said := large_delta(float(share), known if known > 0 else None):
         warnings.warn(said, DiscreetWarning, stacklevel=4)
 
 
 def finite(name: str, value: object, *, fix: str = "") -> float:
     """Check for a finite real number; a float."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, Decimal)):
+    if not is_real(value):
         raise InvalidType(name, value, "a finite number", fix or f"{name}=1.0")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
+    number = _number(value)
     if not math.isfinite(number):
         raise InvalidArgument(name, value, "a finite number", fix or f"{name}=1.0")
     return number
@@ -174,7 +157,7 @@ def whole(name: str, value: object, *, low: int = 0, high: int | None = None, fi
     """Check for a whole number in ``low..high``."""
     fix = fix or f"{name}={_nearest_whole(value, low, high)}"
     expected = f"a whole number of at least {low}" if high is None else f"a whole number from {low} to {high}"
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+    if not is_whole(value):
         raise InvalidType(name, value, expected, fix)
     number = int(value)
     if number < low or (high is not None and number > high):
@@ -197,6 +180,15 @@ def _nearest_whole(value: object, low: int, high: int | None) -> int:
 MOST_LISTED = 30
 
 
+def delta_share(value: object, fix: str = "delta=1e-6") -> Fraction:
+    """Check a δ that may be 0, exactly."""
+    expected = "a number from 0, and below 1"
+    share = exact("delta", value, expected, fix)
+    if not 0 <= share < 1:
+        raise InvalidArgument("delta", value, expected, fix)
+    return share
+
+
 def choice(name: str, value: object, options: Sequence[T], *, fix: str = "") -> T:
     """Check for one of the named options."""
     for option in options:
@@ -216,13 +208,7 @@ def choice(name: str, value: object, options: Sequence[T], *, fix: str = "") -> 
 
 
 def nearest(name: object, known: Sequence[str]) -> str | None:
-    """Return the known name that was most likely meant, ignoring case and blanks; None if none is near.
-
-    Examples
-    --------
-    >>> nearest("Age", ["sex", "age"]), nearest("postcod", ["postcode", "age"]), nearest("q", ["age"])
-    ('age', 'postcode', None)
-    """
+    """Return the known name that was most likely meant, ignoring case and blanks; None if none is near."""
     plain = {text.strip().casefold(): text for text in reversed(known)}
     found = get_close_matches(str(name).strip().casefold(), plain, 1, 0.6)
     return plain[found[0]] if found else None

@@ -102,13 +102,7 @@ class Domain:
             self._facts = Facts.read({c.name: c for c in self._columns}, functions, impossible)
 
     def _setup(
-        self,
-        columns: Sequence[Column],
-        *,
-        named: bool,
-        unit: Any = None,
-        source: Any = None,
-        facts: Facts = NO_FACTS,
+        self, columns: Sequence[Column], *, named: bool, unit: Any = None, source: Any = None, facts: Facts = NO_FACTS
     ) -> None:
         if not columns:
             raise InvalidArgument("columns", {}, "a declaration of at least one column", '{"age": (0, 120)}')
@@ -221,13 +215,7 @@ class Domain:
         return self._unit
 
     def with_unit(self, unit: Any) -> Domain:
-        """Return the same columns with another unit of privacy.
-
-        Examples
-        --------
-        >>> Domain({"age": (0, 120)}).with_unit("row")
-        Domain({'age': (0.0, 120.0)}, unit='row')
-        """
+        """Return the same columns with another unit of privacy."""
         return Domain._of(self._columns, named=self._named, unit=unit, source=self._source, facts=self._facts)
 
     @property
@@ -236,16 +224,7 @@ class Domain:
         return self._facts
 
     def without_functions(self) -> Domain:
-        """Return the columns that are not functions of another column. Facts about the others become facts about their
-        sources.
-
-        Examples
-        --------
-        >>> domain = Domain({"school": ["none", "primary"], "years": Integer(0, 4)},
-        ...                 functions={"years": {"school": {"none": 0, "primary": 4}}})
-        >>> domain.without_functions().names
-        ('school',)
-        """
+        """Return the columns that are not functions of others. Facts about a function become facts about its source."""
         if not self._facts.functions:
             return self
         kept = [c for c in self._columns if c.name not in self._facts.sources]
@@ -287,11 +266,6 @@ class Domain:
         """Return the domain of some columns, in the given order, with the facts about them.
 
         Facts about the column of a function that is left out become facts about its source.
-
-        Examples
-        --------
-        >>> Domain({"age": (0, 120), "sex": ["f", "m"]}).select(["sex"]).names
-        ('sex',)
         """
         if isinstance(names, str) or not isinstance(names, Sequence):
             raise InvalidType("names", names, "a list of column names", 'names=["age"]')
@@ -302,33 +276,15 @@ class Domain:
         return Domain._of(chosen, named=self._named, unit=self._unit, source=self._source, facts=facts)
 
     def clamp(self, X: Any) -> FloatArray:
-        """Move every coordinate into its declared interval; NaN (missing) stays NaN.
-
-        Examples
-        --------
-        >>> Domain.box([0, 0], [1, 1]).clamp([[-3.0, float("inf")]]).tolist()
-        [[0.0, 1.0]]
-        """
+        """Move every coordinate into its declared interval; NaN (missing) stays NaN."""
         return cast(FloatArray, np.clip(self._matrix(X), self._low, self._high))
 
     def to_unit(self, X: Any) -> FloatArray:
-        """Clamp and scale every axis to [0, 1].
-
-        Examples
-        --------
-        >>> Domain({"age": (0, 120)}).to_unit([[30]]).tolist()
-        [[0.25]]
-        """
+        """Clamp and scale every axis to [0, 1]."""
         return cast(FloatArray, (self.clamp(X) - self._low) / (self._high - self._low))
 
     def from_unit(self, U: Any) -> FloatArray:
-        """Scale from [0, 1] back to the declared intervals.
-
-        Examples
-        --------
-        >>> Domain({"age": (0, 120)}).from_unit([[0.25]]).tolist()
-        [[30.0]]
-        """
+        """Scale from [0, 1] back to the declared intervals."""
         return cast(FloatArray, self._low + self._matrix(U) * (self._high - self._low))
 
     def _matrix(self, X: Any) -> FloatArray:
@@ -414,11 +370,6 @@ def as_domain(domain: object, names: Sequence[str]) -> Domain:
     """Read a user's ``domain`` argument for a table with these column names.
 
     It is a `Domain`, a mapping for `Domain`, or a pair ``(low, high)`` whose scalars hold for all columns.
-
-    Examples
-    --------
-    >>> as_domain((0, 1), ["a", "b"])
-    Domain({'a': (0.0, 1.0), 'b': (0.0, 1.0)})
     """
     if isinstance(domain, Domain):
         return domain

@@ -199,7 +199,7 @@ def jit_within(function: F) -> F:
 
 
 def _compiled(function: F, within: bool) -> F:
-    kernel = njit(function, nogil=True, forceinline=within)
+    kernel = njit(function, nogil=True, forceinline=within, no_cfunc_wrapper=True)
     with suppress(DataSourceError):  # without a home, compiled anew in every process
         kernel._cache = _Kept(function)
     return cast(F, kernel)
@@ -208,4 +208,4 @@ def _compiled(function: F, within: bool) -> F:
 def inlined(function: F) -> F:
     """Compile a helper into the kernels that call it."""
     _kernel_text(function.__module__, function.__globals__)
-    return cast(F, njit(function, inline="always"))
+    return cast(F, njit(function, nogil=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True))

@@ -27,6 +27,7 @@ and JSON schema come from that declaration. This module imports no numerical lib
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import math
 import re
@@ -64,6 +65,8 @@ _NAMES = {
     "number": "float", "budget": "float", "whole": "int", "text": "str", "flag": "bool", "names": "list of str",
     "numbers": "list of float", "figures": "mapping of names to numbers",
 }  # fmt: skip
+#: Types of shared options that take objects.
+_OBJECTS = {"domain": "Domain", "ledger": "Ledger or Account", "random_state": "int or Generator"}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -289,7 +292,7 @@ class Option:
         shown = "" if self.default is None else f", default {_quoted(self.default)}"
         optional = ", optional" if self.default is None and not self.required else ""
         shown = "" if self.default is dataclasses.MISSING else shown
-        head = " or ".join([*listed, *kinds]) or "object"
+        head = " or ".join([*listed, *kinds]) or _OBJECTS.get(self.name, "object")
         text = f"{self.help} {self.details}".strip()
         return f"{self.name} : {head}{shown}{optional}\n{textwrap.indent(textwrap.fill(text, 100), '    ')}"
 
@@ -334,6 +337,7 @@ class DeclaredValue(_Options):
 
 def _declare(cls: type[_Options], *, frozen: bool) -> None:
     own: dict[str, Option] = {}
+    own_code = set(cls.__dict__)
     for name, hint in inspect.get_annotations(cls).items():
         given = cls.__dict__.get(name)
         if isinstance(given, Option):
@@ -344,8 +348,27 @@ def _declare(cls: type[_Options], *, frozen: bool) -> None:
     inherited = (base.__dict__.get("declared", {}) for base in reversed(cls.__mro__[1:]))
     cls.declared = {name: each for options in (*inherited, own) for name, each in options.items()}
     made: Any = dataclasses.dataclass(cls, repr=frozen, eq=frozen, frozen=frozen, match_args=False)
-    hints = {name: str(field.type) for name, field in made.__dataclass_fields__.items()}
+    fields, construct = made.__dataclass_fields__, made.__init__
+
+    @functools.wraps(construct)
+    def construct_known(self: Any, *given: Any, **named: Any) -> None:
+        for name in named.keys() - fields.keys():
+            raise _unknown(cls, name, named[name])
+        construct(self, *given, **named)
+
+    if "__init__" not in own_code:
+        made.__init__ = construct_known
+    hints = {name: str(field.type) for name, field in fields.items()}
     cls.__doc__ = with_parameters(cls.__doc__, [o.describe(hints[o.name]) for o in cls.declared.values()])
+
+
+def _unknown(cls: type[_Options], name: str, value: object) -> InvalidType:
+    """Return the error about an option that a class does not have, which may be its name in jobs."""
+    in_jobs = [own for own, each in cls.declared.items() if each.job == name]
+    near = [*in_jobs, *get_close_matches(name, list(cls.declared), 1, 0.6)]
+    plain = isinstance(value, (str, int, float, type(None)))  # a table would be quoted otherwise
+    fix = f"{near[0]}={value!r}" if near and plain else f"help({cls.__name__})"
+    return InvalidType("option", name, f"one that {cls.__name__} has", fix)
 
 
 def with_parameters(doc: str | None, entries: Sequence[str]) -> str | None:

@@ -11,13 +11,7 @@ from discreet.errors import SchemaError
 
 
 def released_columns(domain: Domain) -> Domain:
-    """Return the columns that may be released: all except person columns.
-
-    Examples
-    --------
-    >>> released_columns(Domain({"user": {"bounds": (0, 9), "role": "person"}, "age": (0, 120)})).names
-    ('age',)
-    """
+    """Return the columns that may be released: all except person columns."""
     kept = [c.name for c in domain if c.role not in NAMING]
     if not kept:
         raise SchemaError(
@@ -28,13 +22,7 @@ def released_columns(domain: Domain) -> Domain:
 
 
 def with_person(domain: Domain) -> Domain:
-    """Return the domain with the column that its unit names, even if it was not declared.
-
-    Examples
-    --------
-    >>> with_person(Domain({"age": (0, 120)}, unit=Person("user", rows=8))).names
-    ('age', 'user')
-    """
+    """Return the domain with the column that its unit names, even if it was not declared."""
     if not isinstance(domain.unit, Person) or domain.unit.column in domain.names or not domain.named:
         return domain
     columns = {**{c.name: c for c in domain}, domain.unit.column: {"role": "person"}}
@@ -52,15 +40,6 @@ def check_unit(domain: Domain, *, bounded: bool = True) -> None:
 
     It depends on the schema alone. Without ``bounded``, promises to persons are refused too: rows that are returned one
     by one cannot be bounded.
-
-    Examples
-    --------
-    >>> columns = {"user": {"bounds": (0, 9), "role": "person"}, "age": (0, 120)}
-    >>> check_unit(Domain(columns, unit="row"))
-    >>> check_unit(Domain(columns))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    discreet.errors.SchemaError: the schema names a person (column 'user'), and ... --person user --person-rows 8
     """
     named = persons(domain)
     if isinstance(domain.unit, Person) and not bounded:

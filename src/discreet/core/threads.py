@@ -33,13 +33,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def map_threads(work: Callable[[S], T], items: Iterable[S], workers: int = WORKERS) -> list[T]:
-    """Return ``work(item)`` of all items, in order, on that many threads.
-
-    Examples
-    --------
-    >>> map_threads(lambda n: n * n, range(5))
-    [0, 1, 4, 9, 16]
-    """
+    """Return ``work(item)`` of all items, in order, on that many threads."""
     listed = list(items)
     if min(workers, len(listed)) < 2:
         return [work(item) for item in listed]
@@ -48,13 +42,7 @@ def map_threads(work: Callable[[S], T], items: Iterable[S], workers: int = WORKE
 
 
 def in_threads(work: Callable[[int, S], T], items: Iterable[S]) -> list[T]:
-    """Return ``work(worker, item)`` of all items, in order. Each worker takes every so-many-th item.
-
-    Examples
-    --------
-    >>> in_threads(lambda worker, n: n * n, range(5))
-    [0, 1, 4, 9, 16]
-    """
+    """Return ``work(worker, item)`` of all items, in order. Each worker takes every so-many-th item."""
     listed = list(items)
     workers = max(1, min(WORKERS, len(listed) // 4))
     parts = map_threads(lambda w: [work(w, item) for item in listed[w::workers]], range(workers))
@@ -62,13 +50,7 @@ def in_threads(work: Callable[[int, S], T], items: Iterable[S]) -> list[T]:
 
 
 def in_order(work: Callable[[S], T], batches: Iterable[S]) -> Iterator[T]:
-    """Yield ``work(batch)`` of all batches, a few of them being worked on ahead of time.
-
-    Examples
-    --------
-    >>> list(in_order(lambda n: n * n, range(5)))
-    [0, 1, 4, 9, 16]
-    """
+    """Yield ``work(batch)`` of all batches, a few of them being worked on ahead of time."""
     if WORKERS < 2:
         yield from map(work, batches)
         return

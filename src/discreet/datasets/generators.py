@@ -32,7 +32,7 @@ _S_SPREADS = {1: 30_000, 2: 38_000, 3: 49_000, 4: 53_000}
 
 
 def patients(n: int = 10_000, *, random_state: int = 0) -> Dataset:
-    """Generate the patients of a hospital: age and yearly cost of care, one row per person, in 15 groups.
+    """Generate the patients of a hospital: age (0 to 100) and yearly cost of care (1000 euro, 0 to 100), in 15 groups.
 
     Parameters
     ----------
@@ -40,11 +40,6 @@ def patients(n: int = 10_000, *, random_state: int = 0) -> Dataset:
         Number of people.
     random_state : int, default 0
         Seed.
-
-    Returns
-    -------
-    Dataset
-        Columns ``age`` (years, 0 to 100) and ``cost`` (1000 euro a year, 0 to 100).
 
     Examples
     --------

@@ -41,7 +41,7 @@ _APPS = (
 
 
 def practice(name: str, *, seed: int = 0) -> dict[str, bytes]:
-    """Generate the files of an example table, each with the quirks of real ones.
+    """Generate the files of an example table, by name, each with the quirks of real ones.
 
     Parameters
     ----------
@@ -51,11 +51,6 @@ def practice(name: str, *, seed: int = 0) -> dict[str, bytes]:
         codebook. ``phones``: one app per phone, separated by tabs, with gaps and misspelt names, and the list of apps.
     seed : int
         The same seed gives the same bytes.
-
-    Returns
-    -------
-    dict
-        Contents by file name.
 
     Examples
     --------
@@ -126,10 +121,7 @@ def _phones(rng: np.random.Generator) -> dict[str, bytes]:
     app[odd < 0.02], app[odd > 0.99] = "", "Mial"
     minutes = rng.gamma(2.0, 20.0, n).round(1)
     rows = "".join(f"{i:06x}\t{a}\t{m}\n" for i, (a, m) in enumerate(zip(app, minutes, strict=True)))
-    return {
-        "phones.tsv": f"device\tapp\tminutes\n{rows}".encode(),
-        "apps.txt": ("\n".join(_APPS) + "\n").encode(),
-    }
+    return {"phones.tsv": f"device\tapp\tminutes\n{rows}".encode(), "apps.txt": ("\n".join(_APPS) + "\n").encode()}
 
 
 #: The tables by name.

@@ -27,16 +27,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 _NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 #: Usual marks of missing values; public, not from any file.
 MISSING = ("?", "NA", "N/A", "n/a", "NULL", "null", "-", "--", "nan", ".", "-999", "-9999", "k.A.")
-_WORDS = (
-    ("yes", "no"),
-    ("y", "n"),
-    ("ja", "nein"),
-    ("j", "n"),
-    ("oui", "non"),
-    ("si", "no"),
-    ("t", "f"),
-    ("wahr", "falsch"),
-)
+_WORDS = [words.split() for words in ("yes no", "y n", "ja nein", "j n", "oui non", "si no", "t f", "wahr falsch")]
 _DATES = (
     (r"\d{1,2}\.\d{1,2}\.\d{4}", "%d.%m.%Y"),
     (r"\d{1,2}\.\d{1,2}\.\d{2}", "%d.%m.%y"),
@@ -44,9 +35,12 @@ _DATES = (
     (r"\d{8}", "%Y%m%d"),
 )
 _SLASHES = r"(\d{1,2})/(\d{1,2})/(\d{4})"
+_ISO = r"\d{4}-\d{2}-\d{2}([T ].*)?"
 #: What may stand behind a date; a format without it reads none of these.
 _CLOCKS = (("", ""), (r" \d{1,2}:\d{2}", " %H:%M"), (r" \d{1,2}:\d{2}:\d{2}", " %H:%M:%S"))
 _CLOCK = r"( \d{1,2}:\d{2}(:\d{2})?)?"
+#: Any of these; a column may mix them.
+_DAY = rf"{_ISO}|({'|'.join([_SLASHES, *(p for p, written in _DATES if written != '%Y%m%d')])}){_CLOCK}"
 #: Characters of a number or a date. Patterns take time by the square of the length, and a field may hold a megabyte.
 _LONGEST = 64
 _MARKS = ("€", "$", "£", "%", "EUR", "USD")
@@ -214,10 +208,11 @@ def _either(column: Sequence[str], mark: str) -> bool:
 def _date_formats(columns: Sequence[Sequence[str]]) -> tuple[str, ...]:
     found = []
     for column in columns:
-        days = [(p, written) for p, written in _DATES if written != "%Y%m%d" and _mostly(column, p + _CLOCK)]
-        if _mostly(column, _SLASHES + _CLOCK):
-            parts = [re.match(_SLASHES, v) for v in column]
-            first, second = (max(int(p[i]) for p in parts if p) for i in (1, 2))
+        if not _mostly(column, _DAY):
+            continue
+        days = [(p, written) for p, written in _DATES if written != "%Y%m%d"]
+        if parts := [p for v in column if (p := re.match(_SLASHES, v))]:
+            first, second = (max(int(p[i]) for p in parts) for i in (1, 2))
             # Where neither number exceeds 12 it cannot be told; a day first is more common in the world.
             days.append((_SLASHES, "%m/%d/%Y" if second > 12 >= first else "%d/%m/%Y"))
         short = [v for v in column if len(v) <= _LONGEST]
@@ -247,15 +242,7 @@ def _kind(column: Sequence[str], bare: Sequence[str], dialect: Dialect) -> str:
         return "integer"
     if _mostly(bare, rf"({whole})({re.escape(dialect.decimal)}\d+)?(e[+-]?\d+)?"):
         return "number"
-    if (
-        _mostly(column, r"\d{4}-\d{2}-\d{2}([T ].*)?")
-        or any(
-            _mostly(column, p + _CLOCK) for p, written in _DATES if any(d.startswith(written) for d in dialect.dates)
-        )
-        or _mostly(column, _SLASHES + _CLOCK)
-    ):
-        return "date"
-    return ""
+    return "date" if _mostly(column, _DAY) else ""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ class Unit:
     size: int
 
     def read(self, batch_size: int) -> Iterator[Batch]:
-        """Yield the rows."""
         if self.number is None:
             return self.part.read(self.positions, batch_size)
         assert is_divided(self.part)
@@ -58,7 +57,7 @@ class RowGatherer(Protocol[Found]):
         """Return what was gathered; it can be added to that of another."""
 
 
-def gather(start: Callable[[], RowGatherer[T]], units: Sequence[Unit], *, batch_size: int, progress: bool | None) -> T:
+def gather(start: Callable[[], RowGatherer[T]], units: Sequence[Unit], *, batch_size: int) -> T:
     """Add up the results of all units. Each thread calls ``start`` once for an empty adder."""
     waiting, lock, halt = deque(units), threading.Lock(), threading.Event()
 
@@ -83,7 +82,7 @@ def gather(start: Callable[[], RowGatherer[T]], units: Sequence[Unit], *, batch_
         return adder.result()
 
     workers = max(1, min(WORKERS, len(units)))
-    with Meter(sum(unit.size for unit in units), progress) as meter, ThreadPoolExecutor(workers) as pool:
+    with Meter(sum(unit.size for unit in units)) as meter, ThreadPoolExecutor(workers) as pool:
         try:
             total, *others = pool.map(work, range(workers))
         finally:

@@ -34,12 +34,7 @@ ENDINGS = (*_TEXT, *_PARQUET, *_EXCEL, *_STATISTICS)
 _FIX = 'data="people.parquet", or a data frame'
 
 
-def open(
-    data: Any,
-    domain: Domain | None = None,
-    *,
-    dialect: Dialect | None = None,
-) -> Source:
+def open(data: Any, domain: Domain | None = None, *, dialect: Dialect | None = None) -> Source:
     """Open a table for counting. No row is read yet.
 
     Parameters
@@ -53,11 +48,6 @@ def open(
         All declared columns. They are matched by name, or by position if either side has no names.
     dialect : Dialect or mapping, optional
         The format of text files; by default ``domain.source``.
-
-    Raises
-    ------
-    InvalidType, DataSourceError, SchemaError
-        The object is not a table, a file cannot be opened, or declared columns are missing.
 
     Examples
     --------

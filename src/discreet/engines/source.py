@@ -52,12 +52,7 @@ class Source:
     ('x0', 'x1')
     """
 
-    def __init__(
-        self,
-        parts: Sequence[Part],
-        domain: Domain | None = None,
-        dialect: Dialect | None = None,
-    ) -> None:
+    def __init__(self, parts: Sequence[Part], domain: Domain | None = None, dialect: Dialect | None = None) -> None:
         self.parts = tuple(parts)
         self.dialect = dialect or Dialect()
         self.domain = domain
@@ -83,7 +78,7 @@ class Source:
                 found.setdefault(name, {}).update(dict.fromkeys(texts.values()))
         return {name: tuple(texts) for name, texts in found.items()}
 
-    def count(self, cell_map: CellMap, *, batch_size: int = BATCH_SIZE, progress: bool | None = None) -> CellCounts:
+    def count(self, cell_map: CellMap, *, batch_size: int = BATCH_SIZE) -> CellCounts:
         """Count rows by cell, in one pass. The counts are raw: add noise before anything else happens to them.
 
         Values beyond the bounds are clamped; rows with missing or unreadable values follow the rule of their column.
@@ -95,8 +90,6 @@ class Source:
             The cells, and by its domain the columns they need.
         batch_size : int, default 131072
             Rows held in memory at a time.
-        progress : bool, optional
-            Whether to show a bar; by default when work takes long and stderr is a terminal.
 
         Examples
         --------
@@ -108,21 +101,13 @@ class Source:
         """
         if not isinstance(cell_map, GridMap) and not isinstance(cell_map, CellMap):
             raise InvalidType("cell_map", type(cell_map), "a cell map", "cell_map=GridMap(domain, 16)")
-        found = self.run(CountPass(cell_map), batch_size, progress)
+        found = self.run(CountPass(cell_map), batch_size)
         return CellCounts(cell_map.n_cells, found.keys, found.values[0])
 
     def sums(self, cell_map: BoxedMap, scale: int = 1024, *, batch_size: int = BATCH_SIZE) -> CellSums:
         """Count rows by cell and add up their offsets from the cell's centre, in one pass.
 
         Offsets are whole numbers: a row at the upper face of its cell adds ``scale``, a row at the centre 0.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import discreet as dc
-        >>> grid = dc.engines.GridMap(dc.Domain.box(0, [1, 1]), 1)
-        >>> dc.engines.open(np.array([[1.0, 0.5], [1.0, 0.25]])).sums(grid).sums.tolist()
-        [[2048, -512]]
         """
         job = SumsPass(cell_map, scale)
         return job.result(self.run(job, batch_size))
@@ -166,29 +151,28 @@ class Source:
         """Number of rows by the files' own tables of contents. Use it to plan memory and nothing else."""
         return sum(sum(part.units) for part in self.parts if is_divided(part))
 
-    def run(self, job: Pass, batch_size: int = BATCH_SIZE, progress: bool | None = None) -> KeyedNumbers:
+    def run(self, job: Pass, batch_size: int = BATCH_SIZE) -> KeyedNumbers:
         """Run a pass over all rows: on Spark, over several places of files at once, or over a table in memory."""
         matched = self.match(job.domain)
         if is_remote(first := self.parts[0]):  # such a part is the only one
             return first.gather(job, matched[0][0], self.dialect)
-        batch_size, progress = _checked(batch_size, progress)
+        batch_size = checks.whole("batch_size", batch_size, low=1)
         units = units_of(self.parts, [positions for positions, _ in matched])
         if len(units) < 2:
             adder = job.start()
             by_row = getattr(job, "by_row", False)
-            batches = self.batches(job.domain, batch_size, progress, matched=matched, by_row=by_row)
+            batches = self.batches(job.domain, batch_size, matched=matched, by_row=by_row)
             # Threads are not worth starting for what is known to be a single batch.
             single = len(units) == 1 and units[0].number is not None and units[0].size <= batch_size
             for prepared in map(job.prepare, batches) if single else in_order(job.prepare, batches):
                 adder.add(prepared)
             return adder.result()
-        return gather(lambda: _Encoding(job, self.dialect), units, batch_size=batch_size, progress=progress)
+        return gather(lambda: _Encoding(job, self.dialect), units, batch_size=batch_size)
 
     def batches(
         self,
         domain: Domain,
         batch_size: int = BATCH_SIZE,
-        progress: bool | None = None,
         *,
         matched: list[tuple[list[int], list[Encoder]]] | None = None,
         by_row: bool = False,
@@ -197,18 +181,10 @@ class Source:
 
         Missing and unreadable values are NaN; nothing is clamped. ``matched`` is the result of `match`, if it is known.
         With ``by_row``, an array is yielded as it is (rows by columns) instead of column by column.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import discreet as dc
-        >>> source = dc.engines.open(np.array([[0.1, 0.9], [0.2, 0.8]]))
-        >>> [[column.tolist() for column in batch] for batch in source.batches(dc.Domain.box(0, [1, 1]))]
-        [[[0.1, 0.2], [0.9, 0.8]]]
         """
-        batch_size, progress = _checked(batch_size, progress)
+        batch_size = checks.whole("batch_size", batch_size, low=1)
         jobs = self.match(domain) if matched is None else matched
-        with Meter(sum(part.size() for part in self.parts), progress) as meter:
+        with Meter(sum(part.size() for part in self.parts)) as meter:
             for part, (positions, encoders) in zip(self.parts, jobs, strict=True):
                 if by_row and isinstance(part, ArrayTable) and part.plain(positions, encoders):
                     for block in part.blocks(batch_size):
@@ -237,17 +213,7 @@ class Source:
         return jobs
 
     def check_numbers(self) -> None:
-        """Refuse text columns when one pair of bounds was given for all columns: none of their rows could be counted.
-
-        Examples
-        --------
-        >>> import pyarrow as pa
-        >>> import discreet as dc
-        >>> dc.engines.open(pa.table({"town": ["Ulm"]})).check_numbers()  # doctest: +ELLIPSIS
-        Traceback (most recent call last):
-        ...
-        discreet.errors.SchemaError: domain: two bounds hold for columns of numbers, and column 'town' of the table ...
-        """
+        """Refuse text columns when one pair of bounds holds for all columns: none of their rows could be counted."""
         for part in self.parts:
             for i, name in enumerate(() if part.bare else part.names):
                 part.check(i, cast(Encoder, _Numbers(name)))
@@ -294,12 +260,6 @@ class _Encoding:
 def _encoded(part: Part, encoders: list[Encoder], batch: Batch) -> tuple[list[FloatArray], int]:
     pieces, amount = batch
     return [part.encode(piece, encoder) for piece, encoder in zip(pieces, encoders, strict=True)], amount
-
-
-def _checked(batch_size: Any, progress: Any) -> tuple[int, bool | None]:
-    if progress is not None:
-        progress = checks.choice("progress", progress, (True, False))
-    return checks.whole("batch_size", batch_size, low=1), progress
 
 
 def _positions(part: Part, domain: Domain) -> list[int]:

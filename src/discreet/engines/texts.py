@@ -18,6 +18,7 @@ from discreet.engines.tables.formats.cells import Cells, Labelled
 from discreet.engines.tables.part import is_typed, near_names
 from discreet.engines.tables.text_kernels import Field
 from discreet.engines.tables.texts import as_text
+from discreet.engines.writing.shuffled import even_tables
 from discreet.errors import DataSourceError, SchemaError
 
 BATCH_SIZE = 2**16
@@ -25,55 +26,25 @@ _LINES = (".txt", ".text", ".lines")
 _BLOCK = 1 << 22
 
 
-def texts(
-    path: str | Path,
-    columns: Sequence[str] = (),
-    *,
-    batch_size: int = BATCH_SIZE,
-    progress: bool | None = None,
-    dialect: Dialect | None = None,
-) -> Iterator[list[pa.Array]]:
+def texts(path: str | Path, columns: Sequence[str] = (), *, dialect: Dialect | None = None) -> Iterator[list[pa.Array]]:
     """Yield the named columns in batches, as Arrow text.
 
     ``path`` is a table, a folder or pattern of tables, or a text file (``.txt``) with one value per line; with a
     dialect, a text file is a table too. ``columns`` may be left out if the file has one column.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "words.txt"
-    ...     _ = file.write_text("cat\\ndog\\n")
-    ...     [batch[0].to_pylist() for batch in texts(file)]
-    [['cat', 'dog']]
     """
     if dialect is None and str(path).lower().endswith(_LINES):
         if len(columns) > 1:
             raise SchemaError(f"a text file has one column, not {len(columns)}; use CSV or Parquet for more")
-        return _even(_lines(Path(path).expanduser(), progress), batch_size)
-    return _even(_table(path, columns, batch_size, progress, dialect), batch_size)
+        batches = _lines(Path(path).expanduser())
+    else:
+        batches = _table(path, columns, dialect)
+    # Of one size, whatever the file's own: a seeded client must not depend on the kind of file.
+    tables = (pa.table(batch, names=list(map(str, range(len(batch))))) for batch in batches)
+    even = even_tables(tables, size=BATCH_SIZE)
+    return ([column.combine_chunks() for column in table.columns] for table in even if table.num_rows)
 
 
-def _even(batches: Iterator[list[pa.Array]], size: int) -> Iterator[list[pa.Array]]:
-    """Cut batches to one size, whatever the file's own: a seeded client must not depend on the kind of file."""
-    waiting: list[list[pa.Array]] = []
-    n = 0
-    for batch in batches:
-        waiting.append(batch)
-        n += len(batch[0])
-        if n >= size:
-            whole = [pa.chunked_array(pieces) for pieces in zip(*waiting, strict=True)]
-            for start in range(0, n - n % size, size):
-                yield [column.slice(start, size).combine_chunks() for column in whole]
-            waiting = [[column.slice(n - n % size).combine_chunks() for column in whole]]
-            n %= size
-    if n:
-        yield [pa.chunked_array(pieces).combine_chunks() for pieces in zip(*waiting, strict=True)]
-
-
-def _table(
-    path: str | Path, columns: Sequence[str], batch_size: int, progress: bool | None, dialect: Dialect | None
-) -> Iterator[list[pa.Array]]:
+def _table(path: str | Path, columns: Sequence[str], dialect: Dialect | None) -> Iterator[list[pa.Array]]:
     source = open_table(str(path), dialect=dialect)
     names = tuple(columns) or source.names
     if not columns and len(names) != 1:
@@ -99,9 +70,9 @@ def _table(
                         f"column {part.names[place]!r} of {part.label} has type {kind}; convert it to text"
                     )
         jobs.append((part, places))
-    with Meter(sum(part.size() for part, _ in jobs), progress) as meter:
+    with Meter(sum(part.size() for part, _ in jobs)) as meter:
         for part, places in jobs:
-            for pieces, amount in part.read(places, batch_size):
+            for pieces, amount in part.read(places, BATCH_SIZE):
                 yield [_as_text(piece) for piece in pieces]
                 meter.advance(amount)
 
@@ -121,9 +92,9 @@ def _as_text(piece: Any) -> pa.Array:
     return as_text(piece)
 
 
-def _lines(path: Path, progress: bool | None) -> Iterator[list[pa.Array]]:
+def _lines(path: Path) -> Iterator[list[pa.Array]]:
     try:
-        with path.open("rb") as file, Meter(path.stat().st_size, progress) as meter:
+        with path.open("rb") as file, Meter(path.stat().st_size) as meter:
             kept = b""
             while block := file.read(_BLOCK):
                 body, newline, kept_next = (kept + block).rpartition(b"\n")

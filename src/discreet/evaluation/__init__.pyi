@@ -8,18 +8,12 @@ from .attacks.reconstruction import ReconstructionResult as ReconstructionResult
 from .attacks.reconstruction import reconstruction_attack as reconstruction_attack
 from .attacks.roc import ScoredAttack as ScoredAttack
 from .audits.bit_patterns import BitPatterns as BitPatterns
-from .audits.bit_patterns import bit_pattern_audit as bit_pattern_audit
 from .audits.black_box import audit as audit
 from .audits.bounds import Power as Power
 from .audits.exact import ExactAudit as ExactAudit
 from .audits.exact import exact_audit as exact_audit
 from .audits.neighbours import NeighbourPair as NeighbourPair
-from .audits.neighbours import NeighbourSearch as NeighbourSearch
-from .audits.neighbours import audit_neighbours as audit_neighbours
 from .audits.neighbours import neighbour_pairs as neighbour_pairs
-from .audits.one_run import OneRunResult as OneRunResult
-from .audits.one_run import one_run_audit as one_run_audit
-from .audits.one_run import one_run_epsilon as one_run_epsilon
 from .audits.result import AuditResult as AuditResult
 from .centers import CenterErrors as CenterErrors
 from .centers import ClusterComparison as ClusterComparison
@@ -34,9 +28,9 @@ from .comparison.compare import compare_tables as compare_tables
 from .promises.kept_facts import broken_facts as broken_facts
 from .promises.recount import Recount as Recount
 from .promises.recount import recount as recount
+from .registry.listing import audited_mechanism as audited_mechanism
+from .registry.listing import audited_mechanisms as audited_mechanisms
 from .registry.mechanisms import AuditedMechanism as AuditedMechanism
-from .registry.mechanisms import audited_mechanism as audited_mechanism
-from .registry.mechanisms import audited_mechanisms as audited_mechanisms
 from .registry.tables import audited_tables as audited_tables
 from .table_attacks.attacks import inference as inference
 from .table_attacks.attacks import linkability as linkability
@@ -54,9 +48,7 @@ __all__ = [
     "ExactAudit",
     "GuessResult",
     "NeighbourPair",
-    "NeighbourSearch",
     "NoiseLaw",
-    "OneRunResult",
     "Power",
     "Rate",
     "ReconstructionResult",
@@ -65,11 +57,9 @@ __all__ = [
     "TableComparison",
     "attribute_attack",
     "audit",
-    "audit_neighbours",
     "audited_mechanism",
     "audited_mechanisms",
     "audited_tables",
-    "bit_pattern_audit",
     "center_errors",
     "centroid_index",
     "compare_centers",
@@ -81,8 +71,6 @@ __all__ = [
     "neighbour_pairs",
     "nicv",
     "nicv_ratio",
-    "one_run_audit",
-    "one_run_epsilon",
     "reconstruction_attack",
     "recount",
     "singling_out",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import FloatArray, IntArray, checks
+from discreet.core import FloatArray, IntArray
 from discreet.errors import InvalidArgument, InvalidType
 
 #: Numbers held in memory at a time.
@@ -93,15 +93,11 @@ class CenterErrors:
 
     Attributes
     ----------
-    centers, reference : array of int
-        The matched pairs, as many as the smaller set has centres.
-    distances : array of float
-        Distance of each pair.
-    relative : array of float
-        The same, divided by the distance from the reference centre to the next one (or by ``unit``). At 0.5 a centre
-        is halfway to the neighbouring cluster. NaN if there is no next one.
-    unmatched : int
-        How many more centres one set has.
+    centers, reference, unmatched
+        The matched pairs, as many as the smaller set has centres, and how many more the other set has.
+    distances, relative : array of float
+        Distance of each pair; and divided by the distance from the reference centre to the next one, so that at 0.5 a
+        centre is halfway to the neighbouring cluster. NaN if there is no next one.
 
     Examples
     --------
@@ -126,16 +122,13 @@ class CenterErrors:
         return f"<CenterErrors: {len(self.distances)} pairs, {errors}{more}>"
 
 
-def center_errors(centers: Any, reference: Any, *, unit: float | None = None) -> CenterErrors:
+def center_errors(centers: Any, reference: Any) -> CenterErrors:
     """Match two sets of centres one to one with the least sum of squared distances, and measure the pairs.
 
     Parameters
     ----------
     centers, reference : array of shape (k, d)
         Two sets of centres, in any order; their numbers may differ.
-    unit : float, optional
-        Unit of the relative errors, such as the diagonal of the domain. By default the distance of each reference
-        centre to the next one.
 
     Examples
     --------
@@ -148,12 +141,9 @@ def center_errors(centers: Any, reference: Any, *, unit: float | None = None) ->
     gaps = squared_distances(a, b)
     left, right = linear_sum_assignment(gaps)
     distances = np.sqrt(gaps[left, right])
-    if unit is not None:
-        units = np.full(len(right), float(checks.positive("unit", unit)))
-    else:
-        apart = squared_distances(b, b)
-        np.fill_diagonal(apart, np.nan if len(b) == 1 else np.inf)
-        units = np.sqrt(apart.min(axis=1))[right]
+    apart = squared_distances(b, b)
+    np.fill_diagonal(apart, np.nan if len(b) == 1 else np.inf)
+    units = np.sqrt(apart.min(axis=1))[right]
     relative = np.divide(distances, units, out=np.full(len(units), np.nan), where=units > 0)
     return CenterErrors(left, right, distances, relative, abs(len(a) - len(b)))
 

@@ -1,18 +1,17 @@
-"""Plotly figures of attacks, audits and comparisons, for their ``plot()`` methods."""
+"""Plotly figures of attacks and comparisons, for their ``plot()`` methods."""
 
-import math
 from typing import Any
 
 from discreet.errors import MissingExtra
 
-TEAL, SAND, MARK, INK = "#1f8a7d", "#e9c46a", "#d1242f", "#57606a"
+TEAL, SAND, INK = "#1f8a7d", "#e9c46a", "#57606a"
 
 
 def _figure(title: str, x: dict[str, Any], y: dict[str, Any], height: int = 480) -> Any:
     try:
         import plotly.graph_objects as go
     except ImportError:
-        raise MissingExtra("drawing an attack or an audit", "plot") from None
+        raise MissingExtra("drawing an attack or a comparison", "plot") from None
     figure = go.Figure()
     figure.update_layout(title={"text": title}, template="plotly_white", width=640, height=height)
     return figure.update_xaxes(**x).update_yaxes(**y)
@@ -33,31 +32,6 @@ def draw_roc(found: Any) -> Any:
         if one is not None:
             _line(figure, one.roc.fpr.clip(least), one.roc.tpr.clip(least), name, colour)
     _line(figure, [least, 1], [least, 1], "guessing", INK, "dot", 1)
-    return figure
-
-
-def draw_power(found: Any) -> Any:
-    """Draw the chance that an `AuditResult` detects a true ε, with the claim and the bound."""
-    marks = [(found.epsilon_lower, "lower bound", MARK if found.passed is False else INK)]
-    if found.claimed is not None and found.claimed != math.inf:
-        marks.append((found.claimed, "claimed", INK))
-    shown = [x for x, _, _ in marks] + [x for x in (found.power.detectable,) if math.isfinite(x)]
-    verdict = {True: "not refuted (not a proof)", False: "claim refuted", None: "nothing claimed"}[found.passed]
-    x = {"title": "true ε, for an event of this frequency", "range": [0.9 * min(shown), 1.1 * max(shown) + 0.05]}
-    y = {"title": "probability of a refutation", "range": [0, 1.02]}
-    figure = _figure(f"{verdict}<br><sup>{found.event[:90]}</sup>", x, y)
-    _line(figure, found.power.epsilons, found.power.chances, "probability of a refutation", TEAL)
-    for place, name, colour in marks:
-        dash = "dot" if name == "claimed" else "solid"
-        _line(figure, [place, place], [0, 1], f"{name} {place:.3g}", colour, dash, 1.5)
-    return figure
-
-
-def draw_exact(found: Any) -> Any:
-    """Draw δ against ε of an `ExactAudit`, both directions."""
-    figure = _figure("the exact promise", {"title": "ε"}, {"title": "δ"})
-    epsilons, deltas = found.curve()
-    _line(figure, epsilons, deltas, "δ(ε)", TEAL)
     return figure
 
 

@@ -8,15 +8,7 @@ from typing import Any
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit OpenMP and BLAS to one thread, as a context or as a decorator.
-
-    Examples
-    --------
-    >>> from threadpoolctl import threadpool_info
-    >>> with one_thread():
-    ...     {pool["num_threads"] for pool in threadpool_info()}
-    {1}
-    """
+    """Limit OpenMP and BLAS to one thread, as a context or as a decorator."""
     with _pools().limit(limits=1):
         yield
 

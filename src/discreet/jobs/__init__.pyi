@@ -1,3 +1,5 @@
+from .charging import repeated as repeated
+from .charging import task_of as task_of
 from .declare import Kind as Kind
 from .declare import WrongOption as WrongOption
 from .declare import check as check

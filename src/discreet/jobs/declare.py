@@ -45,18 +45,7 @@ class Speech:
 class WrongOption(InvalidArgument):
     """A value of an option of a job cannot be used.
 
-    Parameters
-    ----------
-    kind : Kind
-        The kind of job.
-    name : str
-        The option.
-    value : object
-        The value that was given.
-    expected, fix : Words
-        As in `InvalidArgument`. Without a fix, the example of the option is suggested, or to leave it out.
-    part : str
-        Text after the name, such as " of column 'age'".
+    Without a fix, the example of the option is suggested, or to leave it out. ``part`` follows the name in the message.
     """
 
     def __init__(
@@ -94,51 +83,26 @@ def spoken(error: DiscreetError, door: Door) -> DiscreetError:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of job.
+    """A kind of job."""
 
-    Attributes
-    ----------
-    name, verb : str
-        Its name in a job file, and on the command line if that differs.
-    summary, help : str
-        What it does, in a few words and in sentences.
-    own : tuple of Option
-        Options of the job. One with the name of a declared option changes what it states and nothing else.
-    estimators : mapping
-        Classes that declare the other options, by value of the option `method`; as "module:Class" or
-        "module:Class?argument=value", so that they are imported when needed. A single class has the key "".
-    outputs : tuple of Option
-        Files that it writes.
-    data : Option or None
-        What it works on.
-    schema : {"needed", "optional", ""}
-        Whether columns are declared.
-    examples : tuple of str
-        Command lines.
-    failed : str
-        Meaning of exit code 1, if it has one.
-    together : callable or None
-        Refuses options that do not go together; called with a job.
-    shortcuts : mapping
-        Flags that stand for a value of an option: ``{"sphere": ("method", "sphere", "help")}``.
-    priced_by : str
-        The option without which nothing is spent.
-    """
-
-    name: str
-    summary: str
+    name: str  # in a job file
+    summary: str  # in a few words; `help` has sentences
     help: str
+    #: Options of the job. One with the name of a declared option changes only what it states.
     own: tuple[Option, ...] = ()
+    #: Classes that declare the other options, by value of the option `method`; as "module:Class" or
+    #: "module:Class?argument=value", so that they are imported when needed. A single class has the key "".
     estimators: Mapping[str, Any] = field(default_factory=dict)
     outputs: tuple[Option, ...] = ()
     data: Option | None = None
-    schema: str = ""
-    examples: tuple[str, ...] = ()
+    schema: str = ""  # "needed", "optional" or ""
+    examples: tuple[str, ...] = ()  # command lines
     verb: str = ""
-    failed: str = ""
-    together: Callable[[Any], None] | None = None
+    failed: str = ""  # meaning of exit code 1, if it has one
+    together: Callable[[Any], None] | None = None  # refuses options that do not go together; called with a job
+    #: Flags that stand for a value of an option: ``{"sphere": ("method", "sphere", "help")}``
     shortcuts: Mapping[str, tuple[str, Any, str]] = field(default_factory=dict)
-    priced_by: str = ""
+    priced_by: str = ""  # the option without which nothing is spent
 
     @cached_property
     def parameters(self) -> tuple[Option, ...]:
@@ -167,6 +131,7 @@ class Kind:
         own, methods = {each.name: each for each in self.own}, list(self.estimators)
         found: dict[str, Option] = {}
         owners: dict[str, list[str]] = {}
+        defaults: dict[str, dict[str, Any]] = {}
         for method in methods:
             cls = self.estimator(method)
             declared = getattr(cls, "declared", {})
@@ -176,9 +141,12 @@ class Kind:
                 named = each.job or each.name
                 if named != "-" and (each.takes or named in own):
                     found[named] = _shared(found[named], each) if named in found else each
+                    defaults.setdefault(named, {})[method] = each.default
         made = {}
         for name in {**found, **own}:
             each = _for_jobs(found[name], name, own.get(name)) if name in found else own[name]
+            if each.default is None and (said := _by_method(defaults.get(name, {}))):
+                each = replace(each, help=f"{each.help.removesuffix('.')} (by default {said}).")
             belongs = owners.get(each.arguments[0], methods) if each.arguments else methods
             made[name] = replace(each, methods=tuple(belongs)) if len(belongs) < len(methods) else each
         if {"epsilon", "rho"} <= set(made) and made["epsilon"].required:  # one of them will do
@@ -216,7 +184,7 @@ class Kind:
         return [*([] if self.data is None else [self.data]), *schema, *self.own, *self.outputs]
 
     def option(self, name: str) -> Option:
-        """Return an option by its name."""
+        """Return the option with this name."""
         return next(o for o in (*self.options(), SCHEMA) if o.name == name)
 
     def has_price(self, given: Mapping[str, Any]) -> bool:
@@ -227,9 +195,24 @@ class Kind:
         """Return an error about an option."""
         return WrongOption(self, name, value, expected, fix)
 
+    def check_columns(self, name: str, wanted: Sequence[Any], there: Sequence[str], which: str) -> None:
+        """Refuse columns that are not there, and suggest those that were probably meant."""
+        absent = [str(each) for each in wanted if str(each) not in there]
+        if absent:
+            from discreet.core import nearest
+
+            meant = [str(each) if str(each) in there else nearest(each, there) for each in wanted]
+            value = list(dict.fromkeys(meant)) if {"names", "list"} & set(self.option(name).takes) else meant[0]
+            if len(there) == 1:  # no other can be meant
+                value = there[0] if isinstance(value, str) or value is None else [*there]
+            fix: Fix = "one of these" if None in meant and len(there) > 1 else (name, value)
+            shown = ", ".join(there[:20]) + (", ..." if len(there) > 20 else "")
+            raise self.wrong(name, absent[0], f"{which} ({shown})", fix)
+
     def check(self, section: str, given: Mapping[str, Any], options: Sequence[Option]) -> dict[str, Any]:
         """Check a section of a job: names, types, bounds, choices, methods, and that nothing required is absent."""
-        known(f"[{section}]", given, [o.name for o in options])
+        called = {o.arguments[0]: o.name for o in options if o.arguments and o.arguments[0] != o.name}
+        known(f"[{section}]", given, [o.name for o in options], called)
         for each in options:
             if each.required and each.name not in given:
                 raise self.wrong(each.name, None, must_give(each))
@@ -246,7 +229,7 @@ class Kind:
         return clean
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values by their names in Python."""
+        """Return the values by the names of arguments in Python."""
         return {o.arguments[0]: given[o.name] for o in self.parameters if o.name in given and o.arguments}
 
     def refused(self, words: Callable[[Speech], str], error: type[DiscreetError] = SchemaError) -> DiscreetError:
@@ -291,7 +274,9 @@ class Kind:
         if not values or not set(values) <= set(options):
             return (about.name, about.example) if not values else ""
         try:
-            chosen = {options[str(n)].name: check(self, options[str(n)], v) for n, v in values.items()}
+            listed = {n: [v] if isinstance(v, str) and {"names", "list"} & set(options[str(n)].takes) else v
+                for n, v in values.items()}  # fmt: skip
+            chosen = {options[str(n)].name: check(self, options[str(n)], v) for n, v in listed.items()}
         except InvalidArgument:
             return about.name, about.example
         return lambda say: ", ".join(say(name, value) for name, value in chosen.items())
@@ -308,6 +293,17 @@ def _shared(first: Option, other: Option) -> Option:
     default = first.default if first.default == other.default else None
     example = first.default if example is None else example
     return replace(first, takes=takes, choices=tuple(texts), example=example, default=default)
+
+
+def _by_method(defaults: Mapping[str, Any]) -> str:
+    """Describe defaults that differ between methods; empty if they do not."""
+    methods: dict[Any, list[str]] = {}
+    for method, default in defaults.items():
+        if default not in (None, "", ()):
+            methods.setdefault(default, []).append(method)
+    differ = len(methods) > 1 or sum(map(len, methods.values())) not in (0, len(defaults))
+    return ", ".join(f"{value:g} with {' or '.join(which)}" if isinstance(value, float) else
+        f"{value} with {' or '.join(which)}" for value, which in methods.items()) if differ else ""  # fmt: skip
 
 
 def _for_jobs(each: Option, name: str, own: Option | None) -> Option:
@@ -333,13 +329,14 @@ def must_give(option: Option) -> str:
     return f"given: {text[:1].lower() if text[1:2].islower() or text[1:2] == ' ' else text[:1]}{text[1:]}"
 
 
-def known(where: str, given: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse an unknown name and suggest the nearest."""
+def known(where: str, given: Iterable[str], names: Iterable[str], called: Mapping[str, str] | None = None) -> None:
+    """Refuse an unknown name and suggest the nearest, or the one that is ``called`` otherwise in Python."""
     listed = list(names)
     for name in given:
         if name not in listed:
-            near = get_close_matches(str(name), listed, 1, 0.5)
+            near = get_close_matches(str(name), listed, 1, 0.6)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(listed)}"
+            hint = f"here it is called {called[name]!r}" if called and name in called else hint
             raise FormatError(f"{where} has no key {str(name)!r}; {hint}")
 
 

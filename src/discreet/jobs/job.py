@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core import PROMISE_ENDING, STREAMS, check_place, promise_place, special, write_whole
 from discreet.core.schema import is_address, table_place, write_toml
-from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
+from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType, SchemaError
 from discreet.jobs.declare import Kind, Speech, check, known, must_give
 from discreet.jobs.kinds import KINDS
 from discreet.jobs.options import FILE, PAGE, SCHEMA
@@ -157,26 +158,7 @@ class Job:
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Job:
-        """Read a job file, or its text, which has line breaks.
-
-        Examples
-        --------
-        >>> text = '''
-        ... [job]
-        ... kind = "perturb"
-        ... [data]
-        ... path = "people.csv"
-        ... [schema]
-        ... path = "schema.toml"
-        ... [parameters]
-        ... epsilon = 2
-        ... radius = 0.1
-        ... [outputs]
-        ... release = "noisy.csv"
-        ... '''
-        >>> Job.from_toml(text).parameters["radius"]
-        0.1
-        """
+        """Read a job file, or its text, which has line breaks."""
         folder = Path()
         if isinstance(source, str) and "\n" in source:
             where, text = "job text", source
@@ -211,29 +193,7 @@ class Job:
         )
 
     def to_toml(self, path: str | Path | None = None) -> str:
-        """Return the text of the job file, and write it if a path is given.
-
-        Examples
-        --------
-        >>> job = Job("anonymize", "t.csv", {"age": (0, 120)}, {"k": 5}, {"release": "safe.csv"})
-        >>> print(job.to_toml())
-        [job]
-        kind = "anonymize"
-        <BLANKLINE>
-        [data]
-        path = "t.csv"
-        <BLANKLINE>
-        [schema.columns.age]
-        bounds = [0, 120]
-        role = "attribute"
-        missing = "drop"
-        <BLANKLINE>
-        [parameters]
-        k = 5
-        <BLANKLINE>
-        [outputs]
-        release = "safe.csv"
-        """
+        """Return the text of the job file, and write it if a path is given."""
         parts: dict[str, Any] = {"job": {"kind": self.kind}}
         if self.data is not None:
             parts["data"] = {"path": self.data}
@@ -279,6 +239,8 @@ class Job:
             from discreet.core import Person, persons
 
             named = self.parameters.get("person") or next(iter(persons(declared)), None)
+            if persons(declared):
+                self.declared.check_columns("person", [named], persons(declared), "the person column of the schema")
             if named is None:
                 raise self.declared.wrong("person", None, "given: the schema has no person column")
             unit = Person(named, rows=rows or "auto")
@@ -305,6 +267,11 @@ class Job:
     def table(self, path: str) -> str:
         """Return a table of the job, a path or an address, ready to open."""
         return table_place(path, self.folder)
+
+    @property
+    def escapes(self) -> bool:
+        """Return whether texts that look like formulas are escaped in CSV files."""
+        return bool(self.parameters.get("escape_formulas"))
 
     @property
     def artifact(self) -> Path:
@@ -346,7 +313,7 @@ class Job:
             if name == "guarantee":
                 self._check_promise(path)
         if any(self.place(path).is_file() for path in self.outputs.values()):
-            from discreet.jobs.work.charging import check_paid
+            from discreet.jobs.charging import check_paid
 
             check_paid(self)
         work = import_module(f"discreet.jobs.work.{_WORK.get(self.kind, self.kind)}")
@@ -358,47 +325,16 @@ class Job:
 
 @dataclass(frozen=True)
 class JobResult:
-    """The result of a job.
-
-    Attributes
-    ----------
-    job : Job
-        The job.
-    guarantee : Guarantee or None
-        The guarantee of the release, if there is one.
-    files : dict
-        Written files by name of the output.
-    figures : dict
-        Facts as plain data.
-    artifact : object
-        The release or finding: a synopsis, a table, estimates, a risk report.
-    more : object
-        More for the verb to show.
-    printed : object
-        What ``--json`` prints, if not the figures.
-    failed : bool
-        A requirement was not met: exit code 1 of the command line.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "t.csv").write_text("age\\n" + "35\\n" * 9)
-    ...     job = Job("anonymize", "t.csv", {"age": {"bounds": [0, 120], "role": "quasi-identifier"}}, {"k": 3},
-    ...         {"release": "safe.csv"}, folder)
-    ...     result = job.run()
-    >>> result.guarantee.model, list(result.files)
-    ('syntactic', ['release', 'promise'])
-    """
+    """The result of a job: its guarantee, the written files, and facts as plain data."""
 
     job: Job
     guarantee: Guarantee | None
-    files: Mapping[str, Path]
+    files: Mapping[str, Path]  # by name of the output
     figures: Mapping[str, Any]
-    artifact: Any = field(default=None, repr=False, compare=False)
-    more: Any = field(default=None, repr=False, compare=False)
-    failed: bool = False
-    printed: Any = field(default=None, repr=False, compare=False)
+    artifact: Any = field(default=None, repr=False, compare=False)  # a synopsis, a table, estimates, a risk report
+    more: Any = field(default=None, repr=False, compare=False)  # for the verb to show
+    failed: bool = False  # a requirement was not met: exit code 1
+    printed: Any = field(default=None, repr=False, compare=False)  # what ``--json`` prints, if not the figures
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data."""
@@ -432,7 +368,10 @@ def _read_schema(given: Any) -> Any:
         return None
     known("[schema]", given, ("path", "columns", "unit", "source", "functions", "impossible"))
     if ("path" in given) == ("columns" in given) or ("path" in given and len(given) > 1):
+        more = sorted(set(given) - {"path"})
         fix = 'path = "schema.toml" or [schema.columns.NAME] tables'
+        if "path" in given and more:
+            fix = f"writing [{more[0]}] into {given['path']}, or leaving [schema.{more[0]}] out"
         expected = "either a path or columns, and unit, source and facts with columns only"
         raise InvalidArgument("[schema]", sorted(given), expected, fix)
     if "path" in given:
@@ -444,4 +383,13 @@ def _read_schema(given: Any) -> Any:
         raise InvalidType("[schema] columns", given["columns"], expected, "[schema.columns.age]")
     from discreet.core import Domain
 
-    return Domain.from_toml(write_toml(given))
+    try:
+        return Domain.from_toml(write_toml(given))
+    except InvalidArgument as error:  # in a job file, the sections of a schema have a longer name
+        raise type(error)(_in_job(error.name), error.value, error.expected, error.fix) from None
+    except (FormatError, SchemaError) as error:
+        raise type(error)(_in_job(str(error))) from None
+
+
+def _in_job(text: str) -> str:
+    return re.sub(r"\[(source|unit|columns|functions)\b", r"[schema.\1", text)

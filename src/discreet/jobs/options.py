@@ -183,6 +183,6 @@ PROMISE = output("guarantee", "The guarantee alone, as JSON.", "guarantee.json",
 
 
 def declared(name: str, shared: Option, argument: str = "", **changes: Any) -> Option:
-    """Return an option that many estimators share, as a job takes it."""
+    """Return an option that estimators share, as a job takes it."""
     example = shared.default if shared.example is None else shared.example
     return replace(shared, **{"name": name, "arguments": (argument or name,), "example": example, **changes})

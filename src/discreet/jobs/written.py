@@ -19,11 +19,7 @@ def example(kind: Kind) -> str:
         f'kind = "{kind.name}"',
     ]
     if kind.data is not None:
-        text += [
-            "",
-            "[data]",
-            f"path = {toml_value(kind.data.example)}  # {kind.data.help}",
-        ]
+        text += ["", "[data]", f"path = {toml_value(kind.data.example)}  # {kind.data.help}"]
     if kind.schema:
         role = '\nrole = "quasi-identifier"' if kind.name == "anonymize" else ""
         text += [
@@ -55,18 +51,12 @@ _JSON: dict[str, dict[str, Any]] = {
 
 def json_schema(kind: Kind) -> dict[str, Any]:
     """Return the JSON schema of the job files of a kind, as read from TOML."""
-    place = {"type": "string", "minLength": 1}
+    place, part = {"type": "string", "minLength": 1}, {"type": "object"}
     columns = {
         "type": "object",
-        "properties": {
-            "path": place,
-            "columns": {"type": "object"},
-            "unit": {"type": ["string", "object"]},
-            "source": {"type": "object"},
-            "functions": {"type": "object"},
-            "impossible": {"type": "array"},
-        },
-    }
+        "properties": {"path": place, "columns": part, "unit": {"type": ["string", "object"]}, "source": part,
+            "functions": part, "impossible": {"type": "array"}},
+    }  # fmt: skip
     parts: dict[str, Any] = {
         "job": _section([option("kind", "text", kind.summary, choices=(kind.name,), required=True)])
     }
@@ -100,12 +90,8 @@ def _section(options: Sequence[Option]) -> dict[str, Any]:
 
 def _property(option: Option) -> dict[str, Any]:
     forms = [dict(_JSON.get(t, {"type": "string", "minLength": 1})) for t in option.takes]
-    bounds = {
-        "minimum": option.low,
-        "maximum": option.high,
-        "exclusiveMinimum": option.above,
-        "exclusiveMaximum": option.below,
-    }
+    bounds = {"minimum": option.low, "maximum": option.high, "exclusiveMinimum": option.above,
+        "exclusiveMaximum": option.below}  # fmt: skip
     for form, takes in zip(forms, option.takes, strict=True):
         where = form["items"] if takes == "numbers" else form
         where |= {n: b for n, b in bounds.items() if b is not None and takes in ("number", "whole", "numbers")}

@@ -1,9 +1,9 @@
-from .consistency import consistent as consistent
 from .distinct.bitmaps import DistinctEstimate as DistinctEstimate
 from .distinct.bitmaps import FlippedBitmap as FlippedBitmap
 from .distinct.overlap import DistinctOverlap as DistinctOverlap
 from .distinct.sketch import DistinctSketch as DistinctSketch
 from .estimates import Estimate as Estimate
+from .estimates import consistent as consistent
 from .mechanism import Mechanism as Mechanism
 from .mechanism import mechanisms as mechanisms
 from .numbers.distributions import Distribution as Distribution
@@ -21,7 +21,6 @@ from .planning.plan import Plan as Plan
 from .planning.plan import plan as plan
 from .planning.shuffling import ShuffledBound as ShuffledBound
 from .planning.shuffling import shuffled as shuffled
-from .planning.shuffling import shuffled_delta as shuffled_delta
 from .repeated.bit_flip import BitFlip as BitFlip
 from .repeated.memo import Memo as Memo
 from .repeated.rappor import Rappor as Rappor
@@ -31,10 +30,8 @@ from .sketches.hadamard import HadamardSketch as HadamardSketch
 from .strings.heavy import HeavyHitters as HeavyHitters
 from .strings.prefix import PrefixExtension as PrefixExtension
 from .strings.puzzle import FragmentPuzzle as FragmentPuzzle
+from .support import liars_move as liars_move
 from .tasks.client import Client as Client
-from .tasks.frames import Frame as Frame
-from .tasks.frames import frame_size as frame_size
-from .tasks.frames import read_frame as read_frame
 from .tasks.frames import write_frame as write_frame
 from .tasks.task import PublicFile as PublicFile
 from .tasks.task import Task as Task
@@ -55,7 +52,6 @@ __all__ = [
     "Estimate",
     "FlippedBitmap",
     "FragmentPuzzle",
-    "Frame",
     "HadamardResponse",
     "HadamardSketch",
     "HeavyHitters",
@@ -77,10 +73,7 @@ __all__ = [
     "Task",
     "UnaryEncoding",
     "consistent",
-    "frame_size",
     "plan",
-    "read_frame",
     "shuffled",
-    "shuffled_delta",
     "write_frame",
 ]

@@ -1,4 +1,7 @@
-"""Estimated counts of candidates, with errors."""
+"""Estimated counts of candidates, with errors; and consistency, which turns them into possible counts.
+
+Consistency is post-processing without privacy cost. It adds bias: for sums over many candidates, use raw estimates.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.core import BoolArray, FloatArray, Frames, Guarantee, checks, later
+from discreet.core import BoolArray, FloatArray, Frames, Guarantee, checks, later, normal_width
 from discreet.errors import InvalidArgument, MissingExtra
 
 special = later("scipy.special")
@@ -20,6 +23,13 @@ if TYPE_CHECKING:
 
 #: ``interval(level)`` gives the lower and upper ends for counts.
 Interval = Callable[[float], tuple[FloatArray, FloatArray]]
+CHOICES = ("simplex", "base-cut", "norm-cut")
+_CUT_LEVEL = 0.05
+
+
+def family_wise(level: float, candidates: int) -> float:
+    """Return z: any of so many absent values exceeds z standard errors with probability ``level`` (Bonferroni)."""
+    return float(special.ndtri(1 - level / max(candidates, 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +43,8 @@ class Estimate(Frames):
     ----------
     candidates : list
         The values.
-    count : ndarray of float
-        Estimated number of reporters who hold each.
-    std_error : ndarray of float
-        Standard error of `count`.
+    count, std_error : ndarray of float
+        Estimated number of reporters who hold each, and its standard error.
     n : int
         Number of reports.
     guarantee : Guarantee
@@ -77,17 +85,13 @@ class Estimate(Frames):
         """Share of the reporters, `count` over `n`."""
         return np.asarray(self.count / max(self.n, 1))
 
-    def interval(self, level: float = 0.95, *, of: str = "count") -> tuple[FloatArray, FloatArray]:
-        """Return the lower and upper ends of confidence intervals, for the count or the frequency."""
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and upper ends of confidence intervals for the counts."""
         confidence = float(checks.probability("level", level))
-        unit = checks.choice("of", of, ("count", "frequency"))
-        if self._ends is None:
-            reach = float(special.ndtri(0.5 + confidence / 2)) * self.std_error
-            low, high = self.count - reach, self.count + reach
-        else:
-            low, high = self._ends(confidence)
-        by = 1 if unit == "count" else max(self.n, 1)
-        return low / by, high / by
+        if self._ends is not None:
+            return self._ends(confidence)
+        reach = normal_width(confidence) * self.std_error
+        return self.count - reach, self.count + reach
 
     def top(self, k: int) -> Estimate:
         """Return the ``k`` candidates with the largest estimates, largest first."""
@@ -141,26 +145,14 @@ class Estimate(Frames):
 
     def noise_cut(self, level: float = 0.05) -> float:
         """Return z: any absent value exceeds z standard errors with probability ``level``."""
-        chance = float(checks.probability("level", level))
-        return float(special.ndtri(1 - chance / max(len(self), self.tried or 0, 1)))
+        return family_wise(float(checks.probability("level", level)), max(len(self), self.tried or 0))
 
     def may_be_noise(self, level: float = 0.05) -> BoolArray:
-        """Return which estimates noise alone may explain.
-
-        Examples
-        --------
-        >>> import discreet as dc
-        >>> m = dc.local.DirectResponse(epsilon=2, domain=["cat", "dog", "emu"])
-        >>> found = m.estimate(m.aggregate(m.encode(["cat"] * 600 + ["dog"] * 300, rng=1)))
-        >>> found.may_be_noise().tolist()
-        [False, False, True]
-        """
+        """Return which estimates noise alone may explain."""
         return np.asarray(~(self.count > self.noise_cut(level) * self.std_error))
 
     def consistent(self, how: str) -> Estimate:
         """Return estimates that are possible counts: see `discreet.local.consistent`."""
-        from discreet.local.consistency import consistent
-
         if self.consistency is not None:
             raise InvalidArgument("how", how, f"applied to raw estimates, not to {self.consistency!r} ones")
         return replace(self, count=consistent(self.count, self.n, how, self.std_error), consistency=how)
@@ -174,41 +166,87 @@ class Estimate(Frames):
         except (pa.ArrowInvalid, pa.ArrowTypeError):  # candidates of several kinds
             names = pa.array([str(c) for c in self.candidates])
         table = pa.table({"candidate": names, **columns, "lower": low, "upper": high})
-        promise = {"discreet.guarantee": self.guarantee.to_json()}
-        return table.replace_schema_metadata(promise)
+        return table.replace_schema_metadata({"discreet.guarantee": self.guarantee.to_json()})
 
     def plot(self, k: int = 30) -> Figure:
         """Draw the ``k`` largest estimates with their 95 % intervals."""
-        shown = self.top(k)
-        try:
-            from plotly.graph_objects import Bar, Figure
-        except ImportError:
-            raise MissingExtra("drawing estimates", "plot") from None
-        share = 100 * shown.frequency
-        low, high = (100 * end for end in shown.interval(0.95, of="frequency"))
-        errors = {"type": "data", "array": np.maximum(high - share, 0), "arrayminus": np.maximum(share - low, 0)}
-        bars = Bar(
-            x=share,
-            y=[str(c) for c in shown.candidates],
-            orientation="h",
-            error_x={**errors, "color": "#334155"},
-            marker_color="#4f7cac",
-            hovertemplate="%{y}: %{x:.2f} %<extra></extra>",
-        )
-        promise = f"ε = {shown.guarantee.epsilon:g} per report, {shown.n:,} reports"
-        if shown.guarantee.seeded:
-            promise += " (seeded: not for publication)"
-        figure = Figure(bars)
+        shown, unit = self.top(k), 100 / max(self.n, 1)
+        low, high = shown.interval(0.95)
+        ends = {"array": np.maximum(high - shown.count, 0), "arrayminus": np.maximum(shown.count - low, 0)}
+        bars = {
+            "x": unit * shown.count, "y": [str(c) for c in shown.candidates], "orientation": "h",
+            "error_x": {"type": "data", "color": "#334155", **{name: unit * end for name, end in ends.items()}},
+            "marker_color": "#4f7cac", "hovertemplate": "%{y}: %{x:.2f} %<extra></extra>",
+        }  # fmt: skip
+        figure = drawn(bars, "Estimated shares with 95 % intervals", self.guarantee, f"{self.n:,} reports")
         figure.update_layout(
-            title={"text": f"Estimated shares with 95 % intervals<br><sup>{promise}</sup>"},
-            xaxis_title="share of the reporters, %",
-            yaxis={"autorange": "reversed", "type": "category"},
-            template="simple_white",
-            height=180 + 22 * len(shown),
-            margin={"l": 120, "r": 30, "t": 80, "b": 60},
-        )
-        figure.update_xaxes(zeroline=True, zerolinecolor="#94a3b8")
+            xaxis_title="share of the reporters, %", yaxis={"autorange": "reversed", "type": "category"},
+            height=180 + 22 * len(shown), margin={"l": 120},
+        )  # fmt: skip
         return figure
 
     def __repr__(self) -> str:
         return f"<estimates of {len(self)} candidates from {self.n} reports>"
+
+
+def drawn(bars: dict[str, Any], title: str, guarantee: Guarantee, what: str) -> Figure:
+    """Draw bars under a title that states the promise."""
+    try:
+        from plotly.graph_objects import Bar, Figure
+    except ImportError:
+        raise MissingExtra("drawing estimates", "plot") from None
+    promise = f"ε = {guarantee.epsilon:g} per report, {what}"
+    if guarantee.seeded:
+        promise += " (seeded: not for publication)"
+    figure = Figure(Bar(**bars))
+    margin = {"l": 60, "r": 30, "t": 80, "b": 60}
+    figure.update_layout(title={"text": f"{title}<br><sup>{promise}</sup>"}, template="simple_white", margin=margin)
+    return figure
+
+
+def consistent(count: npt.ArrayLike, n: int, how: str = "simplex", std_error: Any = None) -> FloatArray:
+    """Make estimated counts non-negative, with the sum ``n``.
+
+    Parameters
+    ----------
+    count : array of float
+        Raw estimates of *all* values.
+    n : int
+        The sum.
+    how : {"simplex", "base-cut", "norm-cut"}
+        "simplex": the nearest non-negative counts with sum ``n``: all are shifted by one number, negatives become zero
+        (norm-sub). "norm-cut": the largest are kept up to the sum ``n``, the others become zero. "base-cut": those
+        within the noise become zero; the sum is not fixed.
+    std_error : array of float, optional
+        Standard errors; needed by "base-cut".
+
+    Examples
+    --------
+    >>> consistent([70.0, 40.0, -6.0, -4.0], 100).tolist()
+    [65.0, 35.0, 0.0, 0.0]
+    >>> consistent([70.0, 40.0, -6.0, -4.0], 100, "norm-cut").tolist()
+    [70.0, 30.0, 0.0, 0.0]
+    >>> consistent([70.0, 40.0, -6.0, -4.0], 100, "base-cut", std_error=[20.0] * 4).tolist()
+    [70.0, 0.0, 0.0, 0.0]
+    """
+    how = checks.choice("how", how, CHOICES)
+    raw = checks.numeric_column("count", count)
+    total = checks.whole("n", n)
+    if not len(raw):
+        return raw
+    if how == "base-cut":
+        if std_error is None:
+            raise InvalidArgument("std_error", None, "the standard errors, for a base cut", "std_error=found.std_error")
+        return np.where(raw > family_wise(_CUT_LEVEL, len(raw)) * np.asarray(std_error), raw, 0.0)
+    order = np.argsort(-raw, kind="stable")
+    falling = raw[order]
+    sums = np.cumsum(np.maximum(falling, 0.0) if how == "norm-cut" else falling)
+    if how == "simplex":
+        # The shift when the j largest stay positive; the right j is the last whose smallest does stay so.
+        shifts = (total - sums) / np.arange(1, len(raw) + 1)
+        last = int(np.flatnonzero(falling + shifts > 0)[-1]) if total else 0
+        return np.maximum(raw + shifts[last], 0.0) if total else np.zeros(len(raw))
+    kept = np.clip(total - (sums - np.maximum(falling, 0.0)), 0.0, np.maximum(falling, 0.0))
+    out = np.empty(len(raw))
+    out[order] = kept
+    return out

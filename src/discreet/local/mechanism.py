@@ -6,7 +6,6 @@ client randomises; the collector corrects the bias with the same numbers.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
@@ -18,8 +17,7 @@ import numpy as np
 from discreet import noise
 from discreet.core import BoolArray, Budget, DeclaredValue, Guarantee, IntArray, checks, option
 from discreet.errors import FormatError, InvalidArgument, InvalidType
-from discreet.local.consistency import CHOICES
-from discreet.local.estimates import Estimate
+from discreet.local.estimates import CHOICES, Estimate
 from discreet.local.wire import parameters
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
@@ -71,6 +69,10 @@ class Mechanism(DeclaredValue):
         def epsilon(self) -> float:
             """Privacy budget of one report."""
 
+        @property
+        def law(self) -> Any:
+            """The probabilities by which the collector corrects the bias, if there is one such law."""
+
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         if cls.NAME:
@@ -93,10 +95,11 @@ class Mechanism(DeclaredValue):
         """The fields of a report."""
         raise NotImplementedError
 
-    @cached_property
+    @property
     def randomiser(self) -> ReportLaw:
         """The law that reports are drawn from and that prices them."""
-        raise NotImplementedError
+        law: ReportLaw = self.law
+        return law
 
     def _encode(self, values: Any, stream: Generator) -> Rows:
         """Randomise values, one packed report per row."""
@@ -111,14 +114,14 @@ class Mechanism(DeclaredValue):
         """Return the counters before any report."""
         raise NotImplementedError
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        """Count reports in place and return how many were valid. Invalid reports change nothing."""
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        """Count valid reports in place."""
         raise NotImplementedError
 
     @property
     def _limits(self) -> dict[str, int]:
         """Fields whose numbers must be below a limit."""
-        raise InvalidArgument("mechanism", self.NAME, "one whose reports can be checked one by one")
+        return {}
 
     def possible(self, rows: Rows) -> BoolArray:
         """Return which packed reports are valid: those that `aggregate` counts."""
@@ -132,13 +135,20 @@ class Mechanism(DeclaredValue):
         """Return every report and its probability given the value; for small settings."""
         raise InvalidArgument("mechanism", self.NAME, "one whose reports can be listed", "a smaller setting")
 
+    def _listable(self, name: str, reports: float) -> None:
+        """Refuse to list too many reports; ``name`` is the option that should be smaller."""
+        if reports > MOST_REPORTS:
+            raise InvalidArgument(
+                name, getattr(self, name), f"small enough to list all reports, at most {MOST_REPORTS}"
+            )
+
     def variance(self, n: int, f: Any = 0) -> Any:
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold."""
         raise NotImplementedError
 
-    def total_variation(self) -> float:
-        """Return the largest total variation between the reports of two values; used by `discreet.local.shuffled`."""
-        return math.tanh(float(self.epsilon) / 2)
+    def total_variation(self) -> float | None:
+        """Return the total variation between the reports of two values, if it is the same for any two; else None."""
+        return None
 
     # ---- the verbs
 
@@ -341,11 +351,8 @@ class OneNumber(Mechanism):
     def _zeros(self) -> dict[str, IntArray]:
         return {self.COUNTER: np.zeros(self._counters, np.int64)}
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        sent, counted = self.layout.unpack(rows, self.FIELD), counters[self.COUNTER]
-        sent = sent[sent < len(counted)]
-        count_places(counted, sent)
-        return len(sent)
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        count_places(counters[self.COUNTER], self.layout.unpack(rows, self.FIELD))
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters[self.COUNTER], n)

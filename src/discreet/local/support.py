@@ -1,23 +1,17 @@
-"""Estimators shared by oracles and sketches.
+"""Estimators shared by oracles and sketches, and the influence of made-up reports.
 
-*Pure oracles*: a report supports a set of values. It supports its sender's value with probability p and any other value
-with probability q. If C of n reports support v, and f reporters hold v (Wang, Blocki, Li, Jha 2017),
+*Pure oracles* (Wang, Blocki, Li, Jha 2017): a report supports its sender's value with probability p and any other with
+probability q. If C of n reports support v, which f reporters hold: estimate (C - n q)/(p - q), variance [f p(1-p) +
+(n-f) q(1-q)]/(p - q)².
 
-    estimate = (C - n q)/(p - q),   variance = [f p(1-p) + (n-f) q(1-q)]/(p - q)².
+*Sketches*: a user draws one of k rows and reports the value's bucket, one of m, through a pure oracle. N(j, b)
+estimates how many reporters of row j have bucket b. Unbiased over the hash key is f = (m/(m-1)) (Σ_j N(j, h_j(v)) -
+n/m). With v₁ = p(1-p)/(p-q)², v₀ = q(1-q)/(p-q)², three-wise independent hashes and G = Σ_{other values} f'(f'-1),
 
-*Sketches*: a user draws one of k rows, hashes the value to one of its m buckets, and reports the bucket through a pure
-oracle. N(j, b) = (support - n_j q)/(p - q) estimates how many reporters of row j have bucket b. The estimate of v is
-
-    f = (m/(m-1)) (Σ_j N(j, h_j(v)) - n/m),
-
-unbiased over the draw of the hash key. With v₁ = p(1-p)/(p-q)², v₀ = q(1-q)/(p-q)² and three-wise independent hashes,
-
-    Var = (m/(m-1))² [f v₁ + (n-f)(v₁/m + v₀(1-1/m))] + [(n-f) + G/k]/(m-1),   G = Σ_{other values} f'(f'-1).
+    Var = (m/(m-1))² [f v₁ + (n-f)(v₁/m + v₀(1-1/m))] + [(n-f) + G/k]/(m-1).
 
 The last term comes from collisions. More reports do not lower it. G is estimated from the sketch itself.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,13 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import FloatArray, later
-from discreet.errors import InvalidType
+from discreet.core import FloatArray, normal_width
+from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
 from discreet.local.wire.counts import Counts
 from discreet.noise import HashFamily
-
-special = later("scipy.special")
 
 #: Most counters of a state: 16 GiB.
 MOST_CELLS = 2**31
@@ -70,7 +62,7 @@ class SupportLaw:
 
         Better than estimate ± z errors if few reports support a value.
         """
-        z2 = float(special.ndtri(0.5 + level / 2)) ** 2
+        z2 = normal_width(level) ** 2
         gap, b = self.p - self.q, self.own - self.other
         seen = np.asarray(support, np.float64) - n * self.q
         half = gap * seen + z2 * b / 2
@@ -157,3 +149,19 @@ def asked(candidates: Any) -> list[Any]:
         if not isinstance(label, (Integral, str, bytes, bytearray, type(None))):
             raise InvalidType("candidates", label, "whole numbers, texts or bytes", "candidates=['cat', 'dog']")
     return labels
+
+
+def liars_move(mechanism: Any, liars: int = 1) -> tuple[float, float]:
+    """Return how far a number of made-up reports can move any estimated count, down and up.
+
+    A report adds (1 - q)/(p - q) to an estimate if it supports the value, else -q/(p - q). For a sketch with m buckets
+    both are taken less 1/m, times m/(m-1).
+    """
+    law = getattr(mechanism, "law", None)
+    if not isinstance(law, SupportLaw):
+        raise InvalidArgument("mechanism", mechanism.NAME, "a frequency oracle or a sketch")
+    ends = -law.q / (law.p - law.q), (1 - law.q) / (law.p - law.q)
+    if isinstance(getattr(mechanism, "row_law", None), RowLaw):
+        m = mechanism.width
+        ends = m / (m - 1) * (ends[0] - 1 / m), m / (m - 1) * (ends[1] - 1 / m)
+    return liars * ends[0], liars * ends[1]

@@ -17,10 +17,7 @@ def flip_draw(epsilon: Fraction, items: int, number: int | None = None, bitmaps:
 def flipped_bits(gate: Gate, label: str, rows: ByteArray, price: Epsilon) -> ByteArray:
     """Publish packed bits, each flipped with chance 1/(1 + e^ε), ε the price for one item.
 
-    Privacy
-    -------
-    Neighbours: add or remove one item, or one person with a bounded number of items. An item sets at most one bit, and
-    the odds of a bit are e^ε to 1 either way, so its law changes by a factor of at most e^ε. Price: ε per item.
+    Privacy: an item sets at most one bit, and the odds of a bit are e^ε to 1 either way. Price: ε per item.
     """
     chance, hold = logistic(Fraction(price.amount)), gate.hold(label, price)
     with hold.drawing(Draw("flip", 1 / Fraction(price.amount), rows=gate._rows(Epsilon), number=8 * rows.size)):

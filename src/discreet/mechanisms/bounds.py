@@ -29,8 +29,8 @@ def private_bounds(
     """Return private lower and upper bounds of a column, each 0 or a power of two with a sign.
 
     Publishes a noisy histogram over public bins, one per power of two and sign. The bounds are the outer edges of the
-    outermost bins above a threshold, which any empty bin exceeds with probability ``beta`` at most. So about as many
-    rows as the threshold may be outside at either end and will be clamped. Declare bounds for small tables.
+    outermost bins above a threshold. About as many rows as the threshold may be outside at either end and will be
+    clamped: declare bounds for small tables.
 
     Parameters
     ----------
@@ -39,8 +39,7 @@ def private_bounds(
     epsilon : float
         Budget. ``math.inf`` takes all occupied bins, without privacy.
     exponents : pair of int, default (-32, 32)
-        Public range of magnitudes, ``2**-32`` to ``2**32``: 64 bins per sign. Smaller values fall in the innermost bin
-        of their sign (zero in the positive one), larger and infinite ones in the outermost.
+        Public range of magnitudes, ``2**-32`` to ``2**32``: 64 bins per sign. Values beyond fall in the outermost bins.
     beta : float, default 0.01
         Probability that empty bins widen the bounds.
     ledger : Ledger or Account, optional
@@ -57,12 +56,10 @@ def private_bounds(
 
     Privacy
     -------
-    Neighbours: add or remove one row. A row is in one bin and changes its count by 1, so independent discrete Laplace
-    noise of scale 1/ε on all bins is ε-DP (parallel composition over the bins). Threshold and bounds are computed from
-    public numbers and noisy counts. Price: ε.
-
-    With ``persons``, add or remove one person: the mechanism runs on the values used, at ε/rows. A person adds at most
-    ``rows`` of them and changes nothing else, so the price is ε per person.
+    Neighbours: add or remove one row, which changes the count of one bin by 1: independent discrete Laplace noise of
+    scale 1/ε on all bins is ε-DP. Threshold and bounds are computed from public numbers and noisy counts. Price: ε.
+    With ``persons``, add or remove one person: the mechanism runs on the values used, at ε/rows, so the price is ε per
+    person.
 
     Examples
     --------

@@ -1,16 +1,13 @@
 """Private categories: select the words of a column that enough persons have.
 
-Method. Every person counts for *one* word: the first of theirs, in a random order of all words, that is not full. A
-word is full at the lower level if it will almost certainly be released, and at the upper level if it certainly will.
-A person whose words are all full at the lower level counts for one that is not full at the upper level. (A greedy
-policy, similar to Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin 2020, who choose weights.) Persons with few words
-come first, because they can support few words. A word with n persons is released with the largest chance π(n) that
-(ε, δ) allows (Desfontaines, Voss, Gipson, Mandayam 2022):
+Every person counts for *one* word: the first of theirs, in a random order of all words, that is not full at the lower
+level (almost certainly released), else at the upper level (certainly released). (A greedy policy, similar to Gopi et
+al. 2020, who choose weights.) Persons with few words come first. A word with n persons is released with the largest
+chance π(n) that (ε, δ) allows (Desfontaines, Voss, Gipson, Mandayam 2022):
 
     π(0) = 0,    π(n + 1) = min(e^ε π(n) + δ,  1 - e^(-ε) (1 - π(n) - δ),  1).
 
-So noise does not grow with the number of words of a person. All arithmetic is on whole numbers: counts, and chances in
-units of 2^-62, rounded down.
+So noise does not grow with the number of words of a person. All arithmetic is on whole numbers.
 """
 
 import math

@@ -1,14 +1,10 @@
 """The gate: the one place where central noise is drawn, and where it is paid.
 
-A `Gate` holds the budget of a release, its ledger and its stream of random bytes. A publishing call takes values, their
-sensitivity, a price and a label. It writes the ledger line, reads the values, computes the scale and draws. So there is
-no line without a draw and no draw without a line.
-
-Prices are *per row* of the table. If the unit is a person with at most r rows, the gate multiplies: a line states the
-person's price, r times the row's in ε and r² times in ρ. This holds because r rows change the bounded table one after
-the other, and privacy loss obeys the triangle inequality (for zCDP: Bun and Steinke 2016, proposition 1.9).
-
-A whole budget is reserved before any row is read (`open`), durably if an account pays. Lines use the reservation up.
+A publishing call takes values, their sensitivity, a price and a label. It writes the ledger line, reads the values,
+computes the scale and draws: no line without a draw, no draw without a line. Prices are *per row*. If the unit is a
+person with at most r rows, a line states the person's price, r times the row's in ε and r² times in ρ, because r rows
+change the bounded table one after the other (Bun and Steinke 2016, proposition 1.9). A whole budget is reserved before
+any row is read (`open`), durably if an account pays.
 """
 
 from __future__ import annotations
@@ -89,7 +85,7 @@ class Gate:
         asked: Mapping[str, Any] | None = None,
         artifact: bool = True,
     ) -> Gate:
-        """Reserve a whole budget, before any row is read.
+        """Reserve a whole budget, before any row is read; `BudgetExceeded` if ``ledger`` does not hold it.
 
         Parameters
         ----------
@@ -107,11 +103,6 @@ class Gate:
             Written into the account.
         artifact : bool, default True
             False if the release leaves no file.
-
-        Raises
-        ------
-        BudgetExceeded
-            If ``ledger`` does not hold the budget.
         """
         wanted = wanted if isinstance(wanted, (Wanted, Approx)) else Wanted.read(wanted, None, None)
         own, stream = cls._ledger(wanted, gaussian=gaussian), noise.generator(random_state)
@@ -262,17 +253,9 @@ class Gate:
     def counts(self, label: str, values: Any, price: Price, *, apart: bool = False) -> Noisy:
         """Publish the counts of disjoint cells, or one count.
 
-        Parameters
-        ----------
-        label : str
-            For the ledger.
-        values : array of int, int, or callable
-            The counts, or a function that reads them after the charge.
-        price : Epsilon or Rho
-            Per row. In a ρ budget a price in ε is a pure step, charged ε²/2.
-        apart : bool, default False
-            True if no cell holds rows from two of a person's groups. Then a person changes a cell by at most
-            ``per_group``, and Gaussian noise is narrower.
+        ``values`` are counts, or a function that reads them after the charge. In a ρ budget a price in ε is a pure
+        step, charged ε²/2. With ``apart`` no cell holds rows from two of a person's groups: a person changes a cell by
+        at most ``per_group``, and Gaussian noise is narrower.
 
         Privacy
         -------
@@ -316,20 +299,11 @@ class Gate:
         return listed[order], np.concatenate([noisy[kept], weights[empty]])[order], law
 
     def choose(self, label: str, scores: Any, price: Price, span: int, sizes: Any = None, *, per: str = "row") -> int:
-        """Choose an outcome by its score: the exponential mechanism.
+        """Choose an outcome by its score, higher is better: the exponential mechanism.
 
-        Parameters
-        ----------
-        label, price
-            As in `counts`. A price in ρ pays for ε = √(8ρ): the loss of one choice ranges over an interval of width ε.
-        scores : array of int, or callable
-            Higher is better.
-        span : int
-            If one row is added, the changes of all scores are in an interval of this width.
-        sizes : array of int, optional
-            The number of outcomes that each score stands for.
-        per : {"row", "unit"}
-            "unit" if ``span`` holds for a whole unit instead of a row.
+        ``scores`` may be a function that reads them. If one row is added, the changes of all scores are in an interval
+        of width ``span`` (with ``per="unit"``: one unit). ``sizes`` says how many outcomes each score stands for. A
+        price in ρ pays for ε = √(8ρ): the loss of one choice ranges over an interval of width ε.
 
         Privacy
         -------

@@ -40,14 +40,7 @@ RATE_STEPS = 2**16
 
 @dataclass(frozen=True)
 class PrivTreeRule:
-    """The constants of the test: scale λ of the noise, bias δ per level.
-
-    Examples
-    --------
-    >>> rule = PrivTreeRule.for_budget(Epsilon(1), fan_out=2)
-    >>> round(float(rule.scale), 3), rule.bias, round(rule.loss(), 4)
-    (2.473, 2, 1.0)
-    """
+    """The constants of the test: scale λ of the noise, bias δ per level."""
 
     scale: Fraction
     bias: int
@@ -57,8 +50,7 @@ class PrivTreeRule:
         """Return the smallest noise whose loss is at most ε; without noise every node with rows is split.
 
         Bisects between the published rate, which is proven above, and ε/2, which no rate can exceed: first with the δ
-        of each rate, then with the δ found (still at least λ ln b). The lower end is always a proven rate, so the
-        result is proven; as L grows with the rate, no larger rate of the lattice is missed.
+        of each rate, then with the δ found. The lower end is always a proven rate.
         """
         if price.infinite:
             return cls(Fraction(0), 0)
@@ -99,9 +91,7 @@ class PrivTreeRule:
 class PrivTreeTests:
     """The split tests of a PrivTree: one line of the ledger for all depths.
 
-    Privacy
-    -------
-    See the module. Price: ε, once for all tests of a tree, or of trees below disjoint nodes that were released before.
+    Privacy: see the module. Price: ε, once for a tree, or for trees below disjoint nodes that were released before.
     """
 
     def __init__(self, gate: Gate, label: str, price: Epsilon, fan_out: int) -> None:

@@ -21,9 +21,6 @@ b(n, j) the chance of j. The ratio passes e^ε at a > γ(n+1) with γ = 1 - (1-�
 
 (Stirling's bound on the binomial coefficient, D the relative entropy; 1 in place of the root at the ends), which falls,
 so only finitely many n have to be checked. As ε grows, δ falls to β^k: all records of a class of size k were drawn.
-
-The paper's own bound (its theorem 1) is max over n ≥ k/γ - 1 of P(Binomial(n, β) > γ n), for ε ≥ -ln(1-β). It bounds
-the chance of outcomes that lose more than ε, which is larger than δ.
 """
 
 import math
@@ -62,10 +59,7 @@ def sampling_price(k: int, sample: Any, delta: Any) -> Approx:
 def drawn_classes(gate: Gate, label: str, counts: IntArray, k: int, sample: Any, delta: Any) -> IntArray:
     """Toss a coin for each row; return the number of drawn rows of each class, 0 if fewer than k.
 
-    Privacy
-    -------
-    Neighbours: add or remove one row, of a class that does not depend on the data. See the module. Price:
-    `sampling_price`.
+    Privacy: see the module; classes must not depend on the data. Price: `sampling_price`.
     """
     ends = np.cumsum(counts)
     drawn = np.zeros(len(counts), np.int64)
@@ -78,7 +72,7 @@ def drawn_classes(gate: Gate, label: str, counts: IntArray, k: int, sample: Any,
     return np.where(drawn >= k, drawn, 0)
 
 
-def sampling_delta(k: int, sample: float, epsilon: float, *, bound: str = "exact") -> float:
+def sampling_delta(k: int, sample: float, epsilon: float) -> float:
     """Return the δ of sampling before k-anonymity, at an ε.
 
     Parameters
@@ -89,21 +83,14 @@ def sampling_delta(k: int, sample: float, epsilon: float, *, bound: str = "exact
         The chance β with which each record is drawn.
     epsilon : float
         The ε at which δ is stated.
-    bound : {"exact", "published"}
-        The δ of the mechanism itself, or the larger one of the paper, which holds from ε = -ln(1 - β) on.
 
     Examples
     --------
-    >>> round(sampling_delta(10, 0.1, 0.5) * 1e6, 3), round(sampling_delta(10, 0.1, 0.5, bound="published") * 1e6, 3)
-    (0.672, 20.723)
+    >>> round(sampling_delta(10, 0.1, 0.5) * 1e6, 3)
+    0.672
     """
     k, beta = _settings(k, sample)
     level = min(float(checks.positive("epsilon", epsilon, fix="epsilon=1.0")), _LARGEST)
-    if checks.choice("bound", bound, ("exact", "published")) == "published":
-        if level < -math.log1p(-beta):
-            least = -math.log1p(-beta)
-            raise InvalidArgument("epsilon", epsilon, f"at least -ln(1 - sample) = {least:.6g}", "bound='exact'")
-        return _published(k, beta, level)
     return _exact(k, beta, level)
 
 
@@ -226,16 +213,3 @@ def _chance(n: IntArray, j: IntArray, beta: float) -> FloatArray:
         + special.xlogy(inside, beta)
     )
     return np.where(j <= n, np.exp(log + special.xlog1py(n - inside, -beta)), 0.0)
-
-
-@lru_cache(maxsize=1024)
-def _published(k: int, beta: float, epsilon: float) -> float:
-    """Return the paper's bound; a Chernoff bound says where to stop."""
-    gamma = 1 - (1 - beta) * math.exp(-epsilon)
-    apart = gamma * math.log(gamma / beta) + (1 - gamma) * math.log((1 - gamma) / (1 - beta))
-    found, start = 0.0, max(math.ceil(k / gamma - 1), 1)
-    while found < math.exp(-start * apart):
-        n = np.arange(start, start + _PIECE)
-        found = max(found, float(special.bdtrc(np.floor(gamma * n), n, beta).max()) * (1 + _SAFETY))
-        start += _PIECE
-    return min(1.0, found)

@@ -5,7 +5,6 @@ from .geometry.isotropic import IsotropicLaw as IsotropicLaw
 from .geometry.scaling import Scaling as Scaling
 from .perturber import MISSING_VALUES as MISSING_VALUES
 from .perturber import Perturber as Perturber
-from .points.column_laplace import ColumnLaplace as ColumnLaplace
 from .points.nd_laplace import NDLaplace as NDLaplace
 from .points.piecewise import Piecewise as Piecewise
 from .points.priv_unit import PrivUnit as PrivUnit
@@ -18,7 +17,6 @@ from .user_ledger import UserLedger as UserLedger
 
 # What users see. The other names are for other rooms.
 __all__ = [
-    "ColumnLaplace",
     "ElasticLaplace",
     "ElasticLaw",
     "IsotropicLaw",

@@ -8,14 +8,12 @@ from discreet.core import checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.metric.geometry.scaling import declared_scaling
 from discreet.metric.perturber import Perturber, checked_domain, numeric_mechanism, numeric_names
-from discreet.metric.points.column_laplace import ColumnLaplace
 from discreet.metric.points.nd_laplace import NDLaplace
 from discreet.metric.points.piecewise import Piecewise
 from discreet.metric.points.priv_unit import PrivUnit
 
 LOCAL: dict[str, Any] = {
     **{method: partial(Piecewise, method=method) for method in ("piecewise", "duchi", "hybrid", "square_wave")},
-    "column_laplace": ColumnLaplace,
     "priv_unit": PrivUnit,
 }
 
@@ -30,7 +28,7 @@ def equal_privacy(mechanism: str, epsilon: Any, domain: Any, **settings: Any) ->
     Parameters
     ----------
     mechanism : str
-        "nd_laplace", "piecewise", "duchi", "hybrid", "square_wave", "column_laplace" or "priv_unit".
+        "nd_laplace", "piecewise", "duchi", "hybrid", "square_wave" or "priv_unit".
     epsilon : float or NDLaplace
         The total; or noise whose level between the two farthest rows of the box is the total.
     domain : Domain or mapping

@@ -149,10 +149,9 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
         Parameters
         ----------
         X : array, data frame, table or path
-            The rows. Values outside the bounds count as the nearest bound; a missing number counts as the middle of its
-            column, a missing category as a random one. Columns with the role identifier or person are left out; if
-            there is a person, the domain must say ``unit="row"``, or a ledger add up the rows. In an array, dates are
-            days since 1970-01-01; in other tables they come back as dates.
+            The rows. Values outside the bounds count as the nearest bound, missing numbers as the middle of the column,
+            missing categories as random ones. Columns with the role identifier or person are left out; with a person,
+            the domain must say ``unit="row"``, or a ledger add up the rows. In an array, dates are days since 1970.
         users : array, optional
             The user of every row, for ``ledger``.
         ledger : UserLedger, optional
@@ -163,9 +162,8 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
         Returns
         -------
         table
-            Of the kind of ``X`` (an Arrow table for a path), without its index, with the declared columns and as many
-            rows in the same order. The guarantee states it, because the order may reveal whose row it is. Shuffle rows
-            before you publish them, or use `transform_file`.
+            Of the kind of ``X`` (an Arrow table for a path), with the declared columns and the rows in their order.
+            The order may reveal whose row it is: shuffle rows before you publish them, or use `transform_file`.
         """
         assumed = self._about_rows(X, ledger)
         rows, domain = read_rows(X, self._declared(X))
@@ -209,16 +207,10 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
         users, ledger, period
             As in `transform`. A first pass counts the rows to charge the ledger.
         order : {"shuffled", "input"}
-            A random order, or that of the input for internal tables, which the guarantee then states. A table larger
-            than memory is shuffled through 64 temporary files next to the target that only their owner can read. The
-            order is exactly uniform (`discreet.noise.RowOrder`) and, for a seed, does not depend on batches.
+            A uniformly random order (`discreet.noise.RowOrder`), or that of the input for internal tables, which the
+            guarantee then states. A table larger than memory is shuffled through temporary files next to the target.
         escape_formulas : bool
-            CSV: put an apostrophe before categories that a spreadsheet would run (`discreet.engines.tables.escapes`).
-
-        Returns
-        -------
-        WrittenTable
-            The place of the file, the number of rows, and the sealed promise.
+            CSV: put an apostrophe before categories that a spreadsheet would run.
         """
         assumed = self._about_rows(X, ledger)
         source, domain = open_rows(X, self._declared(X))

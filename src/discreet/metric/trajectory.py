@@ -29,18 +29,7 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import (
-    AnyArray,
-    BoolArray,
-    Declared,
-    Domain,
-    FloatArray,
-    Guarantee,
-    IntArray,
-    checks,
-    option,
-    persons,
-)
+from discreet.core import BoolArray, Declared, Domain, FloatArray, Guarantee, IntArray, checks, option, persons
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 from discreet.metric.geometry.lattice import lattice_assumption, short
 from discreet.metric.geometry.laws import AxesLatticeLaw, TrajectoryLaw
@@ -67,20 +56,15 @@ class TrajectoryReport:
     places : table
         Of the kind and shape of the input: the report at every step. By default users come in random order, one after
         the other, each user's places in the order of time.
-    fresh : ndarray of bool
-        Whether the row's place was drawn anew. Public, like the places.
-    tested : ndarray of bool
-        Whether the row was tested. A row that is neither is the first of a user, or came after the end of the budget.
+    fresh, tested : ndarray of bool
+        True if the row's place was drawn anew, and if it was tested. Public, like the places.
     trajectory : ndarray of int
         The user of the row as a place in ``users``. Public: by default the numbers are random.
-    users : ndarray
-        The users, in the order of ``tests`` and ``draws``. Not part of the report; replaced by numbers in a pickle.
-    rows : ndarray of int
-        The row of the input of every row. Not part of the report; lost in a pickle.
-    tests, draws : ndarray of int
-        Tests and fresh places per user.
-    prices : tuple of Fraction
-        Cost of a test and of a fresh place.
+    users, rows : ndarray
+        The users, in the order of ``tests`` and ``draws``, and the row of the input of every row. Not part of the
+        report; replaced by numbers in a pickle.
+    tests, draws, prices
+        Tests and fresh places per user, and the cost of one of each.
     guarantee : Guarantee
         The promise for one user's whole trajectory.
 
@@ -97,7 +81,7 @@ class TrajectoryReport:
     fresh: BoolArray
     tested: BoolArray
     trajectory: IntArray
-    users: AnyArray = field(repr=False)
+    users: Any = field(repr=False)
     rows: IntArray = field(repr=False)
     tests: IntArray
     draws: IntArray

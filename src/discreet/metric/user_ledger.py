@@ -263,24 +263,17 @@ for life; leave out the rows that ledger.allowed(users, 1) refuses
         if not isinstance(facts, dict) or (facts.get("format"), facts.get("version")) != (_FORMAT, _VERSION):
             raise FormatError(f"not a user ledger of Discreet: format and version must be {(_FORMAT, _VERSION)}")
         try:
-            per_period = facts["per_period"]
-            ledger = cls(
-                written_amount(facts["lifetime"]),
-                None if per_period is None else written_amount(per_period),
-            )
+            limits = (facts[name] for name in ("lifetime", "per_period"))
+            ledger = cls(*(None if limit is None else written_amount(limit) for limit in limits))
             ledger._denominator = _units(facts["denominator"], low=1)
             ledger._metric = None if facts["metric"] is None else str(facts["metric"])
             small = max(ledger._lifetime, ledger._per_period or 0) * ledger._denominator <= _LARGEST
             for name, (users, amounts) in facts["spent"].items():
                 tally = _UserAmounts()
-                names, units = _given_names(users), np.array([_units(x) for x in amounts], object)
+                names, units = read_names(users), np.array([_units(x) for x in amounts], object)
                 if len(names) != len(units) or (names[1:] <= names[:-1]).any():
                     raise FormatError("users and amounts do not fit together")
-                # Older files may spell one user in several ways: what was spent under all of them is his.
-                tally.users, own = np.unique(_one_spelling(names), return_inverse=True)
-                together = np.zeros(len(tally.users), object)
-                np.add.at(together, own.ravel(), units)
-                tally.units = together.astype(np.int64) if small else together
+                tally.users, tally.units = names, units.astype(np.int64) if small else units
                 if name == "":
                     ledger._life = tally
                 else:
@@ -342,18 +335,7 @@ def _bare(metric: str) -> str:
 
 
 def read_names(users: Any) -> AnyArray:
-    """Read user names: whole numbers as int64, text in one spelling (`discreet.engines.tables.same`).
-
-    Otherwise ``ann`` and ``" ann"`` would each have a budget.
-    """
-    return _one_spelling(_given_names(users))
-
-
-def _one_spelling(names: AnyArray) -> AnyArray:
-    return same_text(names) if names.dtype.kind == "U" else names
-
-
-def _given_names(users: Any) -> AnyArray:
+    """Read user names: whole numbers as int64, text in one spelling. Else ``ann`` and ``" ann"`` had two budgets."""
     fix = "users=table['user']"
     if users is None or isinstance(users, (str, bytes, dict)):
         raise InvalidType("users", type(users).__name__, "an array of whole numbers or of text, one per row", fix)
@@ -368,7 +350,7 @@ def _given_names(users: Any) -> AnyArray:
         return names.astype(np.int64)
     if names.dtype.kind != "U":
         raise InvalidType("users", names.dtype.name, "an array of whole numbers or of text, none missing", fix)
-    return names
+    return np.asarray(same_text(names))
 
 
 def _units(text: Any, low: int = 0) -> int:

@@ -44,7 +44,6 @@ class PublicRandomness:
         return np.asarray((halves[:words] << np.uint64(32)) | halves[words:])
 
     def bytes(self, n: int) -> bytes:
-        """Return random bytes."""
         with reason(self._stream, None):
             return self._stream.bytes(n).tobytes()
 

@@ -19,13 +19,9 @@ _PARQUET_MAGIC = b"PAR1"
 
 
 def kind_of(path: Path) -> str:
-    """Return the kind of a file.
+    """Return the kind of a file; empty for one that is not of ours, such as CSV.
 
-    Returns
-    -------
-    str
-        "released table" (with its promise next to it), "promise of a table", "promise", "reports", "counts", "bitmap",
-        "synopsis" (also a damaged one), "record", "table" (other Parquet), "job"; empty for anything else, such as CSV.
+    A "released table" has its promise next to it; "table" is other Parquet; a damaged Parquet file is a "synopsis".
     """
     described = path.with_name(path.name.removesuffix(PROMISE_ENDING))
     if path.name.endswith(PROMISE_ENDING) and described.exists():

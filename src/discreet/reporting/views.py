@@ -34,18 +34,7 @@ _MOST_BINS, _BINS, _FEW_BINS = 40, 24, 8
 
 
 def marginals(synopsis: Synopsis) -> list[dict[str, Any]]:
-    """Return the distribution of each column, those known for the most rows first.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> domain = dc.Domain({"age": (0, 100), "cost": (0, 9)})
-    >>> from discreet.synopses import BoxSynopsis
-    >>> s = BoxSynopsis(domain, lower=[[0, 0], [50, 0]], upper=[[50, 9], [100, 9]], weights=[60, 40], uncut=["cost"],
-    ...              variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
-    >>> [(m["column"], m["divided"], m["counts"], m["assumed"]) for m in marginals(s)]
-    [('age', True, [60.0, 40.0], [0.0, 0.0]), ('cost', False, [100.0], [100.0])]
-    """
+    """Return the distribution of each column, those known for the most rows first."""
     out = []
     for axis, column in enumerate(synopsis.domain):
         steps = None if isinstance(column, Categorical) else _edges(synopsis, axis)

@@ -12,13 +12,7 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Write a number for people: with thousands separators and powers of ten.
-
-    Examples
-    --------
-    >>> number(16670.4), number(-0.0), number(1e-6), number(0.12345), number(1.5e18), number(163.7, 2)
-    ('16,670', '0', '10⁻⁶', '0.1235', '1.5 × 10¹⁸', '160')
-    """
+    """Write a number for people: with thousands separators and powers of ten."""
     if value is None or math.isnan(value):
         return "not known"
     if math.isinf(value):
@@ -36,47 +30,23 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def unbroken(value: Any) -> Any:
-    """Return an interval with a no-break space; anything else unchanged.
-
-    Examples
-    --------
-    >>> unbroken("[35, 100]"), unbroken("{a, b}")
-    ('[35,\\xa0100]', '{a, b}')
-    """
+    """Return an interval with a no-break space; anything else unchanged."""
     interval = isinstance(value, str) and re.fullmatch(r"[\[(][^,]*, [^,]*[\])]", value)
     return value.replace(", ", ",\u00a0") if interval else value
 
 
 def prose(text: str) -> str:
-    """Rewrite numbers such as 3.81e-06 in a sentence.
-
-    Examples
-    --------
-    >>> prose("a lattice of step 3.81e-06")
-    'a lattice of step 3.81 × 10⁻⁶'
-    """
+    """Rewrite numbers such as 3.81e-06 in a sentence."""
     return re.sub(r"(?<![\w.])\d+(\.\d+)?e[+-]\d+", lambda found: number(float(found[0])), text)
 
 
 def share(value: float) -> str:
-    """Write a share as a percentage.
-
-    Examples
-    --------
-    >>> share(0.01234), share(2.5)
-    ('1.23 %', '250 %')
-    """
+    """Write a share as a percentage."""
     return f"{number(100 * value, 3)} %"
 
 
 def plain(value: Any) -> str:
-    """Write any value for people.
-
-    Examples
-    --------
-    >>> plain(True), plain(None), plain([1, 2]), plain({"least": 2, "kind": "entropy"})
-    ('yes', 'none', '1, 2', 'least 2, kind entropy')
-    """
+    """Write any value for people."""
     if value is None or isinstance(value, bool):
         return {None: "none", True: "yes", False: "no"}[value]
     if isinstance(value, Mapping):
@@ -88,13 +58,7 @@ def plain(value: Any) -> str:
 
 
 def flat(value: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield nested settings or results by name, without long lists of numbers (curves).
-
-    Examples
-    --------
-    >>> list(flat({"k": 8, "t": {"ill_ness": 0.25}}))
-    [('k', '8'), ('t · ill ness', '0.25')]
-    """
+    """Yield nested settings or results by name, without long lists of numbers (curves)."""
     for key, inner in value.items():
         own = f"{name} · {key}" if name else str(key)
         if isinstance(inner, Mapping) and inner:
@@ -211,14 +175,7 @@ def _metric(guarantee: Guarantee, factor: str) -> list[str]:
 
 
 def whole_level(guarantee: Guarantee) -> float | None:
-    """Return the ε between the two most different rows: the farthest points, and other categories in all columns.
-
-    Examples
-    --------
-    >>> facts = {"epsilon_at_diameter": 40.0, "category_epsilon": {"sex": "1", "ill": "1/2"}}
-    >>> whole_level(Guarantee("metric", parameters=facts))
-    41.5
-    """
+    """Return the ε between the two most different rows: the farthest points, and other categories in all columns."""
     farthest = guarantee.parameters.get("epsilon_at_diameter")
     if not isinstance(farthest, (int, float)):
         return None
@@ -380,13 +337,7 @@ def _unit(guarantee: Guarantee) -> str:
 
 
 def table_kind(guarantee: Guarantee) -> str:
-    """Return the kind of a released table, from its promise.
-
-    Examples
-    --------
-    >>> table_kind(Guarantee("syntactic")), table_kind(Guarantee("metric"))
-    ('anonymous table', 'perturbed table')
-    """
+    """Return the kind of a released table, from its promise."""
     if guarantee.model == "central":
         drawn = guarantee.parameters.get("method") == "SampledGeneralization"
         return "drawn rows" if drawn else "synthetic rows"

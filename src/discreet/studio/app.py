@@ -1,10 +1,8 @@
 """The application: screens put together, templates, and what every page knows."""
 
-from __future__ import annotations
-
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from importlib import import_module
@@ -24,7 +22,6 @@ from discreet._version import __version__
 from discreet.core import Domain
 from discreet.errors import DiscreetError
 from discreet.studio import words
-from discreet.studio.figures import FILTERS
 from discreet.studio.guard import Guard, local
 from discreet.studio.jobs import Handed
 from discreet.studio.released import Later
@@ -37,10 +34,9 @@ from discreet.studio.workspace import Project, Workspace
 SCREENS = ("data", "columns", "goal", "plan", "release", "evidence", "account")
 #: Those of a release that was opened instead of a table.
 _OF_RELEASES = ("data", "release", "evidence")
-#: What is reached from every screen.
-_EVERYWHERE = ("job", "settings")
 #: As the computer has it, or always light or dark.
 THEMES = ("", "light", "dark")
+_YEAR = 365 * 86400
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
 
@@ -84,10 +80,10 @@ class Studio:
             loader=ChoiceLoader([PackageLoader("discreet.studio"), PackageLoader("discreet.reporting.pages")]),
             autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
-        self._templates.filters.update(FILTERS)
+        self._templates.filters.update(words.FILTERS)
         self.later = Later()
-        routes = [Route("/static/{name}", self._static)]
-        for name in (*SCREENS, *_EVERYWHERE):
+        routes = [Route("/static/{name}", self._static), Route("/settings", self._settings, methods=["POST"])]
+        for name in SCREENS:
             screen = import_module(f"discreet.studio.screens.{name}")
             for path, handler, methods in screen.ROUTES:
                 routes.append(Route(path, self._bound(handler), methods=methods))
@@ -193,7 +189,7 @@ class Studio:
         t = self.words(request)
         return self.refusal(request, t("frame.broken"), t("frame.broken_text"), 500)
 
-    def words(self, request: Request) -> Callable[..., str]:
+    def words(self, request: Request) -> words.T:
         """Return the texts in the language of a request."""
         return words.speaker(_language(request))
 
@@ -202,6 +198,18 @@ class Studio:
         if content is None:
             return Response(status_code=404)
         return Response(content, media_type=_TYPES[Path(request.path_params["name"]).suffix])
+
+    async def _settings(self, request: Request) -> Response:
+        """Keep the language and the colours that were chosen in cookies, and go back."""
+        form = await request.form()
+        made = seen(local(str(form.get("back", "/"))))
+        language, theme = str(form.get("language", "")), str(form.get("theme", ""))
+        kept = {"language": language if language in words.LANGUAGES else None,
+                "theme": theme.removeprefix("auto") if theme in (*THEMES, "auto") else None}  # fmt: skip
+        for name, value in kept.items():
+            if value is not None:
+                made.set_cookie(name, value, max_age=_YEAR, httponly=True, samesite="strict")
+        return made
 
 
 def _language(request: Request) -> str:

@@ -3,13 +3,10 @@
 Each check has a folder next to the release, like a run.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from discreet.core import Domain, write_whole
@@ -24,8 +21,8 @@ SAID = ("title", "owner", "purpose", "date", "name")
 LONGEST = 300
 
 
-def beside(project: Project, release: Released) -> Project:
-    """Return a release as something that runs are made of: its checks."""
+def owner(project: Project, release: Released) -> Project:
+    """Return a release as the owner of the runs that check it."""
     return replace(project, folder=release.folder)
 
 
@@ -47,7 +44,7 @@ def checks_of(project: Project, release: Released) -> list[Check]:
     """Return the checks of a release, the newest first."""
     return [
         Check(run, run.job.kind, str(run.job.parameters.get("method", "")))
-        for run in runs_of(beside(project, release))
+        for run in runs_of(owner(project, release))
         if run.job is not None
     ]
 
@@ -64,30 +61,8 @@ def attached(checks: list[Check], kind: str) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def audit_job(file: Path) -> Job:
-    """Return the job that checks a released file against its promise."""
-    return Job("audit", str(file))
-
-
-def risk_job(file: Path) -> Job:
-    """Return the job that measures how well people hide in a released table: by what its promise names."""
-    return Job("risk", str(file))
-
-
 def attack_job(project: Project, release: Released, facts: Mapping[str, Any], given: Mapping[str, str]) -> Job:
-    """Return the job that attacks a release; raises if something that it needs was not given.
-
-    Parameters
-    ----------
-    project : Project
-        Whose declared columns say how raw files are written.
-    release : Released
-        What is attacked.
-    facts : mapping
-        About it.
-    given : mapping
-        ``method``, ``against``, ``control`` and ``column`` as they were typed.
-    """
+    """Return the job that attacks a release; raises if something that it needs was not given."""
     kind = "synopsis" if facts["kind"] == "synopsis" else "points"
     parameters: dict[str, Any] = {"kind": kind, "method": given.get("method", "membership")}
     parameters |= {name: given[name] for name in ("against", "control") if given.get(name)}
@@ -111,14 +86,7 @@ def attackable(facts: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def passed_on(facts: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return which columns a table passes on as they are, and how few hide who are known by them too.
-
-    Examples
-    --------
-    >>> kept = {"columns": ["hours", "weight"], "k": 1, "unique": 0.99999}
-    >>> passed_on({"parameters": {"kept": kept}})
-    {'names': 'hours, weight', 'k': 1, 'unique': 99.9}
-    """
+    """Return which columns a table passes on as they are, and how few hide who are known by them too."""
     kept = facts["parameters"].get("kept")
     if not kept:
         return None
@@ -142,12 +110,6 @@ def to_weigh(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(tone, text) for tone, text in worrying(told).lines if tone != "good"]
 
 
-def hidden_among(facts: Mapping[str, Any]) -> tuple[int, str] | None:
-    """Return among how many everyone hides, and whether those are ``"rows"`` or ``"persons"``; None without a k."""
-    k = facts["parameters"].get("reached", {}).get("k")
-    return None if k is None else (int(k), "persons" if "k_counts" in facts["parameters"] else "rows")
-
-
 def in_one_group(facts: Mapping[str, Any]) -> int:
     """Return how many rows an anonymous table has that came out as one group; 0 if it has several groups."""
     return int(facts["release"]["rows"]) if facts["release"].get("risk", {}).get("classes") == 1 else 0
@@ -160,9 +122,10 @@ def judged(audited: list[dict[str, Any]]) -> tuple[int, int]:
 
 
 def weighed(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what screens say about the strength of a promise."""
-    told = {"kept": passed_on(facts), "weigh": to_weigh(facts), "among": hidden_among(facts)}
-    return {**told, "one_group": in_one_group(facts)}
+    """Return what screens say about the strength of a promise; ``among`` is the size of the smallest group."""
+    k = facts["parameters"].get("reached", {}).get("k")
+    among = None if k is None else (int(k), "persons" if "k_counts" in facts["parameters"] else "rows")
+    return {"kept": passed_on(facts), "weigh": to_weigh(facts), "among": among, "one_group": in_one_group(facts)}
 
 
 def said_about(release: Released) -> dict[str, str]:

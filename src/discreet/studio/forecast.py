@@ -4,8 +4,6 @@ The errors are those of `discreet.planning.outlook`; here they are put into peop
 that a goal uses. Nothing is counted: how many rows there are is what the steward types.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -14,13 +12,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from discreet.core import NAMING, Categorical, Domain, Person
+from discreet.core import NAMING, Categorical, Domain, Person, at_most
 from discreet.errors import DiscreetError
 from discreet.planning import outlook
 from discreet.reporting import number
 from discreet.reporting.pages import svg
+from discreet.studio.words import T, written
 
-T = Callable[..., str]
 #: The method of `outlook` that forecasts a goal.
 _METHODS = {"synopsis": "grid synopsis", "synthesize": "marginal synopsis", "cluster": "private k-means",
             "anonymize": "anonymous table", "perturb": "metric noise", "sketch": "local reports"}  # fmt: skip
@@ -37,30 +35,14 @@ _TENTH = 0.1
 
 @dataclass(frozen=True)
 class Forecast:
-    """A forecast.
+    """A forecast of the error of a release."""
 
-    Attributes
-    ----------
-    error : float
-        In people, or as a share (of widths, of the squared error), or in metres.
-    figure : str
-        The error as it is shown.
-    sentences : tuple of str
-        What that means.
-    picture : Markup
-        The error against ε, or against k.
-    solved : float or None
-        The ε, or k, at which the wanted error is reached.
-    hint : str
-        What is to be said of the wanted error, if it is not reached.
-    """
-
-    error: float
-    figure: str
+    error: float  # in people, or as a share (of widths, of the squared error), or in metres
+    figure: str  # the error as it is shown
     sentences: tuple[str, ...]
-    picture: Markup
-    solved: float | None = None
-    hint: str = ""
+    picture: Markup  # the error against ε, or against k
+    solved: float | None = None  # the ε, or k, at which the wanted error is reached
+    hint: str = ""  # if the wanted error is not reached
 
 
 #: More would be tried for minutes before a page is there.
@@ -68,13 +50,7 @@ _MOST_CLUSTERS = 1000
 
 
 def known(goal: str, parameters: Mapping[str, Any]) -> bool:
-    """Return whether there is a forecast for these settings.
-
-    Examples
-    --------
-    >>> known("perturb", {"method": "sphere"}), known("perturb", {"method": "piecewise"})
-    (True, False)
-    """
+    """Return whether there is a forecast for these settings."""
     usual, clusters = _USUAL.get(goal, {}), parameters.get("n_clusters")
     if isinstance(clusters, int) and clusters > _MOST_CLUSTERS:
         return False
@@ -84,34 +60,7 @@ def known(goal: str, parameters: Mapping[str, Any]) -> bool:
 def forecast(
     goal: str, parameters: Mapping[str, Any], domain: Domain | None, planned: Mapping[str, Any], t: T
 ) -> Forecast:
-    """Forecast a release.
-
-    Parameters
-    ----------
-    goal : str
-        The kind of job.
-    parameters : mapping
-        Of that job.
-    domain : Domain or None
-        The declared columns; None while some are undeclared, or without a table.
-    planned : mapping
-        Public guesses: ``rows``, ``persons``, and the ``wanted`` error.
-    t : callable
-        The words.
-
-    Raises
-    ------
-    DiscreetError
-        A number is beyond what can be forecast.
-
-    Examples
-    --------
-    >>> from discreet.studio import words
-    >>> domain = Domain({"age": (0, 120), "cost": (0, 9000)})
-    >>> found = forecast("synopsis", {"epsilon": 1.0}, domain, {"rows": 10000}, words.speaker("en"))
-    >>> found.sentences[0]
-    'A count of the people in a tenth of all cells will be off by about 16, whether there are 100 or 1,000 of them.'
-    """
+    """Forecast a release."""
     n = int(planned.get("rows") or 10_000)
     if goal == "anonymize":
         return _anonymous(parameters, domain, n, planned, t)
@@ -153,8 +102,8 @@ def forecast(
 
 def _sentence(goal: str, unit: str, error: float, sense: str, n: int, values: int, rows: bool, t: T) -> str:
     about = t(f"plan.sense_{sense.replace(' ', '_')}")
-    said = localized(_written(error, unit, bare=True), t)
-    counted = {"n": localized(f"{n:,}", t), "values": localized(f"{values:,}", t)}
+    said = written(_written(error, unit, bare=True), t)
+    counted = {"n": written(f"{n:,}", t), "values": written(f"{values:,}", t)}
     counted["who"] = t("plan.who_rows" if rows else "plan.who_people")
     return t(f"plan.says_{'metres' if unit == 'metres' else goal}", error=said, about=about, **counted)
 
@@ -218,7 +167,7 @@ def _anonymous(
     said: tuple[str, ...] = (
         t(
             "plan.says_anonymize" + ("_persons" if counts_persons(parameters, domain) else ""),
-            **{name: localized(text, t) for name, text in told.items()},
+            **{name: written(text, t) for name, text in told.items()},
         ),
         t("plan.besides_anonymize"),
     )
@@ -229,23 +178,8 @@ def _anonymous(
 
 def _spoken(made: Forecast, t: T) -> Forecast:
     """Write the numbers of figure and picture as the language of the page does."""
-    picture = re.sub(r">([^<]+)</text>", lambda found: f">{localized(found[1], t)}</text>", made.picture)
-    return replace(made, figure=localized(made.figure, t), picture=Markup(picture))
-
-
-def localized(text: str, t: T) -> str:
-    """Turn the marks of English numbers in a text into those of the page.
-
-    Examples
-    --------
-    >>> from discreet.studio import words
-    >>> localized("1,500 (0.125)", words.speaker("de")), localized("1,500 (0.125)", words.speaker("en"))
-    ('1\\u202f500 (0,125)', '1,500 (0.125)')
-    """
-    if t("forms.decimal") == ".":
-        return text
-    turned = str.maketrans(",.", "\u202f,")
-    return re.sub(r"\d[\d,.]*\d", lambda found: found[0].translate(turned), text)
+    picture = re.sub(r">([^<]+)</text>", lambda found: f">{written(found[1], t)}</text>", made.picture)
+    return replace(made, figure=written(made.figure, t), picture=Markup(picture))
 
 
 def _wanted(planned: Mapping[str, Any], unit: str) -> float | None:
@@ -268,15 +202,8 @@ def _solved(
             a, b = math.log(errors[i - 1]), math.log(max(errors[i], 1e-300))
             share = 1.0 if a == b else (a - math.log(wanted)) / (a - b)
             exact = math.exp(math.log(xs[i - 1]) + share * (math.log(xs[i]) - math.log(xs[i - 1])))
-            return _rounded_up(exact, xs[i] > xs[i - 1]), ""
+            return float(at_most(exact, 2)), ""
     return None, t("plan.not_reached", value=f"{xs[-1]:g}")
-
-
-def _rounded_up(value: float, up: bool) -> float:
-    """Round to two digits, towards the smaller error."""
-    digits = 1 - math.floor(math.log10(value))
-    scaled = value * 10.0**digits
-    return float(f"{(math.ceil(scaled - 1e-9) if up else math.floor(scaled + 1e-9)) / 10.0**digits:.6g}")
 
 
 def _former(unit: str) -> Callable[[float], str]:

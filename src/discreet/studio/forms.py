@@ -4,11 +4,10 @@ Errors that follow from a declaration are in the language of the page. Errors of
 labels of the page (`Page`).
 """
 
-from __future__ import annotations
-
 import math
+import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,61 +16,34 @@ from discreet.errors import InvalidArgument
 from discreet.jobs import Kind, WrongOption, check
 from discreet.jobs import option as declared
 from discreet.studio import words
-from discreet.studio.schema.numerals import TwoWays, certain, read_number
 from discreet.studio.schema.typed import read_list, written_list
+from discreet.studio.schema.values import TwoWays, certain, read_number
+from discreet.studio.words import T
 
-T = Callable[..., str]
 _LISTS = ("names", "list", "numbers", "files")
 _NUMBERS = ("number", "budget", "whole")
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a form.
-
-    Attributes
-    ----------
-    name, label, help : str
-        The option, and its words.
-    control : {"flag", "choice", "offered", "lines", "text"}
-        A tick, a list to choose from, a text with suggestions, several lines, or a text.
-    text : str
-        Its content.
-    choices : tuple of str
-        What can be chosen, or is suggested.
-    default, example : str
-        What holds if it stays empty; what could be typed.
-    numeric, required : bool
-        Whether a number is typed; whether it must be filled in.
-    fault : str
-        Why what was typed cannot be used.
-    """
+    """A field of a form."""
 
     name: str
     label: str
     help: str
-    control: str
+    control: str  # flag, choice, offered (text with suggestions), lines, or text
     text: str = ""
     choices: tuple[str, ...] = ()
-    default: str = ""
+    default: str = ""  # if it stays empty
     example: str = ""
     numeric: bool = False
     required: bool = False
-    fault: str = ""
+    fault: str = ""  # the error
 
 
 def field(kind: Kind, option: Option, t: T, given: Mapping[str, Any], typed: Mapping[str, str] | None = None,
           faults: Mapping[str, str] | None = None) -> Field:  # fmt: skip
-    """Return an option as a field: with what was typed, else with what is given.
-
-    Examples
-    --------
-    >>> from discreet.jobs.kinds import KINDS
-    >>> kind = KINDS["anonymize"]
-    >>> made = field(kind, kind.option("k"), words.speaker("de"), {"k": 5})
-    >>> made.label, made.text, made.numeric, made.required
-    ('Gruppengröße k', '5', True, True)
-    """
+    """Return an option as a field: with what was typed, else with what is given."""
     takes = set(option.takes)
     if takes == {"flag"}:
         control = "flag"
@@ -107,15 +79,7 @@ def _texts(kind: str, option: Option, t: T) -> tuple[str, str]:
 
 
 def write(option: Option, value: Any) -> str:
-    """Return a value as it is typed.
-
-    Examples
-    --------
-    >>> from discreet.jobs.kinds import KINDS
-    >>> grid = KINDS["anonymize"].option("grid")
-    >>> write(grid, {"age": 12, "born": "year"}), read(KINDS["anonymize"], grid, "age=12\\r\\nborn=year")
-    ('age=12\\nborn=year', {'age': 12, 'born': 'year'})
-    """
+    """Return a value as it is typed."""
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, Mapping):
@@ -271,15 +235,11 @@ def _flat(value: Any) -> Iterable[float]:
 
 
 def _bounded(option: Option, number: float, t: T) -> None:
-    if option.low is not None and number < option.low:
-        raise Wrong(t("forms.at_least", value=_plain(option.low)))
-    if option.high is not None and number > option.high:
-        raise Wrong(t("forms.at_most", value=_plain(option.high)))
     above = 0 if "budget" in option.takes else option.above
-    if above is not None and number <= above:
-        raise Wrong(t("forms.above", value=_plain(above)))
-    if option.below is not None and number >= option.below:
-        raise Wrong(t("forms.below", value=_plain(option.below)))
+    limits = [("at_least", option.low, operator.lt), ("at_most", option.high, operator.gt)]
+    for key, bound, beyond in [*limits, ("above", above, operator.le), ("below", option.below, operator.ge)]:
+        if bound is not None and beyond(number, bound):
+            raise Wrong(t(f"forms.{key}", value=_plain(bound)))
 
 
 def guess(name: str) -> Option:

@@ -5,8 +5,6 @@ what stops a hostile page in another tab (DNS rebinding, cross-site forms); ever
 Requests are bounded in size and time. Unauthorised requests are refused before they are read.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import re
@@ -40,15 +38,7 @@ _MOST_SESSIONS = 8
 
 
 class Guard:
-    """Tokens and names by which the studio may be reached.
-
-    Parameters
-    ----------
-    hosts : list of str
-        ``name:port`` under which it is served.
-    patience : float, default 30
-        Most seconds for the next piece of a request; a form may take twice that in total.
-    """
+    """Tokens and names by which the studio may be reached."""
 
     def __init__(self, hosts: list[str], patience: float = 30.0) -> None:
         self.hosts = [h.lower() for h in hosts]
@@ -177,11 +167,5 @@ def _bounded(scope: Scope, receive: Receive, patience: float) -> Receive:
 
 
 def local(path: str) -> str:
-    """Return an address of this studio: a plain path, never one that leads elsewhere.
-
-    Examples
-    --------
-    >>> local("/p/1/goal"), local("//evil.example/"), local("https://evil.example"), local("/\\\\evil.example")
-    ('/p/1/goal', '/', '/', '/')
-    """
+    """Return an address of this studio: a plain path, never one that leads elsewhere."""
     return path if re.fullmatch(r"/([\w.-]+(/[\w.-]+)*/?)?", path, re.ASCII) else "/"

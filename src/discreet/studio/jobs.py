@@ -4,8 +4,6 @@ The columns stand inside the job, so that the file is whole. A table that was op
 that was uploaded is named as it was called, because the path in the studio is private and does not last.
 """
 
-from __future__ import annotations
-
 import glob
 import itertools
 import os
@@ -27,47 +25,19 @@ from discreet.studio.workspace import Project, Workspace
 
 @dataclass(frozen=True)
 class Handed:
-    """A job file for somebody else.
+    """A job file that others can run."""
 
-    Attributes
-    ----------
-    text : str
-        The file; "" if something is lacking.
-    lacking : str
-        What is.
-    beside : tuple of (str, str)
-        Files to put next to it: the name in the file, and the present path ("" for an uploaded table).
-    paths : bool
-        Whether something is named by its path on this computer.
-    link : str
-        Where it is downloaded.
-    account : bool
-        An account is among them.
-    """
-
-    text: str
-    lacking: str = ""
-    beside: tuple[tuple[str, str], ...] = ()
-    paths: bool = False
-    link: str = ""
-    account: bool = False
+    text: str  # "" if something is missing
+    lacking: str = ""  # what is missing
+    #: Files to put next to it: the name in the file, and the present path ("" for an uploaded table)
+    files: tuple[tuple[str, str], ...] = ()
+    paths: bool = False  # whether something is named by its path on this computer
+    link: str = ""  # where it is downloaded
+    account: bool = False  # an account is among them
 
 
-def job_of(project: Project, outputs: Mapping[str, str] | None = None) -> Job:
-    """Return the job that a project stands for.
-
-    Parameters
-    ----------
-    project : Project
-        What was said; its schema has to be complete where the kind of job needs one.
-    outputs : mapping, optional
-        Files by output, relative to the folder of the job file; `outputs_of` by default.
-
-    Raises
-    ------
-    DiscreetError
-        The goal is not chosen, columns are not declared, or parameters do not go together.
-    """
+def job_of(project: Project) -> Job:
+    """Return the job that a project stands for."""
     goal = project.goal or ("report" if project.artifact else "")  # of a release the page about it is made
     if not goal:
         raise SchemaError("goal: it is not chosen yet; say on the screen 'Goal' what is wanted")
@@ -85,7 +55,7 @@ def job_of(project: Project, outputs: Mapping[str, str] | None = None) -> Job:
         if not project.schema_file.is_file():
             raise SchemaError("columns: none is declared yet; declare them on the screen 'Columns'")
         columns = with_looks(project, Domain.from_toml(project.schema_file))
-    chosen = outputs_of(kind) if outputs is None else outputs
+    chosen = outputs_of(kind)
     if kind.name == "cluster" and columns is None:  # they are found in a release, which is there already
         chosen = {name: path for name, path in chosen.items() if name != "release"}
     return Job(
@@ -122,7 +92,7 @@ def handed(project: Project, job: Job, link: str = "") -> Handed:
     are put next to the file. Everything else keeps its path.
     """
     home = os.path.realpath(project.folder.parent)
-    beside: dict[str, str] = {}
+    files: dict[str, str] = {}
 
     def bare(value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -133,53 +103,37 @@ def handed(project: Project, job: Job, link: str = "") -> Handed:
             return value
         stem, ending = Path(value).stem, Path(value).suffix
         names = itertools.chain([Path(value).name], (f"{stem}-{number}{ending}" for number in itertools.count(1)))
-        name = next(name for name in names if name not in beside and name not in outputs.values())
-        beside[name] = value
+        name = next(name for name in names if name not in files and name not in outputs.values())
+        files[name] = value
         return name
 
     data = job.data
     if project.uploaded and isinstance(data, str):
         data = Path(data).name
-        beside[data] = ""
+        files[data] = ""
     parameters, outputs = dict(job.parameters), dict(job.outputs)
     if "history" in parameters:
         # The studio keeps its own: elsewhere the job is checked with a copy of it.
-        beside["people.history"], parameters["history"] = parameters["history"], "people.history"
+        files["people.history"], parameters["history"] = parameters["history"], "people.history"
     for each in job.declared.parameters:
-        if (
-            each.reads
-            and each.name in parameters
-            and each.name not in ("account", "history")
-            and _files(each, parameters[each.name])
-        ):
+        if each.name != "history" and _reads(each, parameters):
             parameters[each.name] = bare(parameters[each.name])
-    account = parameters.get("account")
-    if account is not None:
-        parameters["account"] = bare(account)
+    account = job.parameters.get("account")
     shared = replace(job, data=data, parameters=parameters, outputs=outputs, folder=project.folder / "runs" / "next")
     named = [data if isinstance(data, str) else "", str(parameters.get("account", ""))]
     paths = any(os.path.isabs(each) for each in named)
     text = shared.to_toml() + "\n"
-    return Handed(text, "", tuple(beside.items()), paths, link, parameters.get("account") != account)
+    return Handed(text, "", tuple(files.items()), paths, link, parameters.get("account") != account)
 
 
-def _files(option: Option, value: Any) -> bool:
-    """Return whether a value names files: a list where a file may stand holds values, unless only files may."""
-    return not ("names" in option.takes and isinstance(value, list))
+def _reads(option: Option, given: Mapping[str, Any]) -> bool:
+    """Return whether an option was given that names files. A list of names instead of a file holds values."""
+    listed = "names" in option.takes and isinstance(given.get(option.name), list)
+    return option.reads and option.name in given and not listed
 
 
 def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
-    """Start a project from a job: table, columns, goal and parameters; outputs are the studio's own.
-
-    Parameters
-    ----------
-    workspace : Workspace
-        Where it is kept.
-    job : Job
-        The job; relative paths start at its folder.
-    table : str, default ""
-        The table instead of the one that the job names.
-    """
+    """Start a project from a job: table, columns, goal and parameters; outputs are the studio's own."""
     kind = job.declared
     if kind.data is None or isinstance(job.data, list):
         raise SchemaError(f"job: a {kind.name} job does not begin with one table; run it with discreet run")
@@ -201,7 +155,7 @@ def open_job(workspace: Workspace, job: Job, table: str = "") -> Project:
     account = job.parameters.get("account", "")
     parameters = {name: value for name, value in job.parameters.items() if name != "account"}
     for each in kind.parameters:
-        if each.reads and each.name in parameters and _files(each, parameters[each.name]):
+        if _reads(each, parameters):
             parameters[each.name] = _absolute(job, parameters[each.name])
     opened = "source" if columns is not None or kind.name == "sketch" else "artifact"
     project = workspace.create(

@@ -4,54 +4,39 @@ Drawn from facts that may be published (`discreet.reporting.report_facts`) and f
 Unknown values are hatched. ``t`` returns texts in a language.
 """
 
-from __future__ import annotations
-
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
-from discreet.core import Categorical
+from discreet.core import Categorical, normal_width
 from discreet.reporting import number, views
 from discreet.reporting.pages import clusters, intervals, plane, svg
-from discreet.studio import figures
+from discreet.studio.words import T, in_german, written
 
 #: A picture and its caption.
 Picture = tuple[Markup, str]
-Words = Callable[..., str]
 #: Charts of columns on one page, bins of two columns against each other, names along an axis.
 MOST, _BINS, _NAMES = 12, 16, 12
-#: Half a 95 % interval, in standard errors.
-_WIDE = 1.96
 _FIGURES = re.compile(r">([−±\-\d., %×⁰¹²³⁴-⁹⁻]+(?: oder mehr)?)<")
 
 
-def localised(picture: Markup, language: str) -> Markup:
-    """Write the figures of a picture as a language does; names with letters stay as they are.
-
-    Examples
-    --------
-    >>> localised(Markup('<text x="1.5">1,234.5</text><text>a 1.5</text>'), "de")
-    Markup('<text x="1.5">1\\u202f234,5</text><text>a 1.5</text>')
-    """
-    if language != "de":
-        return picture
-
-    def written(found: re.Match[str]) -> str:
-        return found[0].replace(",", "\u202f").replace(".", ",")
-
-    return Markup(_FIGURES.sub(written, str(picture)))
+def localised(pictures: list[Picture], t: T) -> list[Picture]:
+    """Write the figures of pictures in the language of the page. Names with letters stay as they are."""
+    if t.language != "de":  # type: ignore[attr-defined]
+        return pictures
+    return [(Markup(_FIGURES.sub(in_german, str(picture))), text) for picture, text in pictures]
 
 
-def columns(t: Words, marginals: Sequence[dict[str, Any]]) -> list[Picture]:
+def columns(t: T, marginals: Sequence[dict[str, Any]]) -> list[Picture]:
     """Draw the distributions of columns."""
     return [_column(t, found) for found in marginals]
 
 
-def _column(t: Words, found: dict[str, Any]) -> Picture:
+def _column(t: T, found: dict[str, Any]) -> Picture:
     name = found["column"]
     if not found.get("divided", True):
         why = "results.hardly_divided" if found.get("why") == views.HARDLY_DIVIDED else "results.not_divided"
@@ -59,7 +44,7 @@ def _column(t: Words, found: dict[str, Any]) -> Picture:
     assumed, errors = found.get("assumed"), found["std_errors"]
     if assumed is not None and views.doubt(found) > 0.5:
         errors = None  # they would be those of the noise, around what is not known in the first place
-    wide = None if errors is None else [_WIDE * e for e in errors]
+    wide = None if errors is None else [normal_width(0.95) * e for e in errors]
     how: dict[str, Any] = {"title": name, "axis": t("results.rows"), "assumed": assumed}
     how["doubt_said"] = t("results.part_assumed")
     if found["edges"] is None and not found.get("ordered"):
@@ -80,20 +65,15 @@ def _column(t: Words, found: dict[str, Any]) -> Picture:
     if assumed is not None and any(abs(a) > 0 for a in assumed):
         text += "; " + t("results.hatched")
     if "missing" in found:
-        text += "; " + t("results.missing", n=_told(t, _whole(found["missing"]["value"])))
+        text += "; " + t("results.missing", n=written(_whole(found["missing"]["value"]), t))
     return picture, text
-
-
-def _told(t: Words, text: str) -> str:
-    """Write a figure in a sentence as the language of the page does."""
-    return figures.written(text, "de" if t("forms.decimal") == "," else "en")
 
 
 def _whole(value: float) -> str:
     return number(round(value) + 0.0, 12)
 
 
-def pair(t: Words, synopsis: Any, names: Sequence[str], found: dict[str, Any] | None = None) -> Picture:
+def pair(t: T, synopsis: Any, names: Sequence[str], found: dict[str, Any] | None = None) -> Picture:
     """Draw two columns against each other; with clusters, if they were found on these columns."""
     x, y = names
     title = t("results.against", x=x, y=y)
@@ -117,7 +97,7 @@ def pair(t: Words, synopsis: Any, names: Sequence[str], found: dict[str, Any] | 
     return picture, text + ("; " + t("results.crosses") if marks else "")
 
 
-def _modelled(t: Words, synopsis: Any, names: Sequence[str], title: str, said: dict[str, Any]) -> Picture:
+def _modelled(t: T, synopsis: Any, names: Sequence[str], title: str, said: dict[str, Any]) -> Picture:
     """Count two columns in the model; hatched over if they were not measured together."""
     chosen = [synopsis.domain.column(name) for name in names]
     bins = {c.name: _BINS for c in chosen if not isinstance(c, Categorical)}
@@ -135,7 +115,7 @@ def _modelled(t: Words, synopsis: Any, names: Sequence[str], title: str, said: d
         high=upper.max(axis=0), ends=[_ends(c, views.marks(c)) for c in chosen],
         assumed="" if together else t("results.not_together"), **said,
     )  # fmt: skip
-    error = _whole(_WIDE * float(np.median(table.std_errors)))
+    error = _whole(normal_width(0.95) * float(np.median(table.std_errors)))
     return picture, f"{title}; {t('results.cell_error', n=error) if together else t('results.not_together')}"
 
 
@@ -147,7 +127,7 @@ def _ends(column: Any, usual: Any) -> Any:
     return [(i + 0.5, str(c)) for i, c in enumerate(column.categories) if i % step == 0]
 
 
-def groups(t: Words, facts: dict[str, Any]) -> list[Picture]:
+def groups(t: T, facts: dict[str, Any]) -> list[Picture]:
     """Draw how many groups of an anonymous table hold how many rows."""
     if (found := facts["release"].get("classes")) is None:
         return []
@@ -156,7 +136,7 @@ def groups(t: Words, facts: dict[str, Any]) -> list[Picture]:
     return [(picture, t("results.group_sizes"))]
 
 
-def frequencies(t: Words, facts: dict[str, Any]) -> list[Picture]:
+def frequencies(t: T, facts: dict[str, Any]) -> list[Picture]:
     """Draw the estimated frequencies of reported values."""
     if not (rows := facts["release"].get("frequencies")):
         return []
@@ -168,7 +148,7 @@ def frequencies(t: Words, facts: dict[str, Any]) -> list[Picture]:
     return [(picture, t("results.with_intervals", name=t("results.people")))]
 
 
-def moved(t: Words, facts: dict[str, Any]) -> list[Picture]:
+def moved(t: T, facts: dict[str, Any]) -> list[Picture]:
     """Draw how far the noise moves a point: the law of the distance, which is public. Raw points are not needed."""
     from scipy.special import gammainc, gammaincinv
 
@@ -176,7 +156,7 @@ def moved(t: Words, facts: dict[str, Any]) -> list[Picture]:
     mechanism, rate = told.get("mechanism"), told.get("noise_rate", told.get("rate"))
     if facts["promise"]["model"] != "metric" or mechanism not in ("NDLaplace", "SphericalLaplace") or not rate:
         return []
-    # The length of such noise in d dimensions has a gamma law of shape d: the density is exp(-rate r) r^(d-1).
+    # In d dimensions, the length of this noise has a gamma distribution of shape d: density exp(-rate r) r^(d-1).
     places = int(told.get("dimension", 2))
     far = float(gammaincinv(places, 0.995)) / rate
     xs = np.linspace(0.0, far, 80)
@@ -184,14 +164,14 @@ def moved(t: Words, facts: dict[str, Any]) -> list[Picture]:
     unit = t("results.metres" if mechanism == "SphericalLaplace" else "results.metric")
     picture = svg.curve(
         xs, 100 * gammainc(places, rate * xs), title=t("results.moved"), x=unit, y=t("results.moved_share"),
-        upright=[(half, t("results.half_moved", n=_told(t, number(half, 3))), "claim")], top=100.0,
+        upright=[(half, t("results.half_moved", n=written(number(half, 3), t)), "claim")], top=100.0,
     )  # fmt: skip
     remap = told.get("remap", "none")
-    text = t("results.moved_law", n=_told(t, number(half, 3)), unit=unit)
+    text = t("results.moved_law", n=written(number(half, 3), t), unit=unit)
     return [(picture, text + ("" if remap == "none" else " " + t("results.before_remap")))]
 
 
-def number_of_clusters(t: Words, facts: dict[str, Any]) -> list[Picture]:
+def number_of_clusters(t: T, facts: dict[str, Any]) -> list[Picture]:
     """Draw the curves that speak for a number of clusters."""
     said = (facts["release"].get("clusters") or {}).get("suggestion")
     if not said:
@@ -210,7 +190,7 @@ def number_of_clusters(t: Words, facts: dict[str, Any]) -> list[Picture]:
     return pictures
 
 
-def attack(t: Words, found: dict[str, Any]) -> list[Picture]:
+def attack(t: T, found: dict[str, Any]) -> list[Picture]:
     """Draw every figure of an attack that has an interval."""
     drawn = list(intervals(found))
     if not drawn:
@@ -222,4 +202,4 @@ def attack(t: Words, found: dict[str, Any]) -> list[Picture]:
         labels, values, low, high, title=str(found.get("attack", "")), axis=t("evidence.share_or_advantage"),
         letters=28, more=t("results.and_more"),
     )  # fmt: skip
-    return [(picture, t("evidence.with_intervals", level=_told(t, number(100 * found.get("confidence", 0.95)))))]
+    return [(picture, t("evidence.with_intervals", level=written(number(100 * found.get("confidence", 0.95)), t)))]

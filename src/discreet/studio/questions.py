@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,8 +15,7 @@ from discreet.core import Categorical, Domain, category_text
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.reporting import number, share, views
 from discreet.studio import words
-from discreet.studio.schema.days import read_day
-from discreet.studio.schema.numerals import TwoWays, certain, read_number
+from discreet.studio.schema.values import TwoWays, certain, read_day, read_number
 from discreet.synopses.queries import ask, column_text
 
 WHAT = ("count", "share", "mean", "quantile")
@@ -61,19 +60,8 @@ class Answer:
     errors: dict[str, str] = field(default_factory=dict)
 
 
-def answer(synopsis: Any, asked: Question, t: Callable[..., str] | None = None) -> Answer:
-    """Answer a question, or return errors by field.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> s = dc.synopses.BoxSynopsis(dc.Domain({"age": (0, 100)}), lower=[[0], [50]], upper=[[50], [100]],
-    ...                 weights=[60, 40], variances=[4.0, 4.0], guarantee=dc.Guarantee("central"))
-    >>> answer(s, Question(where="age < 1.125")).errors["where"][:21]
-    '“1.125” is ambiguous.'
-    >>> answer(s, Question(where="age < 50")).value, list(answer(s, Question(where="old")).errors)
-    ('60', ['where'])
-    """
+def answer(synopsis: Any, asked: Question, t: words.T | None = None) -> Answer:
+    """Answer a question, or return errors by field."""
     made = Answer(what=asked.what)
     domain: Domain = synopsis.domain
     for name in ("where", "given"):
@@ -85,9 +73,8 @@ def answer(synopsis: Any, asked: Question, t: Callable[..., str] | None = None) 
             except TwoWays as error:
                 made.errors[name] = (t or words.speaker("en"))("columns.two_ways", **error.values)
             except InvalidArgument as error:
-                made.errors[name] = (
-                    f"{error.expected[:1].upper()}{error.expected[1:]}; try {error.fix[9:].strip(chr(39))}"
-                )
+                fix = error.fix.removeprefix("question=").strip("'")
+                made.errors[name] = f"{error.expected[:1].upper()}{error.expected[1:]}; try {fix}"
     if asked.what not in WHAT:
         made.errors["what"] = ", ".join(WHAT)
     if asked.what in ("mean", "quantile") and asked.column not in domain.names:
@@ -177,14 +164,7 @@ def _grouped(synopsis: Any, by: str, where: str | None, made: Answer) -> None:
 
 
 def examples(domain: Domain) -> Iterator[Question]:
-    """Go through questions about declared columns that can be asked as they are.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> [e.where or e.column for e in examples(dc.Domain({"age": (0, 100), "sex": ["f", "m"]}))]
-    ['age between 25 and 50', "sex = 'f'", 'age', 'age']
-    """
+    """Go through questions about declared columns that can be asked as they are."""
     numeric = [c for c in domain if not isinstance(c, Categorical) and c.kind in ("numeric", "integer")]
     named = [c for c in domain if isinstance(c, Categorical)]
     texts = []

@@ -34,33 +34,15 @@ _REMEMBERED = 64
 
 @dataclass(frozen=True)
 class Released:
-    """A release.
+    """A release."""
 
-    Attributes
-    ----------
-    number : int
-        Of its run; 0 for a file that was opened.
-    file : Path
-        The artifact that evidence is about.
-    folder : Path
-        Where facts and evidence are kept.
-    files : dict
-        Everything that came out, by the name of the output.
-    figures : dict
-        What the job told; among them the clusters.
-    kind : str
-        Of the job; "" for a file that was opened.
-    ended : str
-        When it was made.
-    """
-
-    number: int
-    file: Path
-    folder: Path
-    files: dict[str, Path] = field(default_factory=dict)
-    figures: dict[str, Any] = field(default_factory=dict)
-    kind: str = ""
-    ended: str = ""
+    number: int  # of its run; 0 for a file that was opened
+    file: Path  # the artifact
+    folder: Path  # where facts and evidence are kept
+    files: dict[str, Path] = field(default_factory=dict)  # by name of the output
+    figures: dict[str, Any] = field(default_factory=dict)  # of the job, with the clusters
+    kind: str = ""  # of job; "" for a file that was opened
+    ended: str = ""  # when it was made
 
     @property
     def clusters(self) -> dict[str, Any] | None:
@@ -181,13 +163,7 @@ def synopsis_of(release: Released) -> Any:
 
 
 class Later:
-    """Work that a page waits for only briefly. If it is not ready, the next request shows it.
-
-    Examples
-    --------
-    >>> asyncio.run(Later().get("sum", lambda: 1 + 1))
-    2
-    """
+    """Work that a page waits for only briefly. If it is not ready, the next request shows it."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="studio")

@@ -1,7 +1,5 @@
 """Start the studio: granian in this process, on loopback unless it was told otherwise twice."""
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import os
@@ -73,13 +71,13 @@ def serve(
     # Browsers leave the usual port out.
     guard = Guard([f"{name}:{port}" for name in names] + names * (port == 80))
 
-    def tell(page: str = "/") -> None:
+    def announce(page: str = "/") -> None:
         if told is not None:
             told(f"http://{shown}:{port}/?token={guard.token}&next={page}")
 
     def again() -> None:
         guard.renew()
-        tell()
+        announce()
 
     with _alone(Workspace(home).home):  # before runs are put in order: those of another studio are not ours
         studio = Studio(home, guard, largest=largest or LARGEST)
@@ -93,7 +91,7 @@ def serve(
         ready.daemon = True
 
         def answered() -> None:
-            tell(first)
+            announce(first)
             ready.start()
 
         try:
@@ -107,10 +105,15 @@ def serve(
 def warm(studio: Any) -> None:
     """Load what later pages would wait for, while somebody reads the first one: templates, kernels, work of jobs."""
     studio.compile()
-    for name in ("discreet.synopses", "discreet.reporting.pages.clusters"):
-        import_module(name)
-    for name in ("synopsis", "synthesize", "tables", "charging"):
-        import_module(f"discreet.jobs.work.{name}")
+    for name in (
+        "synopses",
+        "jobs.charging",
+        "jobs.work.synopsis",
+        "jobs.work.synthesize",
+        "jobs.work.tables",
+        "reporting.pages.clusters",
+    ):
+        import_module(f"discreet.{name}")
     import_module("discreet.planning").outlook(1000, 50)
 
 
@@ -147,18 +150,7 @@ async def _until_stopped(
 
 
 def checked_host(said: list[str]) -> str:
-    """Return the address to listen on: loopback, unless another one was given twice.
-
-    Examples
-    --------
-    >>> checked_host([]), checked_host(["10.0.0.7", "10.0.0.7"])
-    ('127.0.0.1', '10.0.0.7')
-    >>> checked_host(["10.0.0.7"])
-    Traceback (most recent call last):
-    ...
-    discreet.errors.InvalidArgument: --host must be given twice, because others on the network can reach it then, \
-got '10.0.0.7'; try --host 10.0.0.7 --host 10.0.0.7
-    """
+    """Return the address to listen on: loopback, unless another one was given twice."""
     host = said[-1] if said else _LOOPBACK
     try:
         place = ipaddress.ip_address(host)

@@ -8,8 +8,6 @@ A text may contain ``{names}`` for values; Jinja2 escapes the result. Options ar
 those of their declarations, and `options.de.toml` has the German ones.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable
@@ -17,10 +15,18 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from jinja2 import pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup, escape
+
+from discreet.core import large_delta
+from discreet.reporting import number, prose
 
 #: The languages that are complete; the first is the default.
 LANGUAGES = {"en": "English", "de": "Deutsch"}
+#: Returns a text of the catalogue in one language; see `speaker`.
+T = Callable[..., str]
+_FIGURE = re.compile(r"(?<![\w.,])[−-]?\d[\d,]*(\.\d+)?(?![\w.,]\d)")
 
 
 @cache
@@ -35,14 +41,8 @@ def catalogue() -> dict[str, dict[str, str]]:
     return found
 
 
-def speaker(language: str) -> Callable[..., str]:
-    """Return the function ``t`` of templates: ``t("frame.foot", version=2)``.
-
-    Examples
-    --------
-    >>> speaker("de")("frame.account")
-    'Konto'
-    """
+def speaker(language: str) -> T:
+    """Return the function ``t`` of templates: ``t("frame.foot", version=2)``."""
 
     def t(key: str, **values: Any) -> str:
         text = catalogue()[key][language]
@@ -66,17 +66,9 @@ class Terms:
     ``term("epsilon")`` is the word, ``term("epsilon", "how much shows through")`` other words for it. It is a button,
     which works on tap and by keyboard without script, so it must not be inside a ``<label>``. Explanations are at the
     end of the page, where `told` puts them.
-
-    Examples
-    --------
-    >>> term = Terms(speaker("en"))
-    >>> print(term("delta", "chance"))  # doctest: +ELLIPSIS
-    <button type="button" class="term" popovertarget="term-delta" title="The probability ...">chance</button>
-    >>> print(term.told())  # doctest: +ELLIPSIS
-    <div popover id="term-delta" role="note"><b>δ</b> The probability ...</div>
     """
 
-    def __init__(self, t: Callable[..., str]) -> None:
+    def __init__(self, t: T) -> None:
         self._t = t
         self.used: dict[str, None] = {}
 
@@ -94,16 +86,10 @@ class Terms:
         return Markup("\n").join(told)
 
 
-def explained(t: Callable[..., str], term: Terms, language: str) -> Callable[..., Markup]:
+def explained(t: T, term: Terms, language: str) -> Callable[..., Markup]:
     """Return the function ``tt`` of templates: ``t``, in which the words of the glossary explain themselves.
 
     Each of them once on a page, where it first stands. For running text: not for attributes, nor inside a label.
-
-    Examples
-    --------
-    >>> t = speaker("en")
-    >>> print(explained(t, Terms(t), "en")("data.look_means"))  # doctest: +ELLIPSIS
-    Choices after seeing rows depend on them, and the <button ...>guarantee</button> does not cover ...
     """
     pattern, names = _said(language)
 
@@ -134,13 +120,7 @@ def _said(language: str) -> tuple[re.Pattern[str], dict[str, str]]:
 
 
 def in_bytes(size: int, language: str = "en") -> str:
-    """Return how large something is, in words.
-
-    Examples
-    --------
-    >>> in_bytes(512), in_bytes(3_400_000), in_bytes(2 * 2**30, "de")
-    ('512 B', '3.4 MB', '2,1 GB')
-    """
+    """Return how large something is, in words."""
     number, units = float(size), iter(("B", "kB", "MB", "GB", "TB"))
     unit = next(units)
     while number >= 999.5 and unit != "TB":
@@ -150,16 +130,35 @@ def in_bytes(size: int, language: str = "en") -> str:
 
 
 def chosen(accepted: str, said: str = "") -> str:
-    """Return the language of a page: what was chosen, else the first of the browser's that is there.
-
-    Examples
-    --------
-    >>> chosen("fr;q=0.9, de-AT;q=0.8"), chosen("de", said="en")
-    ('de', 'en')
-    """
+    """Return the language of a page: what was chosen, else the first of the browser's that is there."""
     if said in LANGUAGES:
         return said
     for each in accepted.split(","):
         if (short := each.split(";")[0].strip().lower()[:2]) in LANGUAGES:
             return short
     return "en"
+
+
+def in_german(found: re.Match[str]) -> str:
+    """Return an English figure with the German marks."""
+    return found[0].replace(",", "\u202f").replace(".", ",")
+
+
+def written(text: str, t: T) -> str:
+    """Return a text with its English figures as the language of a page writes them."""
+    return _FIGURE.sub(in_german, text) if t.language == "de" else text  # type: ignore[attr-defined]
+
+
+@pass_context
+def _written(context: Context, text: Any) -> str:
+    return written(str(text), context["t"])
+
+
+@pass_context
+def _figure(context: Context, value: float) -> str:
+    return written(number(float(value)), context["t"])
+
+
+#: ``{{ 1234.5 | figure }}`` writes a number, ``{{ "1,234.5" | written }}`` one that is already text;
+#: ``prose`` writes powers of ten in a sentence of a promise.
+FILTERS = {"written": _written, "figure": _figure, "prose": prose, "large_delta": large_delta}

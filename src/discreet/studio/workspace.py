@@ -11,8 +11,6 @@ Of a forgotten project with finished releases stay project.json (the table and i
 status.json.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -40,57 +38,28 @@ HISTORIES = "histories"
 
 @dataclass
 class Project:
-    """A table that was opened, and what was said about it.
+    """A table that was opened, and what was said about it."""
 
-    Attributes
-    ----------
-    id : str
-        Its random id in addresses.
-    folder : Path
-        Where it is kept.
-    source : str
-        The table: a path, a folder or an address of a database; "" for an artifact that was opened.
-    artifact : str
-        A release that was opened instead of a table.
-    uploaded : bool
-        The table was uploaded into the folder of the project.
-    written : dict
-        How the table is written, as ``[source]`` of a schema says it, once the steward said so; see `heads`.
-    looked : bool
-        Whether the steward allowed rows to be looked at.
-    goal : str
-        The kind of job that is wanted, "" before it is chosen.
-    parameters : dict
-        Of that job, as in a job file.
-    account : str
-        The file of the account that releases are charged to.
-    columns : list of str
-        The columns of the table in its own order, once they were drafted.
-    unused : dict
-        Columns that are left out of the schema, with what was declared of them.
-    planned : dict
-        Public guesses that forecasts are made from, such as the number of rows; never counted.
-    unasked : bool
-        Whether a job file named a database on the network that the steward has not allowed to be asked yet.
-    forgotten : bool
-        Whether only what later releases are checked with is left of it; no page shows it.
-    """
-
-    id: str
-    folder: Path
-    source: str = ""
-    artifact: str = ""
-    uploaded: bool = False
+    id: str  # its random id in addresses
+    folder: Path  # where it is kept
+    source: str = ""  # the table: a path, a folder or a database; "" for an artifact
+    artifact: str = ""  # a release that was opened instead of a table
+    uploaded: bool = False  # the table was uploaded into the folder of the project
+    #: Format of the table, as ``[source]`` of a schema, once the user has stated it; see `heads`.
     written: dict[str, Any] = field(default_factory=dict)
-    looked: bool = False
-    goal: str = ""
-    parameters: dict[str, Any] = field(default_factory=dict)
-    account: str = ""
+    looked: bool = False  # the user allowed rows to be shown
+    goal: str = ""  # the kind of job that is wanted, "" before it is chosen
+    parameters: dict[str, Any] = field(default_factory=dict)  # as in a job file
+    account: str = ""  # the file of the account that releases are charged to
+    #: In the order of the table, once they were drafted.
     columns: list[str] = field(default_factory=list)
+    #: Columns that are left out of the schema, with their declarations.
     unused: dict[str, Any] = field(default_factory=dict)
+    #: Public guesses for forecasts, such as the number of rows; never counted.
     planned: dict[str, Any] = field(default_factory=dict)
+    #: A job file named a database on the network, which the user has not yet allowed to be read.
     unasked: bool = False
-    forgotten: bool = False
+    forgotten: bool = False  # only what later releases are checked with is left
 
     @property
     def name(self) -> str:
@@ -140,7 +109,7 @@ class Project:
 
     @property
     def mark(self) -> str:
-        """Return a digest that names the table, the same in all projects."""
+        """Return a digest that identifies the table in every project."""
         named = self.source if is_address(self.source) else os.path.realpath(self.source)
         return hashlib.sha256(os.fsencode(named)).hexdigest()
 
@@ -155,23 +124,7 @@ _SAID = {f.name: type(getattr(Project("", Path()), f.name)) for f in fields(Proj
 
 
 class Workspace:
-    """All projects of one steward.
-
-    Parameters
-    ----------
-    home : path
-        The folder; made with access for its owner alone.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     space = Workspace(Path(folder) / "studio")
-    ...     made = space.create(source="/data/people.csv")
-    ...     found = Workspace(Path(folder) / "studio").project(made.id)
-    >>> found.name, found == made
-    ('people.csv', True)
-    """
+    """All projects of one steward."""
 
     def __init__(self, home: str | Path) -> None:
         self.home = Path(home).expanduser().absolute()

@@ -26,7 +26,6 @@ from .opening import method_options as method_options
 from .opening import note_columns as note_columns
 from .opening import open_for as open_for
 from .opening import table as table
-from .ordered import OrderedMicroaggregation as OrderedMicroaggregation
 from .publishing import FIXED_POINT as FIXED_POINT
 from .publishing import TYPICAL_OFFSET as TYPICAL_OFFSET
 from .publishing import count_variance as count_variance
@@ -57,7 +56,6 @@ __all__ = [
     "Marginals",
     "MeasuredMarginal",
     "ModelSynopsis",
-    "OrderedMicroaggregation",
     "OwnBudget",
     "OwnPartitioner",
     "QuerySession",

@@ -13,21 +13,6 @@ from discreet.errors import FormatError, InvalidType, SchemaError
 from discreet.noise import Generator
 from discreet.synopses.synopsis import Synopsis
 
-#: Fields that are arrays, and whether their numbers are whole.
-_ARRAYS = {
-    "matrix": True,
-    "origin": False,
-    "lower": False,
-    "upper": False,
-    "points": False,
-    "weights": False,
-    "variances": False,
-    "groups": False,
-    "centers": False,
-    "center_weights": False,
-    "center_variances": False,
-}
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Lifted:
@@ -35,18 +20,15 @@ class Lifted:
 
     Attributes
     ----------
-    matrix : array of int, shape (columns, axes)
-        The projection: drawn without a look at any row. 1024 stands for 1.
-    origin : array of shape (columns,)
-        The place that is projected to 0.
+    matrix, origin : array of int, array of float
+        The projection (columns by axes; 1024 stands for 1), drawn without a look at any row, and what is projected to
+        0.
     lower, upper, points, weights, variances : arrays
-        Leaves on the axes of the projection: boxes, representatives, noisy counts and their noise variances.
+        Leaves on the axes: boxes, representatives, noisy counts and their noise variances.
     groups : array of shape (groups, axes)
         Where the groups are on these axes; a row belongs to the nearest.
-    centers : array of shape (clusters, columns)
-        The centres after the last step, sorted.
-    center_weights, center_variances : arrays of shape (clusters,)
-        Noisy numbers of rows nearest to them in that step, and their noise variances.
+    centers, center_weights, center_variances : arrays
+        The centres after the last step, sorted; noisy numbers of rows nearest to them, and their noise variances.
     scale : {"none", "domain"}
         The units in which distances were taken.
 
@@ -54,8 +36,8 @@ class Lifted:
     --------
     >>> one = np.ones((1, 1))
     >>> kept = Lifted(one, one[0], -one, one, 0 * one, one[0], one[0], 0 * one, one, one[0], one[0], "none")
-    >>> Lifted.from_dict(kept.to_dict()), kept.to_dict()["matrix"]
-    (<Lifted: 1 column on 1 axis, 1 group, 1 centre>, [[1]])
+    >>> Lifted.from_dict(kept.to_dict())
+    <Lifted: 1 column on 1 axis, 1 group, 1 centre>
     """
 
     matrix: AnyArray
@@ -73,12 +55,12 @@ class Lifted:
 
     def __post_init__(self) -> None:
         """Refuse what cannot have been released: a file may say anything."""
-        for name, whole in _ARRAYS.items():
-            kept = np.array(getattr(self, name), np.int64 if whole else np.float64)
+        for f in fields(self)[:-1]:
+            kept = np.array(getattr(self, f.name), np.int64 if f.name == "matrix" else np.float64)
             kept.setflags(write=False)
             if not np.isfinite(kept).all():
-                raise FormatError(f"{name} of a projection must be finite")
-            object.__setattr__(self, name, kept)
+                raise FormatError(f"{f.name} of a projection must be finite")
+            object.__setattr__(self, f.name, kept)
         d, p = self.matrix.shape if self.matrix.ndim == 2 else (0, 0)
         n, k = len(self.weights), len(self.centers)
         wanted = {"origin": (d,), "weights": (n,), "variances": (n,), "groups": (len(self.groups), p)}
@@ -91,7 +73,7 @@ class Lifted:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
-        return {**{name: getattr(self, name).tolist() for name in _ARRAYS}, "scale": self.scale}
+        return {**{f.name: getattr(self, f.name).tolist() for f in fields(self)[:-1]}, "scale": self.scale}
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Lifted:
@@ -111,14 +93,8 @@ class CenterSynopsis(Synopsis):
     """Groups of rows that lie near each other after a projection, and the centres found with them.
 
     `PrivateKMeans` publishes it for tables of many columns. The boxes of its leaves are the whole domain, because their
-    rows may lie anywhere in it; their points are noisy means in all dimensions.
-
-    Parameters
-    ----------
-    domain, lower, upper, weights, variances, points, guarantee, total, total_variance, uncut
-        See `Synopsis`.
-    lifted : Lifted
-        The projection, the leaves on its axes and the centres.
+    rows may lie anywhere in it; their points are noisy means in all dimensions. Parameters are those of `Synopsis`, and
+    ``lifted``: the projection, the leaves on its axes and the centres.
 
     Examples
     --------
@@ -132,18 +108,13 @@ class CenterSynopsis(Synopsis):
     parts = (*Synopsis.parts, "lifted")
 
     def _take(self, *, lifted: Lifted) -> None:  # type: ignore[override]
-        columns = self._lower.shape[1]
+        columns = self.lower.shape[1]
         if not isinstance(lifted, Lifted) or len(lifted.matrix) != columns:
             raise InvalidType("lifted", type(lifted), f"Lifted, of {columns} columns")
-        self._lifted = lifted
-
-    @property
-    def lifted(self) -> Lifted:
-        """The projection, the leaves on its axes and the centres."""
-        return self._lifted
+        self.lifted = lifted
 
     def _more_facts(self) -> dict[str, Any]:
-        return {"lifted": self._lifted.to_dict()}
+        return {"lifted": self.lifted.to_dict()}
 
     @staticmethod
     def _read_facts(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,8 @@
 """A synopsis as a Parquet file: leaves as rows, the promise in the metadata, nothing changed without notice.
 
-Three checks guard a file, from the outside in. A SHA-256 of the whole file, kept in its own footer, finds damage
-before a byte of it is interpreted. The format name and version say whether this library can read it. The
-guarantee's seal, over every number in the synopsis, finds a change by someone who made a well-formed file. The seal is
-no signature: who rewrites content *and* seal makes a new artifact, with another digest.
-
-The tree has another length than the leaves. It is a list of nodes in the first row of a column of its own.
+A SHA-256 of the whole file, in its own footer, finds damage. The format name and version say whether this library can
+read it. The guarantee's seal, over every number, finds a change; it is no signature: who rewrites content *and* seal
+makes a new artifact, with another digest. The tree is a list of nodes in the first row of a column of its own.
 """
 
 from __future__ import annotations
@@ -41,12 +38,12 @@ _NODE_INTS = ("parent", "depth", "leaf", "axis")
 _NODE_FLOATS = ("estimate", "variance", "threshold")
 
 
-def check_ending(path: str | Path) -> None:
-    """Refuse a name that says the file is something else, before budget is spent on what it would hold."""
+def check_ending(path: str | Path, argument: str = "output") -> None:
+    """Refuse a name that says the file is something else; jobs do so before budget is spent."""
     if Path(path).suffix.lower() not in ENDINGS:
         listed = " or ".join(ENDINGS)
         raise InvalidArgument(
-            "output", str(path), f"a file that ends in {listed}: boxes, tree and promise are one Parquet file",
+            argument, str(path), f"a file that ends in {listed}: boxes, tree and promise are one Parquet file",
             f"{Path(path).with_suffix('.parquet')}",
         )  # fmt: skip
 
@@ -92,6 +89,7 @@ def _corners(domain: Domain, lower: Any, upper: Any) -> dict[str, Any]:
 def save(synopsis: Synopsis, path: str | Path, overwrite: bool) -> None:
     """Write a new file next to its place, then move it there."""
     check_name(path)
+    check_ending(path, "path")
     target = Path(path).expanduser()
     promise = promise_of(target) if target.is_file() and not overwrite else None
     if promise and heads_of(promise.parameters) and not promise.seeded and promise.digest != synopsis.digest:

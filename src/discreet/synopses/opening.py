@@ -56,9 +56,8 @@ class OpenRelease:
     """A release that has begun.
 
     ``source`` is the table, matched with ``domain``: the columns that may be released, of all ``declared`` ones.
-    ``gate`` holds the remaining budget and is the only way to publish anything about the rows. ``n_rows`` is noisy or
-    public, may be negative, and has the noise variance ``n_rows_variance`` (None if public). ``counts`` are raw counts
-    of a grid that was known beforehand: as sensitive as the rows.
+    ``gate`` is the only way to publish anything about the rows. ``n_rows`` is noisy (with ``n_rows_variance``) or
+    public. ``counts`` are raw counts of a grid that was known beforehand: as sensitive as the rows.
     """
 
     source: engines.Source
@@ -107,32 +106,18 @@ def open_release(
 ) -> OpenRelease:
     """Check the arguments that all central methods share, and estimate the number of rows with noise.
 
-    Parameters
-    ----------
-    X, domain, epsilon, rho, delta, random_state, n_rows, ledger
-        As in the estimators. Columns with the role identifier or person are never released. A domain that names a
-        person must state its unit. A wrong ``n_rows`` costs accuracy, never privacy.
-    size_share : float or None, default 0.03
-        Share of the budget that estimates the number of rows; with None it is NaN, and the method estimates it.
-    check : callable, optional
-        Refuses a domain, or the budget of one row, by raising, before anything is spent or read.
-    grid : callable, optional
-        Returns the grid whose cells will be released, if it does not depend on the number of rows. Then one pass
-        counts its cells and the rows.
-    select : callable, optional
-        Returns the columns that take part; a function of the declaration only.
-    job, asked : str, mapping
-        What an account writes about it.
-    gaussian : callable, optional
-        Decides whether Gaussian noise is better, given the columns and the pure ε and the ρ of the budget.
+    ``check`` refuses a domain, or the budget of one row, before anything is spent or read. ``grid`` returns the grid
+    whose cells will be released, if it does not depend on the number of rows: then one pass counts cells and rows.
+    ``select`` returns the columns that take part, ``gaussian`` decides whether Gaussian noise is better; both see
+    public values only. With ``size_share=None`` the method estimates the number of rows itself. A wrong ``n_rows``
+    costs accuracy, never privacy.
 
     Privacy
     -------
     Neighbours: add or remove one row. The number of rows with a cell changes by at most 1; it gets discrete Laplace
     noise of scale 1/(share ε), or discrete Gaussian noise for that share of ρ. Price: that share, or nothing with a
-    public number. Counts that are handed on are raw; the method that releases them pays for them. Where
-    the unit is a person, all of this is said of the bounded table at ε/rows, and holds for persons at ε (see above); or
-    at ρ/rows², and holds at ρ (Bun and Steinke 2016, proposition 1.9).
+    public number. Counts that are handed on are raw; the method that releases them pays for them. If the unit is a
+    person, all of this is said of the bounded table at ε/rows, or ρ/rows² (Bun and Steinke 2016, proposition 1.9).
     """
     wanted = Wanted.read(epsilon, rho, delta, n_rows)
     share, public, stream = _shared(wanted, random_state, n_rows, size_share)
@@ -189,10 +174,9 @@ def _bounded(
 
     Privacy
     -------
-    Neighbours: add or remove one person, with all their rows. The bound, if it is to be found, is a private quantile of
-    the persons' numbers of rows: a person is one entry of that list. It is drawn by the exponential mechanism with the
-    scores of `bound_scores`, for `AUTO_SHARE` of the budget. The key that decides which rows of a person are used is
-    drawn from the release's stream and published nowhere.
+    Neighbours: add or remove one person, with all their rows. A bound that is not given is a private quantile of the
+    persons' numbers of rows, by the exponential mechanism for `AUTO_SHARE` of the budget: a person is one entry of that
+    list. The key that decides which rows of a person are used is published nowhere.
     """
     line = None
     if person.rows == "auto":  # charged before rows are read
@@ -206,10 +190,9 @@ def _bounded(
 
 
 def bound_scores(histogram: IntArray) -> IntArray:
-    """Score the numbers that a bound can be: how near to nine in ten are the persons with no more rows.
+    """Score the numbers that a bound can be: -|10 L - 9 n|, with L persons of n that have no more rows.
 
-    With L persons of n that have no more, the score is -|10 L - 9 n|. Another person changes what is between the bars
-    by 1 or by -9, so all scores change by -9 to 9: `AUTO_SPAN`.
+    Another person changes what is between the bars by 1 or by -9, so all scores change by -9 to 9: `AUTO_SPAN`.
     """
     within = np.cumsum(histogram)[np.array(AUTO_ROWS) - 1]
     return np.asarray(-np.abs(10 * within - 9 * int(histogram.sum())), np.int64)
@@ -322,12 +305,10 @@ def table(X: Any, width: int | None = None, names: Sequence[str] = ()) -> Any:
 
 
 def _listed(rows: Sequence[Any], width: int | None, names: Sequence[str] = ()) -> npt.NDArray[np.object_]:
-    """Lay lists out as an array of objects: NumPy would find one type for all rows, by all of their values.
+    """Lay lists out as an array of objects, so that no row changes how others are read.
 
-    Every row is read by itself, so that no row changes how others are read. A mapping is read by the names of the
-    declared columns. A row that is not a sequence is a row of one value. A row of another length than the columns is
-    missing altogether. Two lists are refused for their form, as an array of that shape would be: a flat list for
-    several columns, and rows that all have one other length.
+    A mapping is read by the names of the declared columns, a row that is not a sequence as one value. A row of another
+    length is missing. Refused for their form: a flat list for several columns, and rows that all have one other length.
     """
     if names:
         rows = [[row.get(name) for name in names] if isinstance(row, Mapping) else row for row in rows]

@@ -37,17 +37,15 @@ def publish(
     hold: Hold, counts: IntArray, sums: IntArray | None = None, *, typical_offset: float = TYPICAL_OFFSET,
     apart: bool = False,
 ) -> PublishedLeaves:  # fmt: skip
-    """Publish the counts of disjoint leaves, and their sums if given, at the price of a line.
+    """Publish the counts of disjoint leaves, and their fixed-point sums if given, at the price of a charged line.
 
-    ``hold`` is the line that was charged. ``counts`` and ``sums`` (fixed-point sums of `Source.sums`) are in the
-    leaves' own order. A mean is shrunk by β²/(β² + v/ñ²) with β = ``typical_offset``, v the noise variance and ñ =
-    max(1, noisy count). ``apart`` is as in `Gate.counts`.
+    A mean is shrunk by β²/(β² + v/ñ²) with β = ``typical_offset``, v the noise variance and ñ = max(1, noisy count).
 
     Privacy
     -------
-    Neighbours: add or remove one row. Leaves are disjoint, so a row changes the data of one of them: its count by 1, or
-    the vector (S n, sums) by at most S in every entry, hence by S √(d + 1) in Euclidean norm. `Gate.counts` and
-    `Gate.vectors` draw the noise; shrinking and clamping come after. Price: that of the line, once for all leaves.
+    Neighbours: add or remove one row, which is in one leaf: its count changes by 1, or the vector (S n, sums) by at
+    most S in every entry, hence by S √(d + 1) in Euclidean norm. Shrinking and clamping come after. Price: that of the
+    line, once.
     """
     if sums is None:
         noisy = hold.numbers(counts, apart=apart)

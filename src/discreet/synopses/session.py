@@ -1,7 +1,6 @@
 """Questions one by one, against a budget: a session that answers with noise and refuses when the account is empty.
 
-For a few questions that are known beforehand. Every question is charged to an account before rows are read. A synopsis
-answers any number of questions for one price.
+For a few questions that are known beforehand. A synopsis answers any number of questions for one price.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ from discreet.synopses.opening import OpenRelease, open_release
 from discreet.synopses.queries.answers import wide
 
 #: Numbers are added up on a public grid, as fine as its noise can be drawn: of at most so many steps (the second) from
-#: 0, or from the middle, to the farther bound. Of fewer than the first between the bounds, it is refused. Quantiles are
-#: looked for in 2^10 cells.
+#: 0, or from the middle, to the farther bound. A grid of fewer than the first between the bounds is refused. Quantiles
+#: are looked for in 2^10 cells.
 _STEPS, _FINEST, _QUANTILE_LEVELS = 2**16, 2**32, 10
 
 Ends = Callable[[float], tuple[Any, Any]]
@@ -49,14 +48,8 @@ Ends = Callable[[float], tuple[Any, Any]]
 class Answer:
     """A noisy answer and how sure one can be.
 
-    Attributes
-    ----------
-    value : float or ndarray
-        The answer, or one number per cell of a histogram.
-    guarantee : Guarantee
-        What is promised, and what this answer cost.
-    labels : list
-        Of a histogram: its categories, or the lower ends of its bins, None last where missing values have a cell.
+    ``value`` is the answer, or one number per cell of a histogram; ``labels`` its categories, or the lower ends of its
+    bins (None last where missing values have a cell); ``guarantee`` what is promised, and what this answer cost.
 
     Examples
     --------
@@ -88,8 +81,7 @@ class QuerySession:
     table : array, data frame, table or path
         What `discreet.engines.open` takes.
     account : Account or Ledger
-        What pays. When it does not hold the price of a question, the question is refused with `BudgetExceeded`, and no
-        row is read.
+        What pays. A question that it cannot pay is refused with `BudgetExceeded`, and no row is read.
     domain : Domain, mapping or (low, high)
         The declared columns: bounds, categories, and the unit of privacy.
     random_state : None, int or Generator
@@ -99,20 +91,18 @@ class QuerySession:
     -------
     Neighbours: add or remove one row, or one person with all their rows where the domain's unit is a `Person`: then at
     most ``rows`` of them are used, and what follows is said of rows at ε/rows. Each question is ε-differentially
-    private with its own ε, and questions add up, whatever they were chosen by: adaptive composition of pure ε. What
-    they may sum up to is the account's.
+    private with its own ε, and questions add up (adaptive composition).
 
-    *count*: a row changes it by 1; discrete Laplace noise of scale 1/ε. *histogram*: a row changes one cell by 1, cells
-    are disjoint; the same noise on each, ε in all. *sum*: values are clamped to the declared bounds and rounded to the
-    nearest of the multiples of a public step (2^-32 of the bound that is farther from 0, and coarser for ε below 0.005;
-    whole numbers are their own grid), so a row changes the sum of grid numbers by at most the largest of these in
-    absolute value, D, to which they are clamped; noise of scale D/ε in steps. *mean*: ε/2 for the number of rows with a
-    value, ε/2 for the sum of grid numbers counted from the middle, where D is that of a bound. *quantile*: ε/2 for the
-    exponential mechanism on grid lines (`discreet.noise.quantiles_from_counts`), ε/2 for its interval: counts of the
-    cells of a binary tree, in each of whose levels a row changes one count by 1, at ε/2 over the number of levels.
+    *count*: a row changes it by 1; discrete Laplace noise of scale 1/ε. *histogram*: a row changes one of the disjoint
+    cells by 1; the same noise on each, ε in total. *sum*: values are clamped and rounded to multiples of a public step
+    (2^-32 of the bound that is farther from 0, coarser for ε below 0.005; whole numbers are their own grid), so a row
+    changes the sum by at most D steps, those of that bound; noise of scale D/ε in steps. *mean*: ε/2 for the number of
+    rows with a value, ε/2 for the sum counted from the middle. *quantile*: ε/2 for the exponential mechanism on grid
+    lines (`discreet.noise.quantiles_from_counts`), ε/2 for its interval: counts of a binary tree of cells, in each of
+    whose levels a row changes one count by 1.
 
-    Which rows a condition leaves out is decided row by row, on declared columns. Whether a question is refused depends
-    on arguments, schema and account alone.
+    Which rows a condition leaves out is decided row by row. Whether a question is refused depends on arguments, schema
+    and account alone.
 
     Examples
     --------
@@ -120,16 +110,10 @@ class QuerySession:
     >>> people = dc.datasets.patients()
     >>> account = dc.Ledger(epsilon=1)
     >>> session = QuerySession(people.to_arrow(), account, domain=people.domain, random_state=1)
-    >>> name = people.domain.names[0]
-    >>> answer = session.mean(name, epsilon=0.5)
+    >>> answer = session.mean(people.domain.names[0], epsilon=0.5)
     >>> low, high = answer.interval(0.95)
     >>> bool(low < answer.value < high), answer.guarantee.epsilon, float(account.remaining)
     (True, 0.5, 0.5)
-    >>> session.count(epsilon=0.6)
-    Traceback (most recent call last):
-    ...
-    discreet.errors.BudgetExceeded: 'count' needs epsilon 0.6 but only 0.5 of 1 is left; spend less or open a larger
-    ledger
     """
 
     def __init__(self, table: Any, account: Any, *, domain: Any, random_state: Any = None) -> None:
@@ -143,14 +127,9 @@ class QuerySession:
     # ---- questions
 
     def count(self, where: Mapping[str, Any] | None = None, *, epsilon: float) -> Answer:
-        """Count rows.
+        """Count rows for ``epsilon``.
 
-        Parameters
-        ----------
-        where : mapping, optional
-            Conditions: from columns to ``(low, high)`` or a list of categories, as in `Synopsis.count`.
-        epsilon : float
-            What the answer costs.
+        ``where`` maps columns to ``(low, high)`` or a list of categories, as in `Synopsis.count`.
         """
         opening, rows = self._read("count", None, where, epsilon)
         line = opening.gate.hold("count", opening.gate.left, "sequential")
@@ -345,10 +324,7 @@ def _labels(grid: GridMap, column: Column) -> list[Any]:
 def _noisy_ranks(gate: Gate, label: str, counts: IntArray, price: Epsilon) -> tuple[FloatArray, Law, IntArray]:
     """Return the noisy number of rows below every grid line, the noise of a node, and how many nodes make each up.
 
-    A binary tree over the cells (filled up to a power of two): a line's rank is the sum of at most one node per level.
-
-    Privacy: a row changes one count by 1 in each level, so all counts of the tree have an l1 norm of the number of
-    levels. Price: as given.
+    In a binary tree over the cells a row changes one count by 1 in each level: an l1 norm of the number of levels.
     """
     levels = max(math.ceil(math.log2(len(counts))), 0)
     trees = [np.zeros(2**levels, np.int64)]

@@ -17,13 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core import AnyArray, Domain, FloatArray, Frames, Guarantee, IntArray, checks, html
-from discreet.errors import FormatError, InvalidArgument, InvalidType, SchemaError
+from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.noise import Generator
 from discreet.synopses import file
 from discreet.synopses.frozen import frozen_floats, frozen_ints
-from discreet.synopses.queries.answers import Count
+from discreet.synopses.queries.answers import Count, empty_text, rows_text
 from discreet.synopses.queries.counts import sample
-from discreet.synopses.queries.empty import empty_text, rows_text
 from discreet.synopses.queries.questions import Questions
 
 
@@ -71,6 +70,20 @@ class Synopsis(Questions, Frames):
     modelled: ClassVar[bool] = False
     #: The name of one leaf, and of several.
     leaf_names: ClassVar[tuple[str, str]] = ("leaf", "leaves")
+    #: Of a `BoxSynopsis`: the nodes above the leaves, and a description of the cells that are not listed.
+    tree: Any = None
+    hidden: Any = None
+
+    domain: Domain
+    lower: FloatArray
+    upper: FloatArray
+    weights: AnyArray
+    variances: FloatArray
+    points: FloatArray
+    total: float
+    total_variance: float
+    uncut: tuple[str, ...]
+    guarantee: Guarantee
 
     def __init__(
         self,
@@ -100,107 +113,62 @@ class Synopsis(Questions, Frames):
         if len(np.shape(weights)) != 1:
             raise InvalidArgument("weights", np.shape(weights), "one-dimensional", "weights=np.zeros(leaves)")
         shape = (len(weights), len(domain))
-        self._domain = domain
-        self._lower = frozen_floats("lower", lower, shape, gaps=True)
-        self._upper = frozen_floats("upper", upper, shape, gaps=True)
+        self.domain = domain
+        self.lower = frozen_floats("lower", lower, shape, gaps=True)
+        self.upper = frozen_floats("upper", upper, shape, gaps=True)
         gaps = np.array([c.missing == "own" for c in domain])
-        if not ((self._lower <= self._upper) | (np.isnan(self._lower) & np.isnan(self._upper) & gaps)).all():
+        if not ((self.lower <= self.upper) | (np.isnan(self.lower) & np.isnan(self.upper) & gaps)).all():
             raise InvalidArgument(
                 "upper",
                 "others",
                 "at least lower on every axis, or both NaN for the missing values of a column with missing='own'",
             )
-        self._weights: AnyArray = (
+        self.weights = (
             frozen_ints("weights", weights, shape[:1])
             if np.asarray(weights).dtype.kind in "iu"
             else frozen_floats("weights", weights, shape[:1])
         )
-        self._variances = frozen_floats("variances", variances, shape[:1])
-        if (self._variances < 0).any():
+        self.variances = frozen_floats("variances", variances, shape[:1])
+        if (self.variances < 0).any():
             raise InvalidArgument(
-                "variances", float(self._variances.min()), "zero or more", "variances=np.zeros(leaves)"
+                "variances", float(self.variances.min()), "zero or more", "variances=np.zeros(leaves)"
             )
         if points is None:
-            points = self._upper - self._lower
+            points = self.upper - self.lower
             points /= 2
-            points += self._lower
-        self._points = frozen_floats("points", points, shape, gaps=True)
-        self._total = float(self._weights.sum()) if total is None else checks.finite("total", total)
-        spread = self._variances.sum() if total_variance is None else total_variance
-        self._total_variance = checks.finite("total_variance", float(spread))
-        if self._total_variance < 0:
+            points += self.lower
+        self.points = frozen_floats("points", points, shape, gaps=True)
+        self.total = float(self.weights.sum()) if total is None else checks.finite("total", total)
+        spread = self.variances.sum() if total_variance is None else total_variance
+        self.total_variance = checks.finite("total_variance", float(spread))
+        if self.total_variance < 0:
             raise InvalidArgument("total_variance", spread, "zero or more", "total_variance=None")
         self._take(**own)
         named = set(uncut)
         for name in named:
             domain.position(name)
-        self._uncut = tuple(n for n in domain.names if n in named)
+        self.uncut = tuple(n for n in domain.names if n in named)
         promise = dataclasses.replace(guarantee, domain=domain, digest=None)
-        self._guarantee = promise.seal(file.payload(self))
+        self.guarantee = promise.seal(file.payload(self))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "guarantee" in self.__dict__:
+            raise AttributeError(f"{name} cannot be set: a synopsis is sealed; see replace()")
+        super().__setattr__(name, value)
 
     def _take(self, **own: Any) -> None:
         """Check and keep the arguments that only this kind of synopsis has."""
         raise NotImplementedError
 
     @property
-    def domain(self) -> Domain:
-        """The declared columns."""
-        return self._domain
-
-    @property
-    def lower(self) -> FloatArray:
-        """Lower corners of the leaves, one row per leaf."""
-        return self._lower
-
-    @property
-    def upper(self) -> FloatArray:
-        """Upper corners of the leaves."""
-        return self._upper
-
-    @property
-    def weights(self) -> AnyArray:
-        """Noisy number of rows in each leaf; may be negative."""
-        return self._weights
-
-    @property
-    def variances(self) -> FloatArray:
-        """Noise variance of each weight."""
-        return self._variances
-
-    @property
-    def points(self) -> FloatArray:
-        """A representative of each leaf; NaN on an axis where the leaf holds the missing values."""
-        return self._points
-
-    @property
-    def total(self) -> float:
-        """Best noisy estimate of the number of rows."""
-        return self._total
-
-    @property
-    def total_variance(self) -> float:
-        """Noise variance of `total`."""
-        return self._total_variance
-
-    @property
     def looks_empty(self) -> bool:
-        """Whether `total` is within its noise of zero. An empty table looks so in at least 99 of 100 releases."""
-        return bool(empty_text(self._total, self._total_variance))
+        """True if `total` is within its noise of zero. An empty table looks so in at least 99 of 100 releases."""
+        return bool(empty_text(self.total, self.total_variance))
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Notes that a reader should see before using it; usually none."""
-        return tuple(filter(None, [empty_text(self._total, self._total_variance)]))
-
-    @property
-    def tree(self) -> Any:
-        """The nodes above the leaves of a `BoxSynopsis`, if there are any."""
-        return None
-
-    @property
-    def hidden(self) -> Any:
-        """A description of the cells that a `BoxSynopsis` does not list; None if all are listed."""
-        return None
+        return tuple(filter(None, [empty_text(self.total, self.total_variance)]))
 
     @property
     def unlisted(self) -> Count | None:
@@ -208,30 +176,20 @@ class Synopsis(Questions, Frames):
         return None
 
     @property
-    def uncut(self) -> tuple[str, ...]:
-        """Columns that were never split: nothing is known about their distribution."""
-        return self._uncut
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The promise, sealed over this synopsis."""
-        return self._guarantee
-
-    @property
     def digest(self) -> str:
         """The seal. It changes with any change of the content or the promise."""
-        return str(self._guarantee.digest)
+        return str(self.guarantee.digest)
 
     @property
     def n_leaves(self) -> int:
         """Number of leaves."""
-        return len(self._weights)
+        return len(self.weights)
 
     @cached_property
     def has_means(self) -> bool:
-        """Whether the representatives are more than the middles of the boxes."""
-        middles = (self._upper - self._lower) / 2 + self._lower
-        return not np.array_equal(self._points, middles, equal_nan=True)
+        """True if the representatives are more than the middles of the boxes."""
+        middles = (self.upper - self.lower) / 2 + self.lower
+        return not np.array_equal(self.points, middles, equal_nan=True)
 
     def replace(self, *, note: str | None = None, facts: Mapping[str, Any] | None = None, **changes: Any) -> Self:
         """Return a synopsis with some parts changed: post-processing, under the same promise, sealed again.
@@ -243,28 +201,19 @@ class Synopsis(Questions, Frames):
         facts : mapping, optional
             Further parameters to state in the guarantee.
         **changes
-            Any of the constructor's arguments except domain and guarantee. With new weights or variances and no new
-            total, the total stays.
-
-        Examples
-        --------
-        >>> import discreet as dc
-        >>> from discreet.synopses import BoxSynopsis
-        >>> s = BoxSynopsis(dc.Domain.box(0, 1), lower=[[0]], upper=[[1]], weights=[-2], variances=[1.0],
-        ...                 guarantee=dc.Guarantee("central"))
-        >>> s.replace(weights=[0.0], note="negative counts set to zero").guarantee.parameters["refined"]
-        ['negative counts set to zero']
+            Any of the constructor's arguments except domain and guarantee. With new weights and no new total, the total
+            stays.
         """
         unknown = set(changes) - set(self.parts)
         if unknown:
             raise InvalidArgument("changes", sorted(unknown), f"among {', '.join(self.parts)}", "weights=...")
-        stated = {**self._guarantee.parameters, **(facts or {})}
+        stated = {**self.guarantee.parameters, **(facts or {})}
         if note is not None:
             if not isinstance(note, str) or not note:
                 raise InvalidType("note", note, "a short text", 'note="projected"')
             stated["refined"] = [*stated.get("refined", ()), note]
-        promise = dataclasses.replace(self._guarantee, parameters=stated)
-        return type(self)(self._domain, guarantee=promise, **{**self._content(), **changes})
+        promise = dataclasses.replace(self.guarantee, parameters=stated)
+        return type(self)(self.domain, guarantee=promise, **{**self._content(), **changes})
 
     def _content(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.parts}
@@ -273,8 +222,7 @@ class Synopsis(Questions, Frames):
         """Draw synthetic rows that follow the synopsis.
 
         Weights are first moved to the nearest non-negative ones with the same total. A leaf is drawn in proportion to
-        them, then a place in it, uniformly, also along columns that were never split. Categories are given by name,
-        missing values as null.
+        them, then a place in it, uniformly. Categories are given by name, missing values as null.
 
         Parameters
         ----------
@@ -282,21 +230,8 @@ class Synopsis(Questions, Frames):
             Number of rows; by default the estimated number of rows of the table.
         rng : None, int or Generator
             See `discreet.noise.generator`. Repeating a draw reveals nothing: it uses published values only.
-
-        Returns
-        -------
-        pyarrow.Table
-            One column for each of the domain's.
         """
         return sample(self, n, rng)
-
-    def merge(self, other: Synopsis, *, disjoint_people: bool = False) -> Synopsis:
-        """Combine the synopses of two disjoint tables. Only a `BoxSynopsis` can."""
-        # Two models side by side no longer know what was measured: answers would look surer than they are.
-        raise SchemaError(
-            "only synopses of boxes can be merged: what was measured of one table says nothing about the other; add "
-            "answers instead, as in first.count(...) + second.count(...), or put samples together"
-        )
 
     def _choose(self, n: int, stream: Generator) -> IntArray:
         """Choose the leaves of n synthetic rows."""
@@ -311,7 +246,7 @@ class Synopsis(Questions, Frames):
         return file.leaves(self)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the synopsis to a Parquet file, completely or not at all.
+        """Write the synopsis to a Parquet file (``.parquet`` or ``.pq``), completely or not at all.
 
         The rows are those of `to_arrow`; guarantee, format version and a checksum of the file are in its metadata. A
         different release that was charged to an account is overwritten only with ``overwrite=True``: its noise was
@@ -323,12 +258,8 @@ class Synopsis(Questions, Frames):
     def load(path: str | Path) -> Any:
         """Read what `save` wrote, as a `BoxSynopsis`, `ModelSynopsis` or `CenterSynopsis`.
 
-        Raises
-        ------
-        DataSourceError
-            There is no such file, or it cannot be opened.
-        FormatError
-            It is not a synopsis, is damaged, was changed after it was written, or is of a newer version.
+        Raises `DataSourceError` if the file cannot be opened, `FormatError` if it is damaged, was changed, or is not a
+        synopsis.
         """
         return file.load(path)
 
@@ -347,17 +278,12 @@ class Synopsis(Questions, Frames):
         Parameters
         ----------
         columns, *more : pair of str, or two of them, optional
-            The two columns to show; by default the first two. Leaves that overlap in this view add up.
+            The columns to show, one or two; by default the first two. Leaves that overlap in this view add up.
 
         Returns
         -------
         plotly.graph_objects.Figure
-            The picture; ``.show()`` or ``.write_html("s.html")``.
-
-        Raises
-        ------
-        MissingExtra
-            Plotly is not installed.
+            The picture; ``.show()`` or ``.write_html("s.html")``. Needs Plotly (the extra ``plot``).
         """
         from discreet.synopses.queries import plot
 
@@ -365,7 +291,7 @@ class Synopsis(Questions, Frames):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor: arrays that come out of a pickle could be written to.
-        return _restore, (type(self), self._domain, self._guarantee, self._content())
+        return _restore, (type(self), self.domain, self.guarantee, self._content())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Synopsis) and self.digest == other.digest
@@ -374,33 +300,32 @@ class Synopsis(Questions, Frames):
         return hash(self.digest)
 
     def _repr_html_(self) -> str:
-        facts = [f"{c.name}: {'not divided' if c.name in self._uncut else c.kind}" for c in self._domain.columns[:12]]
-        more = f" and {len(self._domain) - 12} more" if len(self._domain) > 12 else ""
+        facts = [f"{c.name}: {'not divided' if c.name in self.uncut else c.kind}" for c in self.domain.columns[:12]]
+        more = f" and {len(self.domain) - 12} more" if len(self.domain) > 12 else ""
         told = {
-            "rows": f"{self._total:,.0f} ± {np.sqrt(self._total_variance):,.3g}",
+            "rows": f"{self.total:,.0f} ± {np.sqrt(self.total_variance):,.3g}",
             "columns": ", ".join(facts) + more,
             self.leaf_names[1]: f"{self.n_leaves:,}",
-            "epsilon": html.level(self._guarantee),
+            "epsilon": html.level(self.guarantee),
             "not listed": "" if self.unlisted is None else f"{self.unlisted.value:,.0f} rows, in cells left out",
             "sealed": self.digest,
         }
-        seeded = "Seeded: do not publish." if self._guarantee.seeded else ""
+        seeded = "Seeded: do not publish." if self.guarantee.seeded else ""
         return html.facts("Synopsis", {k: v for k, v in told.items() if v}, " ".join([*self.warnings, seeded]).strip())
 
     def __repr__(self) -> str:
-        d, epsilon = len(self._domain), self._guarantee.epsilon
+        d, epsilon = len(self.domain), self.guarantee.epsilon
         facts = [f"{self.n_leaves:,} {self.leaf_names[self.n_leaves != 1]} of {d} column{'s' * (d > 1)}"]
         if self.hidden is not None:
-            what = "survivors" if self.hidden.only_above else "survivors and others"
-            facts[0] += f" ({what} of {self.hidden.n_cells:,} cells)"
-        facts.append(rows_text(self._total))
+            facts[0] += f" (survivors of {self.hidden.n_cells:,} cells)"
+        facts.append(rows_text(self.total))
         if (elsewhere := self.unlisted) is not None:
             facts[-1] += f" of which {elsewhere.value:,.0f} ± {elsewhere.std_error:,.0f} in cells that are not listed"
         if epsilon is not None:
-            facts.append("NO privacy" if math.isinf(epsilon) else f"epsilon {html.level(self._guarantee)}")
+            facts.append("NO privacy" if math.isinf(epsilon) else f"epsilon {html.level(self.guarantee)}")
         if self.looks_empty:
             facts.append("LOOKS EMPTY: the number of rows is within its noise of zero")
-        if self._guarantee.seeded:
+        if self.guarantee.seeded:
             facts.append("SEEDED: do not publish")
         return f"<Synopsis: {', '.join(facts)}>"
 

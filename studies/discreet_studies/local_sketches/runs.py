@@ -12,6 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy import linalg
+from scipy.optimize import nnls
 from scipy.special import ndtri
 from scipy.stats import binom
 
@@ -28,6 +30,7 @@ from discreet.local import (
     Rappor,
     SubsetSelection,
 )
+from discreet.local.repeated import system
 from discreet_studies.as_published import sketches as fault
 from discreet_studies.measured.estimates import mean_error, rmse
 
@@ -162,8 +165,16 @@ def rappor(setting: Mapping[str, Any]) -> dict[str, float]:
         constant = fault.lasso_fit(m, reported(m, same, stream), people.domain, constant_hash=True)
         numbers |= errors(people, constant, "_constant")
     best = Rappor.from_budget(epsilon_lifetime=m.epsilon_lifetime, epsilon_report=m.epsilon, **OURS, key=key)
-    found = best.estimate(reported(best, people, stream), people.domain, consistency="non-negative")
-    return numbers | errors(people, found.count, "_ours")
+    return numbers | errors(people, non_negative(best, reported(best, people, stream), people.domain), "_ours")
+
+
+def non_negative(m: Rappor, counts: Counts, candidates: list[Any]) -> FloatArray:
+    """Return the best fit of RAPPOR's equations without negative counts."""
+    held, ones = counts.counters["reports"], counts.counters["ones"]
+    matrix, right = system(m.law, m.family, candidates, held, ones).normal()
+    upper = linalg.cholesky(matrix)
+    share: FloatArray = nnls(upper, linalg.solve_triangular(upper, right, trans="T"))[0][:-1]
+    return counts.n * share
 
 
 def reported(m: Rappor, people: Crowd, stream: noise.Generator) -> Counts:

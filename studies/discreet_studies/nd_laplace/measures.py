@@ -21,7 +21,12 @@ from discreet import noise
 from discreet.core import Domain, FloatArray, IntArray
 from discreet.evaluation import membership_attack, nicv_ratio, reconstruction_attack
 from discreet.metric import NDLaplace, equal_privacy
-from discreet_studies.as_published.laplace import published_noise, to_nearest_record, whole_budget_on_every_column
+from discreet_studies.as_published.laplace import (
+    column_laplace,
+    published_noise,
+    to_nearest_record,
+    whole_budget_on_every_column,
+)
 from discreet_studies.harness.study import Numbers, Setting
 from discreet_studies.measured.agreement import perturbation_distance
 from discreet_studies.measured.forest_attack import forest_attack
@@ -266,6 +271,8 @@ def equal(setting: Setting) -> Numbers:
     X = data.in_box(np.array(data.table(name)[:, :n]))
     if method == "whole ε on every column":
         Z = whole_budget_on_every_column(X, total, seed)
+    elif method == "column_laplace":
+        Z = column_laplace(X, total, Domain.box([-1.0] * n, [1.0] * n), seed)
     else:
         Z = equal_privacy(method, total, Domain.box([-1.0] * n, [1.0] * n), random_state=seed).transform(X)
     labels = _labels(np.asarray(Z), name, "k-means", seed)

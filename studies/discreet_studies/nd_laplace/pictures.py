@@ -172,7 +172,7 @@ def _rivals(results: Results) -> Chart | None:
     labels = {
         "nd_laplace": "NDLaplace",
         "piecewise": "Piecewise",
-        "column_laplace": "ColumnLaplace",
+        "column_laplace": "column Laplace",
         "priv_unit": "PrivUnit",
         "square_wave": "SquareWave",
         "whole ε on every column": "Piecewise, all of ε on every column",

@@ -17,6 +17,7 @@ from discreet.anonymity.methods.density_tree import CRITERIA, DensityTree
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.rules import Rules
 from discreet.core.domain import Domain, Numeric
+from support.classes import keeps
 
 
 def slow_tree(
@@ -101,7 +102,7 @@ def test_growth_equals_the_slow_reference(criterion: str) -> None:
         codes = rng.integers(0, 3, n).astype(np.int32)
         column = CodedColumn("s", codes, ["a", "b", "c"], False)
         rules = Rules(k, l_diversity=2, t_closeness=0.4) if trial % 3 == 0 and n >= k else Rules(k)
-        ok = (lambda rows, r=rules, s=column: r.ok(rows, [s])) if rules.l_on else None
+        ok = (lambda rows, r=rules, s=column: keeps(r, rows, [s])) if rules.l_on else None
         grown = grow_tree(
             bins,
             grids,

@@ -17,11 +17,10 @@ import pytest
 from discreet.anonymity import DensityTree, Generalization, Mondrian
 from discreet.anonymity.growth import outside
 from discreet.anonymity.growth.criteria import common_axes, moments
-from discreet.anonymity.methods import density_tree, partitioner
-from discreet.anonymity.methods.datafly import Combinations
+from discreet.anonymity.methods import partitioner
 from discreet.anonymity.methods.density_tree import CRITERIA
 from discreet.anonymity.release import spilled
-from discreet.anonymity.release.spilled import is_large
+from discreet.anonymity.release.spilled import SpilledTable, is_large
 from discreet.core.domain import Domain
 from discreet.core.output.progress import followed
 from discreet.engines.writing import spill
@@ -302,17 +301,17 @@ def test_levels_chosen_on_a_file_are_those_of_the_table(
     case = Case(2000 + seed)
     case.options = {name: given for name, given in case.options.items() if name not in ("blind", "t_closeness")}
     steps: list[int] = []
-    counted = Combinations.left_out
-    monkeypatch.setattr(Combinations, "left_out", lambda self, groups: steps.append(1) or counted(self, groups))
+    counted = SpilledTable.few
+    monkeypatch.setattr(SpilledTable, "few", lambda self, groups, k: steps.append(1) or counted(self, groups, k))
     whole, parts = (Generalization(domain=Domain(case.columns), suppress=0.1, **case.options) for _ in range(2))
-    parts._memory = 20_000  # so that combinations are dealt to several files
+    parts._memory = 20_000
     expected = levels(whole, case.table)
     assert not steps
     assert levels(parts, case.write(tmp_path, "parquet")) == expected
     assert steps or isinstance(expected, str)
 
 
-def test_closeness_is_kept_by_levels_chosen_on_a_file_whose_combinations_fit(tmp_path: Path) -> None:
+def test_closeness_is_kept_by_levels_chosen_on_a_file(tmp_path: Path) -> None:
     case = Case(2001)
     case.values["ill"] = np.random.default_rng(0).choice(["a", "b", "c"], len(case.table))
     case.columns["ill"] = {"categories": ["a", "b", "c"], "role": "sensitive"}
@@ -322,8 +321,7 @@ def test_closeness_is_kept_by_levels_chosen_on_a_file_whose_combinations_fit(tmp
     path = case.write(tmp_path, "parquet")
     models = [Generalization(domain=Domain(case.columns), suppress=0.1, **case.options) for _ in range(3)]
     models[1]._memory, models[2]._memory = len(case.table) * 32 * 8 * 2, 1
-    assert levels(models[1], path) == levels(models[0], case.table)
-    assert "t_closeness must be left out for a large table" in levels(models[2], path)
+    assert levels(models[1], path) == levels(models[2], path) == levels(models[0], case.table)
 
 
 @pytest.mark.parametrize("method", ["density-tree", "mondrian", "generalization"])
@@ -362,7 +360,7 @@ def test_what_looks_at_rows_again_and_again_is_refused_of_a_table_larger_than_me
     domain = Domain({"age": quasi, "label": {"categories": ["a", "b"], "role": "target"}})
     model = DensityTree(5, domain=domain, **given)
     model.fit(tmp_path / "people.parquet")
-    monkeypatch.setattr(density_tree, "machine_memory", lambda: 1000.0)
+    monkeypatch.setattr(partitioner, "machine_memory", lambda: 1000.0)
     with pytest.raises(InvalidArgument, match="left out with a table that does not fit into memory"):
         model.fit(tmp_path / "people.parquet")
     model.fit(table)  # it is in memory already

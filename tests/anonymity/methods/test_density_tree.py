@@ -24,6 +24,7 @@ from discreet.anonymity.risk.rules import Rules
 from discreet.core.domain import Domain, Numeric
 from discreet.errors import DiscreetError, FormatError, InvalidArgument
 from past_releases import Past
+from support.classes import keeps
 
 LETTERS = list("abcdefgh")
 NESTED: list[Any] = [["a", "b"], [["c", "d"], "e"], ["f", "g", "h"]]
@@ -82,7 +83,7 @@ def test_enforcement_finds_the_one_finest_frontier() -> None:
         column = CodedColumn("s", rng.integers(0, 3, n).astype(np.int32), ["a", "b", "c"], False)
         rules = Rules(k, l_diversity=2, t_closeness=0.6)
         under = [np.flatnonzero((leaf >= t) & (leaf < tree.ends[t])) for t in range(tree.n_nodes)]
-        good = [len(rows) == 0 or rules.ok(rows, [column]) for rows in under]
+        good = [len(rows) == 0 or keeps(rules, rows, [column]) for rows in under]
         # Frontiers that can be reached by splitting nodes into children that are empty or ok.
         valid = [set(f) for f in frontiers(tree) if all(good[t] for t in f)]
         if not good[0] or not len(under[0]):

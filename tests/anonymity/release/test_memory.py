@@ -91,7 +91,7 @@ def test_more_values_than_a_table_has_room_for_are_counted_as_combinations(last:
     expected, found = plain.result(), by_place.counts()
     assert isinstance(found, PlaceCounts if last > tabled.MOST_VALUES else TabledCounts)
     if isinstance(found, TabledCounts):
-        reached, rows, cells, lost = found.figures(Rules(2), np.array([0, 1, 2, -1], np.int32))
+        reached, rows, cells, lost, _ = found.figures(Rules(2), np.array([-1, 0, -1, 1, 2], np.int32))
         assert (rows, cells, lost) == (1200, 3, 0)
         assert reached == Rules(2).measure(
             np.array([0, 0, 0, 1, 2])[expected.place], expected.sensitive, None, expected.rows

@@ -62,7 +62,7 @@ class Town:
         rng, ids = self.rng, np.array(list(self.rows))
         what = rng.integers(0, 8)
         cells = collections.defaultdict(list)
-        for name, cell in zip(last.record.identifier("id").to_pylist(), last.record.cell.tolist(), strict=True):
+        for name, cell in zip(last.record.identifier.to_pylist(), last.record.cell.tolist(), strict=True):
             if int(name) in self.rows:
                 cells[cell].append(int(name))
         crowd = cells[list(cells)[int(rng.integers(len(cells)))]] if cells else []

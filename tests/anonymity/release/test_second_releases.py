@@ -1,4 +1,4 @@
-"""Later releases: people who stay, come and go cannot be identified, and the release record stays private."""
+"""Later releases: people who stay, come and go cannot be identified, and the release history stays private."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_the_first_and_the_third_release_are_looked_at_together() -> None:
 
 
 def _parts(release: Release) -> tuple[Any, ...]:
-    """A release record that forgot with which others its release was made."""
+    """A release history that forgot with which others its release was made."""
     kept = release._kept
     assert kept is not None
     return kept.table, release.cells, kept.required
@@ -325,7 +325,7 @@ def damaged(place: Path) -> Iterator[tuple[str, pa.Table]]:
     yield "format_version 3", made(good, format_version=1)
     yield "damaged", made(good, required={"k": "many"})
     yield "damaged", good.replace_schema_metadata({b"discreet.record": "{"})
-    yield "not a release record", good.replace_schema_metadata(None)
+    yield "not a release history", good.replace_schema_metadata(None)
 
 
 def test_a_changed_release_record_is_refused(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_a_changed_release_record_is_refused(tmp_path: Path) -> None:
         with pytest.raises(FormatError, match=what):
             ReleaseRecord.load(tmp_path / "bad.record")
     (tmp_path / "text.record").write_text("who,cell")
-    with pytest.raises(FormatError, match="not a release record"):
+    with pytest.raises(FormatError, match="not a release history"):
         ReleaseRecord.load(tmp_path / "text.record")
     with pytest.raises(DataSourceError, match="cannot read"):
         ReleaseRecord.load(tmp_path / "absent.record")
@@ -490,4 +490,4 @@ def test_people_have_the_same_keys_whatever_type_a_month_keeps_them_in() -> None
         pa.array([str(i).translate({48 + d: 0xFF10 + d for d in range(10)}) for i in number]),
     ]  # fmt: skip
     records = [DensityTree(5, domain=domain).fit_transform(pa.table({"age": age, "id": c})).record for c in spelled]
-    assert all(record.identifier("id").equals(records[0].identifier("id")) for record in records)
+    assert all(record.identifier.equals(records[0].identifier) for record in records)

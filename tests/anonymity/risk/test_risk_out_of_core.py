@@ -84,7 +84,7 @@ def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Room is made again and again, and batches are of a few rows."""
     monkeypatch.setattr(counted, "_FEW", 1)
     monkeypatch.setattr(counted, "_MANY", 8)
-    monkeypatch.setattr(engine_columns.counted_columns, "__defaults__", (7, None))
+    monkeypatch.setattr(engine_columns.column_batches, "__defaults__", (None, 7))
 
 
 @pytest.mark.usefixtures("_small_steps")

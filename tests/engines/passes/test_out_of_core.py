@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,9 @@ def test_the_passes_of_a_tree_are_the_same_where_cells_are_not_kept(folder: Path
 def test_a_bar_follows_the_rows_of_all_threads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = []
     monkeypatch.setattr(Meter, "_start", lambda self: (shown.append(self) or _Bar(), 0))
-    dc.engines.open(str(folder)).count(dc.engines.GridMap(DOMAIN, 3), progress=True)
+    monkeypatch.setattr("discreet.core.output.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("sys.stderr", SimpleNamespace(isatty=lambda: True))
+    dc.engines.open(str(folder)).count(dc.engines.GridMap(DOMAIN, 3))
     assert len(shown) == 1
     assert shown[0]._done == shown[0]._total == N
 

@@ -112,13 +112,13 @@ def test_one_row_too_many_loses_more_than_epsilon(method: str, monkeypatch: pyte
 
 def by_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Choose rows by where they are in the table."""
-    fill = bounded.fill_entries
+    fill = bounded.kernels.fill_entries
 
     def placed(x: Any, words: Any, *more: Any) -> Any:
         fill(x, words, *more)
         return (np.arange(1, len(x) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(1)
 
-    monkeypatch.setattr(bounded, "fill_entries", placed)
+    monkeypatch.setattr(bounded.kernels, "fill_entries", placed)
 
 
 def test_a_choice_by_place_loses_more_than_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:

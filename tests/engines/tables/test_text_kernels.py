@@ -2,13 +2,24 @@
 
 import itertools
 import re
+from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from discreet.core.schema.dialect import Dialect
 from discreet.engines.tables.csv_file import CsvTable
-from discreet.engines.tables.text_kernels import BARE, MIXED, SIMPLE, record_ends, split_records
+from discreet.engines.tables.plain_text import is_plain, plain_ends, plain_numbers, split_plain
+from discreet.engines.tables.text_kernels import (
+    BARE,
+    MIXED,
+    RECORD_LIMIT,
+    SIMPLE,
+    Field,
+    record_ends,
+    split_records,
+)
 from discreet.engines.tables.text_numbers import numbers_at
 
 DIALECTS = list(itertools.product(",;\t|", ['"', "'", ""]))
@@ -80,6 +91,17 @@ def test_random_bytes_are_split_as_byte_by_byte(delimiter, quote):
         found = np.stack([starts[:, :rows], ends[:, :rows], styles[:, :rows]], axis=-1).transpose(1, 0, 2)
         np.testing.assert_array_equal(found, wanted)
         rows_seen += rows
+        if is_plain(block, marks[1]):
+            begins, stops, first = split_plain(block, marks[0], n_fields, RECORD_LIMIT)
+            plain = np.stack([begins, stops], axis=-1)[first[:, np.newaxis] + np.argsort(slots)[-width:]]
+            np.testing.assert_array_equal(plain, wanted[:, :, :2])
+            for field in range(width):
+                piece = Field(block, *(a[field, :rows].copy() for a in (starts, ends, styles)), marks[1])
+                assert piece.text().equals(replace(piece, plain=True).text())
+            for state in (START, PLAIN, CLOSED):
+                *edges, inside, lines = plain_ends(block, marks[0])
+                ending = (PLAIN if inside else START) if len(text) else state
+                assert (*edges, ending, lines) == record_ends(block, state, *marks)
         for state in range(4):
             assert record_ends(block, state, *marks)[:3] == end_by_end(text, state, *marks)
         assert record_ends(block, START, *marks)[3] == most - 1
@@ -173,3 +195,25 @@ def test_numbers_are_read_eight_bytes_at_a_time_as_one_byte_at_a_time(decimal, t
         assert np.signbit(found) == np.signbit(alone[0])
         if not thousands and row not in hard and b"," not in plain:
             assert repr(found) == repr(np.float64(python_number(plain))), text
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_small_columns_are_read_as_by_the_kernel(decimal):
+    rng = np.random.default_rng(10)
+    dialect = Dialect(delimiter=";", decimal=decimal)
+    swap = bytes.maketrans(b".,", b",.") if decimal == "," else bytes.maketrans(b"", b"")
+    texts = [t.translate(swap) for t in random_numbers(rng, 300)]
+    read = {"plain": 0, "left to the kernel": 0}
+    for text in texts:
+        values = pa.array([text, b"7", b"n/a", b"", b" 5 ", b"-0"], pa.large_binary())
+        found = plain_numbers(values, dialect)
+        read["left to the kernel" if found is None else "plain"] += 1
+        sizes = np.array([len(v.as_py()) for v in values])
+        ends = np.cumsum(sizes)
+        expected, hard = numbers_at(np.frombuffer(b"".join(values.to_pylist()), np.uint8), ends - sizes, ends, dialect)
+        if len(hard):
+            expected[hard] = float(text.translate(swap))
+        if found is not None:
+            np.testing.assert_array_equal(found, expected, err_msg=repr(text))
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(expected), err_msg=repr(text))
+    assert min(read.values()) > 200

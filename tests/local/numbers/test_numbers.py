@@ -49,9 +49,6 @@ def test_square_wave_law(epsilon: float) -> None:
     laws.check_ratio(m, middles)
     laws.check_sampler(m, middles[0])
     laws.check_sampler(m, middles[7], rng=2)
-    table = np.array([m.report_law(v)[1] for v in middles])
-    apart = max(np.abs(a - b).sum() / 2 for a in table for b in table)
-    assert m.total_variation() == pytest.approx(apart, rel=1e-12)
 
 
 def test_square_wave_window() -> None:
@@ -224,8 +221,6 @@ def test_mean_law(epsilon: float, method: str) -> None:
         assert abs(exact - t) < 2**-31
         assert chances @ (m.law.values - exact) ** 2 == pytest.approx(float(m.variance(1, exact)), rel=1e-10)
         assert m.variance(1, exact) <= m.variance(1) * (1 + 1e-12)
-    apart = np.abs(m.law.probabilities(0) - m.law.probabilities(2 * HALF)).sum() / 2
-    assert m.total_variation() == pytest.approx(apart)
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 0.5, 1, 2, 3])

@@ -48,9 +48,6 @@ def test_law_of_a_pool(epsilon: float) -> None:
     m = LocalHashing(epsilon, pool=6, key=5)
     laws.check_ratio(m, ["cat", "dog", "emu"])
     laws.check_sampler(m, "cat", draws=60_000)
-    chances = [m.report_law(v)[1] for v in ("cat", "dog", "emu", 1, 2, 3)]
-    for one, two in itertools.combinations(chances, 2):
-        assert abs(one - two).sum() / 2 <= m.total_variation() + 1e-12
 
 
 def test_a_pool_is_unbiased_over_keys_and_has_the_stated_variance() -> None:
@@ -274,7 +271,7 @@ def test_doubtful_batches_are_counted_again() -> None:
         (lambda: LocalHashing(1, pool=8, candidates=5), "candidates must be None with a pool"),
         (lambda: LocalHashing(1, candidates=["a", "a"]), "without repeats"),
         (lambda: LocalHashing(1, key=2**128), "key"),
-        (lambda: LocalHashing(1).report_law(1), "pool must be such that"),
+        (lambda: LocalHashing(1).report_law(1), "pool must be small enough"),
         (lambda: LocalHashing(1).estimate(LocalHashing(1).empty(), ["a"]), "key"),
         (lambda: LocalHashing(1, key=1).estimate(LocalHashing(1, key=1).empty()), "candidates must be a list"),
         (lambda: LocalHashing(1, key=1).estimate(LocalHashing(1, key=1).empty(), "cat"), "candidates must be a list"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.local.planning.liars import liars_move
+from discreet.local.support import liars_move
 
 VALUES = ["cat", "dog", "emu", "yak"]
 MECHANISMS: list[Any] = [

@@ -135,13 +135,6 @@ def test_budgets_are_never_passed(life: float, once: float, hashes: int) -> None
         assert m.epsilon > once * (1 - 1e-3)
 
 
-def test_total_variation_is_that_of_the_law() -> None:
-    m = Rappor(0.25, 0.25, 0.75, bits=6, hashes=2, cohorts=1, key=2)
-    table = np.array(list(laws.laws(m, range(30)).values()))
-    pairs = [np.abs(table[:, i] - table[:, j]).sum() / 2 for i in range(30) for j in range(i)]
-    assert m.total_variation() == pytest.approx(max(pairs), rel=1e-12)
-
-
 def test_reports_follow_the_law() -> None:
     laws.check_sampler(Crowd(Rappor(0.5, 0.25, 0.75, bits=5, hashes=2, cohorts=3, key=9)), "cat", draws=30_000)
 

@@ -176,8 +176,8 @@ def test_a_cohort_without_reports_is_left_out() -> None:
     lost = {name: array.copy() for name, array in counts.counters.items()}
     for array in lost.values():
         array[[3, 7]] = 0
-    found = decode_list(m.law, m.family, asked, lost["reports"], lost["ones"])
-    assert np.all(np.abs(found.share[:2] - [0.6, 0.4]) < 5 * found.error[:2])
+    share, error, *_ = decode_list(m.law, m.family, asked, lost["reports"], lost["ones"])
+    assert np.all(np.abs(share[:2] - [0.6, 0.4]) < 5 * error[:2])
 
 
 def uneven(m: Rappor, shares_of_cohorts: Any, n: int, rng: np.random.Generator) -> Counts:
@@ -222,8 +222,6 @@ def test_the_order_of_candidates_makes_no_difference_and_no_equations_are_promis
     assert np.array_equal(one.std_error[order], other.std_error)
     assert one.stability is not None
     assert np.array_equal(one.stability[order], other.stability)
-    with pytest.raises(dc.errors.InvalidArgument, match=r'another one for a list of 400.*try consistency="base-cut"'):
-        m.estimate(counts, values, consistency="non-negative")
     assert len(m.estimate(counts, values, consistency="base-cut")) == 400
 
 

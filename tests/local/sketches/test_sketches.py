@@ -59,21 +59,6 @@ def test_the_mean_of_an_estimate_is_exact_given_the_key(kind: Any, width: int, e
         assert chances @ single[:, i] == pytest.approx(1, abs=1e-9)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_total_variation(kind: Any, epsilon: float) -> None:
-    m = kind(epsilon, 1, 4, key=2)
-    apart = next(v for v in range(50) if m._buckets(v)[0] != m._buckets(0)[0])
-    table = np.array(list(laws.laws(m, [0, apart]).values()))
-    assert np.maximum(table[:, 0] - table[:, 1], 0).sum() == pytest.approx(m.total_variation(), rel=1e-12)
-
-
-def test_total_variation_in_closed_form() -> None:
-    assert CountMeanSketch(4, 8, 8, key=1).total_variation() == pytest.approx(math.tanh(1), rel=1e-14)
-    assert HadamardSketch(4, 8, 8, key=1).total_variation() == pytest.approx(math.tanh(2) / 2, rel=1e-14)
-    assert SkippingSketch(4, 8, 8, key=1).total_variation() == pytest.approx(math.tanh(2) * 4 / 7, rel=1e-14)
-
-
 def test_too_many_reports_to_list_are_refused() -> None:
     for m in (CountMeanSketch(1, 2, 40, key=1), CountMeanSketch(1, 2, 4096, key=1), HadamardSketch(1, 2**10, 2**12, 1)):
         with pytest.raises(dc.errors.InvalidArgument, match="width"):

@@ -41,13 +41,6 @@ def test_law_of_the_puzzle(epsilon: float, split: str) -> None:
     values = ["", "a", "ab", "abab", "ba?a"]
     assert float(m.epsilon) == pytest.approx(epsilon if split == "budget" else 3 * epsilon / 4)
     laws.check_ratio(m, values)
-    table = laws.laws(m, values)
-    apart = [
-        sum(abs(chances[i] - chances[j]) for chances in table.values()) / 2
-        for i, j in itertools.combinations(range(len(values)), 2)
-    ]
-    assert max(apart) <= m.total_variation() + 1e-12
-    assert max(apart) > 0.5 * m.total_variation()
 
 
 def test_sampler_of_the_puzzle() -> None:
@@ -64,17 +57,6 @@ def test_law_of_prefix_extension(epsilon: float) -> None:
         values = every_text("ab?", 2) if m.bits is None else list(range(16))
         laws.check_ratio(m, values)
         laws.check_sampler(m, values[5], draws=50_000)
-        table = laws.laws(m, values[:6])
-        apart = [sum(abs(c[0] - c[i]) for c in table.values()) / 2 for i in range(1, 6)]
-        assert max(apart) <= m.total_variation() + 1e-12
-
-
-def test_two_strings_that_differ_everywhere_reach_the_total_variation() -> None:
-    m = FragmentPuzzle(1, 2, n_hashes=1, width=2, fragment_hashes=1, fragment_width=2, alphabet="ab", length=2, key=1)
-    table = laws.laws(m, every_text("ab", 2))
-    pairs = itertools.combinations(range(len(every_text("ab", 2))), 2)
-    apart = max(sum(abs(c[i] - c[j]) for c in table.values()) / 2 for i, j in pairs)
-    assert apart == pytest.approx(m.total_variation(), abs=1e-12)
 
 
 # ---- reports and states
@@ -286,7 +268,7 @@ def test_what_the_stages_say_adds_up() -> None:
         assert stage.threshold > 3 * math.sqrt(noise_only)
         assert stage.threshold < 3.6 * math.sqrt(noise_only)
     assert found.tried == sum(stage.tried for stage in found.stages)
-    assert found.to_dict()["stages"][5]["kept"] == len(found)
+    assert found.stages[5].kept == len(found)
     assert "fragments at characters 1 and 2" in str(found)
 
 
@@ -367,7 +349,6 @@ def test_the_truth_may_be_a_list_and_is_normalised() -> None:
     assert found.recall(["Cooler", "linking", "other"], k=2) == 1
     assert found.precision({"coolest": 3, "coolish": 1}) == 0.5
     assert found.precision(["link", "cool", "hobb"], k=1) in (0, 1)
-    assert found.to_arrow().column_names[0] == "candidate"
     with pytest.raises(dc.errors.InvalidType, match="truth"):
         found.recall("cool")
 

@@ -19,9 +19,10 @@ import pytest
 
 import discreet as dc
 from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument
-from discreet.local import Client, Task, read_frame
+from discreet.local import Client, Task
 from discreet.local.tasks import client as client_module
 from discreet.local.tasks.device_file import DeviceFile
+from frame_reader import read_frame
 from frame_server import Server, running
 
 COLOURS = dc.local.DirectResponse(1, ["red", "green", "blue"])

@@ -17,11 +17,12 @@ import pytest
 import discreet as dc
 import malicious_tasks
 from discreet.errors import DiscreetError
-from discreet.local import Memo, Task, read_frame
+from discreet.local import Memo, Task
 from discreet.local.tasks.device import Device
 from discreet.local.tasks.device_file import DeviceState
 from discreet.local.wire.binary import canonical
 from discreet.noise.reports.one_device import ByteCoins
+from frame_reader import read_frame
 from frame_server import running
 from report_law import chance_of
 

@@ -40,7 +40,6 @@ def test_times_are_read_without_a_zone_of_ones_own() -> None:
     assert task.open_at(start)
     assert not task.open_at(start - timedelta(seconds=1))
     assert not task.open_at(datetime(2026, 12, 16, tzinfo=UTC))
-    assert [task.batch_at(start + timedelta(seconds=s)) for s in (0, 3599, 3600)] == [0, 0, 1]
 
 
 def test_a_file_of_candidates_is_the_one_that_was_meant() -> None:

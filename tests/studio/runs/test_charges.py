@@ -254,7 +254,7 @@ def test_going_on_is_refused_where_the_account_does_not_hold_the_price(client: B
 
 def _lost(client: Browser, project: Project, book: Account, *, reserve: bool) -> Path:
     """Leave a run as a process leaves it that is killed in the middle."""
-    from discreet.jobs.work.charging import account_of
+    from discreet.jobs.charging import account_of
     from discreet.studio.runs.offer import offer_of
 
     offer = offer_of(client.studio.workspace, project)
@@ -288,7 +288,7 @@ def test_anonymous_tables_are_listed_and_checked_with_earlier_ones(client: Brows
     )
     first = client.get(f"/p/{project.id}/release")
     assert "has no ε" in first.text
-    assert "release record" in first.text
+    assert "release history" in first.text
     client.post(f"/p/{project.id}/release/start", data={**form(first.text), "form": "parquet"})
     run = runs_of(project)[0]
     assert run.state == "done", run.status
@@ -300,7 +300,7 @@ def test_anonymous_tables_are_listed_and_checked_with_earlier_ones(client: Brows
     ).text  # fmt: skip
     told = client.get(f"/p/{project.id}/account").text
     assert "Released without an ε" in told
-    assert "yes, by its release record" in told
+    assert "yes, by its release history" in told
 
 
 def test_an_account_is_closed_only_when_that_is_said_twice(client: Browser, tmp_path: Path) -> None:

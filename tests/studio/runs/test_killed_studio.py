@@ -14,7 +14,7 @@ import pytest
 from discreet.accounts import Account
 from discreet.studio.runs import Supervisor
 from discreet.studio.runs.offer import offer_of
-from discreet.studio.runs.processes import born, send
+from discreet.studio.runs.run import born, send
 from discreet.studio.workspace import Project, Workspace
 from studio_server import Server, served, until
 

@@ -12,8 +12,7 @@ import pytest
 
 from discreet.jobs import Job
 from discreet.studio.runs import Run, Supervisor, child
-from discreet.studio.runs.processes import born, send
-from discreet.studio.runs.run import lock
+from discreet.studio.runs.run import born, lock, send
 from discreet.studio.runs.supervisor import Busy, settle
 from discreet.studio.workspace import Workspace
 
@@ -79,7 +78,7 @@ def test_an_error_that_no_one_foresaw_is_named_without_its_words(tmp_path: Path)
         folder / "job.toml"
     )
     with pytest.MonkeyPatch.context() as broken:
-        broken.setattr("discreet.jobs.work.synopsis._estimator", lambda job: int("Ada Lovelace, 35"))
+        broken.setattr("discreet.jobs.work.synopsis.estimator", lambda job: int("Ada Lovelace, 35"))
         assert child.main(folder) == 1
     told = Run.read(folder).status
     assert told["state"] == "failed"

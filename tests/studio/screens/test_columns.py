@@ -109,7 +109,7 @@ def test_a_complete_sheet_is_the_schema_that_jobs_read(opened: Any) -> None:
         ({"kind:age": "date", "low:age": "1.5.1984", "high:age": "2010-12-31"}, "low", "not a date"),
         ({"kind:age": "time", "low:age": "08:00", "high:age": "25:00"}, "high", "not a time of day"),
         ({"kind:age": "integer", "high:age": "9"}, "low", "this one is missing"),
-        ({"kind:age": "category", "list:age": "a, b, a"}, "list", "“a” stands there twice"),
+        ({"kind:age": "category", "list:age": "a, b, a"}, "list", "“a” is listed twice"),
         ({"low:age": "0", "high:age": "9", "list:age": "a"}, "kind", "choose the kind"),
         ({"kind:age": "colour"}, "kind", "one of the list"),
     ],

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from discreet.jobs import Job
-from discreet.studio.checks import Check, attack_job, attackable, audit_job, beside, checks_of
+from discreet.studio.checks import Check, attack_job, attackable, checks_of, owner
 from discreet.studio.released import collect, kept_facts, release_of
 from discreet.studio.runs.offer import history_of
 from discreet.studio.runs.run import Run, blank
@@ -98,7 +98,7 @@ def passing_on(tmp_path_factory):
     release = release_of(project, "1")
     collect(release)
     release.folder.mkdir(exist_ok=True)
-    finished(beside(project, release), audit_job(release.file))
+    finished(owner(project, release), Job("audit", str(release.file)))
     return home / "studio", project
 
 

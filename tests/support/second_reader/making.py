@@ -62,17 +62,6 @@ def tree(draw: Draw) -> Made:
     return _save(draw, found, rows)
 
 
-def merged(draw: Draw) -> Made:
-    rows = rows_of(draw, people=draw.chance(0.25), most=2)
-    domain, half = declared(draw, rows), rows.table.num_rows // 2
-    parts = []
-    for table in (rows.table.slice(0, half), rows.table.slice(half)):
-        shape = {"rule": draw.one(2, 4)} if draw.chance(0.7) else {"rule": 40, "max_cells": 50, "expected_survivors": 4}
-        made = dc.GridSynopsis(draw.epsilon(), domain, **shape, random_state=draw.state)
-        parts.append(made.fit(table).synopsis_)
-    return _save(draw, parts[0].merge(parts[1], disjoint_people=draw.chance(0.5)), rows)
-
-
 def kmeans(draw: Draw) -> Made:
     rows, data, settings = _central(draw)
     made = dc.PrivateKMeans(draw.one(1, 3), **settings, synopsis=draw.one("auto", "grid", "tree"), n_init=2).fit(data)
@@ -88,8 +77,7 @@ def kmeans(draw: Draw) -> Made:
 
 def lloyd(draw: Draw) -> Made:
     rows, data, settings = _central(draw)
-    shape = {"schedule": draw.one("improved", "plain"), "draw": draw.one("joint", "split")}
-    made = dc.DPLloyd(draw.one(1, 3), **settings, **shape, init=draw.one("packing", "synopsis")).fit(data)
+    made = dc.DPLloyd(draw.one(1, 3), **settings, n_iter=draw.one("auto", 1)).fit(data)
     path = draw.file("centers.bin")
     path.write_bytes(np.ascontiguousarray(made.cluster_centers_).tobytes())
     return finish(draw, "centers", path, made.guarantee_, rows, words=False)
@@ -179,7 +167,6 @@ def metric(draw: Draw) -> Made:
     one = {"attributes": draw.one("all", "sample")}
     kinds: dict[str, Callable[[], Any]] = {
         "nd": lambda: m.NDLaplace(radius=radius, remap=draw.one("none", "clip", "resample", "grid"), **shared),
-        "column": lambda: m.ColumnLaplace(radius=draw.one(None, radius), **shared),
         "piecewise": lambda: m.Piecewise(**one, **shared),
         "duchi": lambda: m.Piecewise(**one, **shared, method="duchi"),
         "hybrid": lambda: m.Piecewise(**one, **shared, method="hybrid"),
@@ -280,7 +267,6 @@ KINDS: dict[str, Callable[[Draw], Made]] = {
     "metric-2": metric,
     "anonymous-3": anonymous,
     "kmeans": kmeans,
-    "merged": merged,
     "again": again,
     "sphere": sphere,
     "trajectory": trajectory,

@@ -138,16 +138,14 @@ def _leaves(case: Case, stored: dict[str, Any], arrays: dict[str, Any]) -> Objec
         j = list(case.columns).index(name)
         if (lower[:, j] > low[j] + slack[j]).any() or (upper[:, j] < high[j] - slack[j]).any():
             yield f"{name} is called uncut, and was cut"
-    merged = facts.get("merged")
     hidden, weights = stored["hidden"], arrays["weights"]
-    sides = 2 if merged else 1
     if hidden is None:
         volume = np.prod((upper - lower) / (high - low), axis=1).sum()
-        if abs(volume - sides) > 1e-6:
+        if abs(volume - 1) > 1e-6:
             yield f"the leaves cover {volume} of the domain"
         if facts.get("method") == "grid" and facts["n_cells"] != len(lower):
             yield f"{len(lower)} cells, not {facts['n_cells']}"
-    elif hidden.get("only_above", True) and (weights <= hidden["cutoff"]).any():
+    elif (weights <= hidden["cutoff"]).any():
         yield "a listed cell lies below the cutoff"
     if facts.get("method") == "grid" and any(line["label"] == "cells" for line in case.promise["ledger"]):
         # What is missing has a part of its own where the schema says so.
@@ -164,8 +162,6 @@ def _leaves(case: Case, stored: dict[str, Any], arrays: dict[str, Any]) -> Objec
                 yield f"noise of variance {arrays['variances'][:1]} where ε = {price} asks for {law}"
             if (weights != np.rint(weights)).any():
                 yield "a noisy count is not a whole number"
-    if merged and len(merged) != 2:
-        yield "two tables are merged by two sets of parameters"
 
 
 # ---- centres of DPLloyd
@@ -361,8 +357,7 @@ def _rates(case: Case) -> Objections:
     if not math.isclose(facts["epsilon_at_diameter"], noise * times * (facts["diameter"] + rounding), rel_tol=1e-9):
         yield "the level at the diameter does not follow from the rate"
     if facts["scaling"]["kind"] == "box":
-        d = facts["dimension"]
-        least = facts["step"] * (d if facts["mechanism"] == "ColumnLaplace" else math.sqrt(d))
+        least = facts["step"] * math.sqrt(facts["dimension"])
         if rounding < least:
             yield f"rounding moves rows apart by up to {least}, more than c = {rounding}"
     near = re.search(r"(?:distance|places) ([\d.]+(?:e[+-]?\d+)?)", case.promise["neighbours"])

@@ -272,11 +272,6 @@ def _nearly_unique(case: Case, m: re.Match[str]) -> Objections:
         yield f"nearly unique are {case.facts['nearly_unique']}"
 
 
-def _disjoint(case: Case, m: re.Match[str]) -> Objections:
-    if not case.facts["disjoint_people"] or case.promise["ledger"][0]["kind"] != "parallel":
-        yield "it was not declared"
-
-
 def _nothing(case: Case, m: re.Match[str]) -> Objections:
     held = case.facts.get("rows", case.made.rows) if m["what"] == "rows" else _reports(case)
     if held:
@@ -303,7 +298,6 @@ SENTENCES: list[tuple[str, Check | str]] = [
      r"the epsilon only", _persons),
     (r"the categories of a column were selected privately, at a separate price that adds to this one: .+",
      "what was bought before is the schema's word"),
-    (r"no person is in more than one of the merged tables \(declared by the user\)", _disjoint),
     (r"levels, hierarchies, widths, thresholds and grid were fixed without looking at the rows",
      "how levels were chosen is not in the bytes"),
     (r"nothing else about these rows leaves: not how many there are, who was drawn, or what was left out",

@@ -14,6 +14,7 @@ import command_line
 import discreet as dc
 from discreet import anonymity
 from discreet.jobs import Job
+from discreet_studies.as_published.ordered import OrderedMicroaggregation
 from second_reader.drawing import Made, write_promised
 from together.factors import CELLS, PERSONS, SYNOPSES, TABLES
 from together.people import FILES, ILLS, MARKS, NOTES, SOURCES, TOWNS, Row, later, people, soiled
@@ -188,7 +189,7 @@ def _by_estimator(
         return {"kind": "answer", "promise": answer.guarantee, "extra": extra}, path
     if method == "ordered":
         shape = {"n_rows": 120, "columns": ["age", "pay"]}
-        model = dc.synopses.OrderedMicroaggregation(12, EPSILON, declared, **shape, **paid, **_more(given)).fit(data)
+        model = OrderedMicroaggregation(12, EPSILON, declared, **shape, **paid, **_more(given)).fit(data)
         path = place / f"ordered.{suffix}"
         model.save(path)
         return {"kind": "means", "promise": _promise(path)}, path

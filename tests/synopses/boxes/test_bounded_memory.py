@@ -166,7 +166,6 @@ def test_a_grid_of_more_cells_than_there_are_numbers_is_refused_with_what_works(
         assert "TreeSynopsis" in refused_untouched(monkeypatch, model, np.zeros((3, 40))).fix
     kmeans = dc.PrivateKMeans(2, domain=many, synopsis=dc.GridSynopsis())
     refused_untouched(monkeypatch, kmeans, np.zeros((3, 40)))
-    refused_untouched(monkeypatch, dc.DPLloyd(2, domain=many, init="synopsis"), np.zeros((3, 40)))
 
 
 @pytest.mark.parametrize(

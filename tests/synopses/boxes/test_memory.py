@@ -14,9 +14,8 @@ import pytest
 import discreet as dc
 from discreet import engines
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType, SchemaError
-from discreet.synopses import BoxSynopsis, HiddenCells, Synopsis, refine
+from discreet.synopses import BoxSynopsis, HiddenCells, Synopsis
 from discreet.synopses.boxes.grid import estimator
-from discreet.synopses.boxes.grid.rules import axis_parts
 from discreet.synopses.opening import open_release
 
 # Memory
@@ -130,32 +129,6 @@ def release(weights: list[int], hidden: HiddenCells | None = None, variance: flo
     return BoxSynopsis(domain, guarantee=dc.Guarantee("central"), hidden=hidden, total=total, **parts)
 
 
-def test_a_merged_list_says_what_holds_of_all_its_cells(tmp_path):
-    lazy, dense = release([20, 30], HiddenCells(1000, 12, 4.0)), release([5, -2, 3])
-    both = lazy.merge(dense)
-    assert both.hidden == dense.merge(lazy).hidden == HiddenCells(1003, 12, 4.0, only_above=False)
-    assert (both.weights < both.hidden.cutoff).any()  # so it must not claim that they are above
-    assert "survivors and others of 1,003 cells" in repr(both)
-    assert "(survivors of 1,000 cells)" in repr(lazy)
-    other = release([18], HiddenCells(500, 15, 9.0))
-    assert lazy.merge(other).hidden == HiddenCells(1500, 15, 9.0, only_above=False)
-    alike = release([18], HiddenCells(500, 12, 4.0))
-    assert lazy.merge(alike).hidden == HiddenCells(1500, 12, 4.0)
-    assert both.merge(alike).hidden.only_above is False
-    both.save(tmp_path / "both.parquet")
-    assert Synopsis.load(tmp_path / "both.parquet").hidden == both.hidden
-    assert "only_above" not in lazy.hidden.to_dict()  # seals of lists that were never merged stay as they were
-    with pytest.raises(InvalidType, match="only_above"):
-        HiddenCells(3, 1, 1.0, only_above=1)  # type: ignore[arg-type]
-
-
-def test_the_projection_of_a_merged_list_weighs_counts_by_their_own_noise():
-    both = release([40, 40], HiddenCells(1000, 1, 4.0)).merge(release([40, 40], variance=0.04))
-    moved = 40 - refine.project(both.replace(total=150.0)).weights
-    assert moved.sum() == pytest.approx(10)
-    assert moved[0] == pytest.approx(100 * moved[2])
-
-
 @pytest.mark.parametrize(
     ("domain", "rule", "match"),
     [
@@ -185,13 +158,6 @@ def test_no_number_of_rows_makes_a_rule_ask_for_an_impossible_grid(rule, columns
     for n in (1, 10**6, 10**15):
         cells = engines.GridMap(domain, estimator._parts(domain, n, Fraction(1), settings)).n_cells
         assert cells <= (2**27 if settings.two_levels else 2**63 - 1)
-
-
-def test_axes_of_very_unequal_widths_stay_within_the_limit():
-    domain = dc.Domain({"x": (0, 1e30), "y": (0, 1), "z": (0, 1e30)})
-    parts = axis_parts(lambda e, d, k: 5, domain, n=1e4, epsilon=1.0, k=2, max_cells=1000, units=True)
-    assert 1 < math.prod(parts) <= 1000
-    assert parts[1] == 1
 
 
 @pytest.mark.parametrize("odd", [None, 7, "ab", 0.5, {}, np.float64(0.5)], ids=repr)

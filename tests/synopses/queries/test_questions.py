@@ -131,6 +131,8 @@ def test_any_text_is_answered_or_refused_with_a_question_that_can_be_asked(text:
         boxes = parse(DOMAIN, text)
     except DiscreetError as error:
         said = str(error)
+        if said.endswith("try one of these columns"):
+            return
         boxes = parse(DOMAIN, ast.literal_eval(said[said.rindex("try question=") + len("try question=") :]))
     for one, other in itertools.combinations(boxes, 2):  # they do not overlap
         assert any(

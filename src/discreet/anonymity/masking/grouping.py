@@ -76,10 +76,9 @@ def _mdav(points: Points, k: int) -> IntArray:
 
 
 def _again(points: Points, groups: IntArray, k: int, most: int) -> IntArray:
-    """Group the rows of the groups that lost most once more, all of them together, if that loses less.
+    """Group the rows of the groups that lost most once more, at most ``most`` rows, if that loses less.
 
-    Rare rows are scattered over blocks, and block boundaries separate near rows: here they meet. As many
-    groups take part as hold ``most`` rows.
+    Rare rows are scattered over blocks, and block boundaries separate near rows: here they meet.
     """
     held, lost = np.bincount(groups), losses(points, groups)
     worst = np.argsort(-lost / held, kind="stable")
@@ -112,30 +111,24 @@ def losses(points: Points, groups: IntArray) -> FloatArray:
 def path_groups(points: Points, k: int) -> IntArray:
     """Return the groups of k to 2k - 1 neighbours along a line that leave the least sum of squares within groups.
 
-    The line is the first principal component of the numbers; of one column, its own order, with missing values last and
-    categories as they are declared. Equal places keep the order of the input.
+    The line is the first principal component of the numbers; of one column, its own order, missing values last.
     """
-    single = points.numbers.shape[1] < 2
-    order = np.lexsort((_along(points.numbers), *(points.codes.T if single else ())))
+    numbers, codes = points.numbers, points.codes.T
+    along = np.asarray(numbers.sum(axis=1))
+    if numbers.shape[1] > 1:
+        axis = np.linalg.eigh(np.cov(numbers.T, ddof=0))[1][:, -1]
+        along, codes = np.asarray(numbers @ (axis * np.sign(axis[np.abs(axis).argmax()]))), codes[:0]
+    order = np.lexsort((along, *codes))
     part = points.take(order)
     group = np.empty(len(points), np.int64)
     group[order] = best_path(part.numbers, part.codes, int(part.codes.max(initial=0)) + 1, k)
     return group
 
 
-def _along(numbers: FloatArray) -> FloatArray:
-    """Return the place of every row on the first principal component."""
-    if numbers.shape[1] < 2:
-        return np.asarray(numbers.sum(axis=1))
-    axis = np.linalg.eigh(np.cov(numbers.T, ddof=0))[1][:, -1]
-    return np.asarray(numbers @ (axis * np.sign(axis[np.abs(axis).argmax()])))
-
-
 def make_blocks(points: Points, k: int, block_rows: int) -> list[IntArray]:
     """Cut the rows in two, and these again, until no block has more than ``block_rows``; each keeps at least k.
 
-    A cut goes between values of the column where that takes away most of the sum of squares, as a tree of variances
-    would: a block boundary through a crowd would split groups that MDAV makes there.
+    Like a regression tree, it cuts the column where that takes away most of the sum of squares.
     """
     blocks, left = [], [np.arange(len(points))]
     while left:

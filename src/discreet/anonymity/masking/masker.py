@@ -1,27 +1,30 @@
-"""The base of methods that change values without a formal promise: read, change, measure disclosure, release."""
+"""The base of the methods that change values instead of making cells: read, change, measure disclosure, release."""
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet import noise
+from discreet import engines, noise
+from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.masking.masked import (
-    MaskedMethod,
-    MaskedRelease,
-    masked_release,
-    read_coordinates,
-    refuse_coded,
-    whole_domain,
-)
-from discreet.anonymity.release.delivery import Delivery
+from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.disclosure import linkage, near_values
 from discreet.anonymity.release.prepare import make_plan, names_of
+from discreet.anonymity.release.printed import with_legend
+from discreet.anonymity.release.release import (
+    Release,
+    _kept_by,
+    _order_of,
+    _others,
+    in_order,
+    number_array,
+    unknown_columns,
+)
 from discreet.anonymity.release.table import Table, TablePlan, read_table, without_values
-from discreet.core import DOMAIN, Declared, Estimator, FloatArray, option
+from discreet.core import DOMAIN, Declared, Estimator, FloatArray, Guarantee, Integer, check_fitted, coding, option
 from discreet.errors import InvalidArgument
 
 #: Released rows that are linked with the originals to measure disclosure.
@@ -33,7 +36,24 @@ _NOTHING = (
 )
 
 
-class Masker(MaskedMethod, Declared, Estimator):
+@dataclass(frozen=True, eq=False)
+class MaskedRelease(Release):
+    """A release of values, not cells. ``disclosure`` are measures on the original rows, where nothing is promised."""
+
+    disclosure: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def bounds(self) -> pa.Table:
+        """Refused: a changed value says nothing about where the true one lies."""
+        raise InvalidArgument("form", "bounds", "text: this table holds changed values, not cells", 'form="text"')
+
+    def __repr__(self) -> str:
+        method = self.guarantee.parameters["method"]
+        k = self.guarantee.parameters["reached"]["k"]
+        return f"<release of {len(self)} rows by {method}, {'no k' if k is None else f'k = {k}'}>"
+
+
+class Masker(Declared, Estimator):
     """Read, change the quasi-identifiers as a whole, measure, release. A subclass says how (`_change`, `_written`)."""
 
     _: KW_ONLY
@@ -53,6 +73,27 @@ class Masker(MaskedMethod, Declared, Estimator):
         self.plan_ = plan
         self.n_features_in_ = len(plan.quasi)
         return self
+
+    def transform(
+        self,
+        data: Any,
+        *,
+        random_state: Any = None,
+        order: str = "shuffled",
+        identifiers: str = "drop",
+        key: bytes | None = None,
+    ) -> MaskedRelease:
+        """Change and release records: a release of its own, whatever was given to `fit`.
+
+        Parameters
+        ----------
+        data : array, data frame, table or path
+            All records that are handed out together.
+        random_state, order, identifiers, key
+            As in `DensityTree.transform`.
+        """
+        check_fitted(self, "plan_")
+        return self._masked(data, Delivery("interval", random_state, order, identifiers, key))
 
     def fit_transform(self, data: Any, y: Any = None, **delivery: Any) -> MaskedRelease:
         """Change and release these records. Parameters as in `transform`."""
@@ -103,13 +144,11 @@ def _measure(table: Table, before: FloatArray, after: FloatArray, stream: noise.
     spread = np.array([np.std(c[~np.isnan(c)]) if (~np.isnan(c)).any() else 0.0 for c in before])[:, None]
     spread[spread == 0] = 1.0
     linked = linkage((before / spread).T, (after[:, rows] / spread).T, rows)
-    every = np.arange(table.n)
-    near = [near_values(before[j], after[j], every, 0.05, "rank") for j in range(len(before))]
+    near = [near_values(was, shown, 0.05) for was, shown in zip(before, after, strict=True)]
     looked = sum(total for _, total in near)
     moved = np.isnan(before) != np.isnan(after)  # swapped gaps have no difference
-    means = (
-        np.nanmean(after, axis=1) - np.nanmean(before, axis=1) if moved.any() else np.nanmean(after - before, axis=1)
-    )
+    apart = np.nanmean(after, axis=1) - np.nanmean(before, axis=1)
+    means = apart if moved.any() else np.nanmean(after - before, axis=1)
     shift = np.abs(means) / spread[:, 0]
     gap = np.abs(_correlation(after) - _correlation(before))
     return {
@@ -135,3 +174,104 @@ def _correlation(columns: FloatArray) -> FloatArray:
     size = np.sqrt((centred**2).sum(axis=1))
     size[size == 0] = 1.0
     return np.asarray((centred / size[:, None]) @ (centred / size[:, None]).T)
+
+
+def masked_release(
+    table: Table,
+    values: Mapping[str, pa.Array],
+    cells: Cells,
+    delivery: Delivery,
+    stream: noise.Generator,
+    *,
+    facts: Mapping[str, Any],
+    notes: Sequence[str],
+    random: bool,
+    disclosure: Mapping[str, Any] | None = None,
+) -> MaskedRelease:
+    """Put changed values and the columns that are passed on together; ``random`` values depend on the stream."""
+    rows = np.arange(table.n)
+    if delivery.order == "shuffled":
+        rows = noise.permutation(table.n, rng=stream)
+    columns: dict[str, Any] = {name: column.take(pa.array(rows)) for name, column in values.items()}
+    columns |= _others(table, rows)
+    if delivery.identifiers == "hash":
+        columns = {**hashed_columns(table.identifiers, rows, delivery.key, table.plan.domain), **columns}
+    kept = _kept_by(table, cells.of[rows], rows)
+    if "kept" in kept and facts.get("reached", {}).get("k") is None:  # no groups are promised, so none become smaller
+        kept = {**kept, "kept": {"columns": kept["kept"]["columns"]}}
+    guarantee = Guarantee(
+        "syntactic",
+        unit="one row",
+        parameters={
+            **facts,
+            "order": delivery.order,
+            "rows": table.n,
+            "suppressed": 0,
+            "dropped_for_missing_values": table.dropped,
+            "identifiers": delivery.identifiers if table.identifiers.num_columns else "none",
+            **({"disclosure": dict(disclosure)} if disclosure else {}),
+            **kept,
+            **cells.legend(),
+        },
+        domain=table.plan.domain,
+        assumptions=(*unknown_columns(kept), *notes, *in_order(delivery.order)),
+        seeded=(random or delivery.order == "shuffled") and stream.seeded,
+    )
+    made = with_legend(pa.table({name: columns[name] for name in _order_of(table, columns)}), guarantee)
+    return MaskedRelease(made, guarantee, cells, rows, 0, table.dropped, disclosure=dict(disclosure or {}))
+
+
+def read_coordinates(data: Any, table: Table) -> FloatArray:
+    """Return the quasi-identifiers of the rows of a table, clamped, one row per column; NaN for missing."""
+    plan = table.plan
+    source = engines.open(data, plan.domain)
+    wanted = plan.domain.select(list(plan.quasi))
+    pieces: list[list[FloatArray]] = [[np.empty(0)] for _ in plan.quasi]
+    for columns in source.batches(wanted):
+        for grid, coordinates, piece in zip(plan.grids, columns, pieces, strict=True):
+            piece.append(np.clip(coordinates, grid.column.low, grid.column.high))
+    return np.stack([np.concatenate(piece) for piece in pieces])[:, table.kept]
+
+
+def whole_domain(table: Table) -> Cells:
+    """Return one cell for all rows, for values without a promise."""
+    grids = table.plan.grids
+    last = np.array([[g.n_bins - 1 for g in grids]], np.int64)
+    return Cells(grids, np.zeros_like(last), last, np.zeros(table.n, np.int64))
+
+
+def on_grid(grid: Grid, values: FloatArray) -> FloatArray:
+    """Move values to the nearest grid points; from the middle between two, to the lower. NaN stays."""
+    if isinstance(grid.column, Integer):
+        return np.clip(np.ceil(values - 0.5), grid.column.least, grid.column.most)
+    points = np.array(grid.edges)
+    middle = (points[:-1] + points[1:]) / 2
+    return np.where(
+        np.isnan(values), np.nan, points[np.searchsorted(middle, values, side="left").clip(max=len(middle))]
+    )
+
+
+def refuse_coded(plan: TablePlan, method: str) -> None:
+    """Refuse thresholds where values are published: those beyond them would be shown."""
+    for grid in plan.grids:
+        for side, value in coding.declared(grid.column).items() if grid.numeric else ():
+            expected = (
+                f"left out: {method} publishes values, also beyond it; DensityTree, Mondrian, Generalization and "
+            )
+            expected += "TopBottomCoding code it"
+            raise InvalidArgument(f"{side} of column {grid.name!r}", value, expected, f"a column without {side}")
+
+
+def plain_array(grid: Grid, values: FloatArray) -> pa.Array:
+    """Write coordinates as the values they are: numbers, whole where all are, dates, times or categories."""
+    missing = np.isnan(values)
+    if grid.numeric:
+        there = values[~missing]
+        return number_array(grid, values, bool((there == np.floor(there)).all() and (np.abs(there) < 2**53).all()))
+    labels = pa.array([str(c) for c in grid.column.categories], pa.string())  # type: ignore[union-attr]
+    return labels.take(pa.array(np.where(missing, 0, values).astype(np.int64), mask=missing))
+
+
+def whole_points(grid: Grid) -> bool:
+    """Return whether all grid points are whole numbers."""
+    return isinstance(grid.column, Integer) or all(p == int(p) and abs(p) < 2**53 for p in grid.edges)

@@ -17,11 +17,10 @@ from discreet import noise
 from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.masking.grouping import Points, auto_rows, mdav_groups, path_groups
-from discreet.anonymity.masking.masked import (
-    MaskedMethod,
+from discreet.anonymity.masking.masker import (
     MaskedRelease,
+    Masker,
     masked_release,
-    number_array,
     on_grid,
     read_coordinates,
     refuse_coded,
@@ -29,18 +28,13 @@ from discreet.anonymity.masking.masked import (
     whole_points,
 )
 from discreet.anonymity.release.delivery import Delivery
-from discreet.anonymity.release.prepare import (
-    make_plan,
-    names_of,
-    possible_names,
-    read_hierarchies,
-    with_hierarchies,
-)
+from discreet.anonymity.release.prepare import make_plan, names_of, possible_names, read_hierarchies, with_hierarchies
+from discreet.anonymity.release.release import number_array
 from discreet.anonymity.release.table import Table, TablePlan, read_table
-from discreet.anonymity.risk.classes import join, number_column
+from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import Declared, Estimator, FloatArray, IntArray, checks, option
+from discreet.core import FloatArray, IntArray, checks, option
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 _NOTES = (
@@ -55,41 +49,28 @@ _APART = (
 GROUPINGS = ("mdav", "univariate", "pca")
 
 
-class Microaggregation(MaskedMethod, Declared, Estimator):
+class Microaggregation(Masker):
     """Anonymous tables by group means.
-
-    Attributes
-    ----------
-    plan_ : TablePlan
-        The roles of the columns.
-    rules_ : Rules
-        The rule that is kept: k.
 
     Notes
     -----
     MDAV: the record farthest from the centroid and its k - 1 nearest records form a group, the record farthest from it
-    another, and so on. Two different categories are as far apart as the two ends of a number's interval. Equal
-    distances go by the place in the input. The work grows as b n/k for blocks of b records: 100,000 records and five
-    columns in one block take about 4 s at k = 10 and 13 s at k = 3 on one core. Blocks are split where the sum of
-    squares falls most, like a regression tree. Then the groups with the largest loss are grouped again if that helps.
+    another, and so on. Distances are relative to the declared widths; two different categories are as far apart as the
+    two ends of a number's interval. Large tables are first split into blocks, where the sum of squares falls most.
+    Along a line, the best groups of neighbours are found (Hansen and Mukherjee 2003).
 
-    Along a line, the best groups of neighbours are found (Hansen and Mukherjee 2003). A principal component needs
-    numbers.
+    A number is replaced by the mean of its group, moved to the nearest point of the public grid; if fewer than k
+    records of the group have a value, by "missing". A category is published if the whole group shares it, otherwise the
+    smallest group of the hierarchy that holds all of them, and without a hierarchy ``*``.
 
-    A number is replaced by the mean of its group, moved to the nearest point of the public grid. If fewer than k
-    records of the group have a value, "missing" is published instead of a mean over so few people.
-    A category is published if the whole group shares it, otherwise the smallest group of the hierarchy that holds all
-    of them, and without a hierarchy ``*``: the most frequent category would be false for some and reveal others.
-
-    Nothing of the rows is kept after `fit`. `transform` groups the records it is given, as a release of their own.
+    `transform` groups the records it is given, as a release of their own.
 
     Privacy
     -------
     Every record shares its published quasi-identifiers with at least k - 1 others; with "univariate" or ``columns``,
-    those of each group of columns by itself and no more: the guarantee then names no k, but ``k_by_columns``. How
-    blocks, axes and groups were found is not hidden, nor need it be for k. A mean is not a cell: k - 1 people who pool
-    what they know learn the last one's value, up to k times a grid step. Means hide neither who is in the table nor
-    sensitive values that a group shares, and there is no differential privacy.
+    those of each group of columns by itself and no more: the guarantee then names no k, but ``k_by_columns``. A mean is
+    not a cell: k - 1 people who pool what they know learn the last one's value, up to k times a grid step. Means hide
+    neither who is in the table nor sensitive values that a group shares, and there is no differential privacy.
 
     Examples
     --------
@@ -108,10 +89,6 @@ class Microaggregation(MaskedMethod, Declared, Estimator):
 
     k: int = option(default=10, low=2, help="Size of a group: k to 2k - 1.")
     _: KW_ONLY
-    domain: Any = option(
-        default=None, job="-", required=True, help="The declared columns.",
-        details="The scale of a column is its declared width.",
-    )  # fmt: skip
     grouping: str = option(
         default="mdav", choices=GROUPINGS, help="Groups by all columns, per column, or along the first component.",
         details='"mdav" compares all columns, "univariate" groups each column by itself, "pca" groups neighbours along '
@@ -127,15 +104,10 @@ class Microaggregation(MaskedMethod, Declared, Estimator):
         details='"auto" compares all up to 100,000 records, and beyond that blocks of 32,768 or 1,500 k. At least 2k. '
         "None makes one block.",
     )  # fmt: skip
-    sensitive: Sequence[str] | str | None = option(
-        default=None, example=["cost"], help="Sensitive columns; overrides the roles."
-    )
-    target: str | None = option(default=None, example="label", help="A column to pass on unchanged.")
     grid: Any = option(default=None, help="The public grid of numeric columns; see `DensityTree`.")
     hierarchies: Mapping[str, Any] | None = option(
         default=None, job="hierarchy", help="From categorical column to a `Hierarchy`; see `DensityTree`."
     )
-    keep: Sequence[str] = option(default=(), example=["year"], help="Columns without a role to pass on unchanged.")
 
     def fit(self, data: Any, y: Any = None) -> Microaggregation:
         """Check the options against the records; `transform` makes the groups."""
@@ -144,8 +116,8 @@ class Microaggregation(MaskedMethod, Declared, Estimator):
 
     def fit_transform(self, data: Any, y: Any = None, **delivery: Any) -> MaskedRelease:
         """Group these records and publish them. Parameters as in `transform`."""
-        handed = Delivery(**delivery)
-        return self._publish(data, self._read(data), handed)
+        form = Delivery(**delivery)
+        return self._publish(data, self._read(data), form)
 
     def check(self) -> None:
         """Refuse options that no table could be released with. No table is read."""
@@ -154,7 +126,7 @@ class Microaggregation(MaskedMethod, Declared, Estimator):
         self._settings(lambda: possible_names(self.domain, named))
 
     def _masked(self, data: Any, delivery: Delivery) -> MaskedRelease:
-        self._check(self.plan_)
+        self._check_options(self.plan_)
         table = read_table(data, self.plan_)
         self._refuse_small(table)
         return self._publish(data, table, delivery)
@@ -177,17 +149,13 @@ class Microaggregation(MaskedMethod, Declared, Estimator):
         roles = {name: getattr(self, name) for name in ("sensitive", "target", "keep", "grid")}
         plan = make_plan(self.domain, names, **roles)
         if plan.person is not None:
-            raise InvalidArgument(
-                "person",
-                plan.person,
-                "left out: Microaggregation counts rows, not persons",
-                "DensityTree, Mondrian or Generalization, or declare the column an identifier",
-            )
+            fix = "DensityTree, Mondrian or Generalization, or declare the column an identifier"
+            raise InvalidArgument("person", plan.person, "left out: Microaggregation counts rows, not persons", fix)
         refuse_coded(plan, "Microaggregation")
-        self._check(plan)
+        self._check_options(plan)
         return plan, read_hierarchies(self.hierarchies, plan)
 
-    def _check(self, plan: TablePlan) -> None:
+    def _check_options(self, plan: TablePlan) -> None:
         for name in set(self.declared) - {"block_rows", "keep"}:
             self.read_option(name)
         if self.block_rows not in ("auto", None):
@@ -241,9 +209,11 @@ class Microaggregation(MaskedMethod, Declared, Estimator):
             found, cells = self._values(table, coordinates, groups, part)
             values |= found
             labels |= cells.legend().get("labels", {})
-        numbered = {name: number_column(values[name])[:2] for name in table.plan.quasi}
+        encoded = {name: values[name].dictionary_encode("encode") for name in table.plan.quasi}
+        numbered = {n: (np.asarray(e.indices, np.int64), len(e.dictionary)) for n, e in encoded.items()}
         classes = join(list(numbered.values()), table.n)  # a reader sees groups with equal means as one class
-        required, reached, notes = self.rules_.to_dict(), self.rules_.reached(classes, table.sensitive), list(_NOTES)
+        reached = self.rules_.measure(classes, table.sensitive).to_dict()
+        required, notes = self.rules_.to_dict(), list(_NOTES)
         if len(parts) > 1:
             names = [[table.plan.quasi[j] for j in part] for part in parts]
             least = [int(np.bincount(join([numbered[n] for n in part], table.n)).min()) for part in names]

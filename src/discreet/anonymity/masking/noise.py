@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from discreet import noise
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.masking.masked import number_array, on_grid, whole_points
-from discreet.anonymity.masking.masker import Masker
+from discreet.anonymity.masking.masker import Masker, on_grid, whole_points
+from discreet.anonymity.release.release import number_array
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.core import Date, FloatArray, Time, option
 from discreet.errors import InvalidArgument, InvalidType
@@ -38,9 +38,8 @@ class Noisy(Masker):
         super()._check_plan(plan)
         for grid in plan.grids:
             if not grid.numeric:
-                raise InvalidArgument(
-                    "domain", grid.name, "numbers in all quasi-identifiers: noise needs them", f"keep=[{grid.name!r}]"
-                )
+                expected = "numbers in all quasi-identifiers: noise needs them"
+                raise InvalidArgument("domain", grid.name, expected, f"keep=[{grid.name!r}]")
 
     def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
         width = np.array([[g.column.high - g.column.low] for g in table.plan.grids])
@@ -75,8 +74,7 @@ class NoiseAddition(Noisy):
     Notes
     -----
     X* = X + E with rows of E drawn from N(0, α diag(σ²)) or N(0, α Σ). Means are kept in expectation. The variance is
-    multiplied by 1 + α, and with correlated noise the whole covariance matrix. Missing values stay missing. The noise
-    is an exact discrete Gaussian of a fine scale.
+    multiplied by 1 + α, and with correlated noise the whole covariance matrix. Missing values stay missing.
 
     Privacy
     -------
@@ -116,11 +114,8 @@ class MultiplicativeNoise(Noisy):
     Notes
     -----
     X* = X F with E F = 1 and Var F = s²; all factors are independent. Lognormal factors are exp(σZ - σ²/2) with
-    σ² = ln(1 + s²), normal ones 1 + s Z, with Z standard normal. Sums, means and covariances of two
-    columns are kept in expectation. The mean square is multiplied by 1 + s², so the variance
-    becomes Var X + s² (mean of X²): more than with `NoiseAddition` for columns far from 0. `recovered` gives unbiased
-    estimates of the true mean and variance. Rounding and clipping add to this; zeros stay zeros, and missing values
-    stay missing.
+    σ² = ln(1 + s²), normal ones 1 + s Z, with Z standard normal. Sums, means and covariances of two columns are kept in
+    expectation, and the mean square is multiplied by 1 + s². Zeros stay zeros, and missing values stay missing.
 
     Privacy
     -------
@@ -165,8 +160,7 @@ class MultiplicativeNoise(Noisy):
     def recovered(self, values: Any) -> tuple[float, float]:
         """Return unbiased estimates of the mean and the variance that a published column had before the noise.
 
-        The mean of squares is (1 + s²) times too large on average, and the square of the mean by s²/n of the true mean
-        of squares. Missing values are ignored. For clipped or coarsely rounded columns the estimates are not exact.
+        Missing values are ignored. For clipped or coarsely rounded columns the estimates are not exact.
 
         Examples
         --------
@@ -181,6 +175,7 @@ class MultiplicativeNoise(Noisy):
             fix = "recovered(release.table['pay'])"
             raise InvalidType("values", values, "the published numbers of a column", fix) from None
         there = there[~np.isnan(there)]
+        # The mean of squares is 1 + s² times too large on average, the square of the mean by s²/n of the true one.
         mean, squares = there.mean(), (there**2).mean() / (1 + float(self.spread) ** 2)
         return float(mean), float(squares - (mean**2 - float(self.spread) ** 2 * squares / len(there)))
 

@@ -11,8 +11,7 @@ from discreet import noise
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.masking._swap_kernels import count_inside, swap_ranks
 from discreet.anonymity.masking.grouping import Points, auto_rows, mdav_groups, path_groups
-from discreet.anonymity.masking.masked import plain_array
-from discreet.anonymity.masking.masker import Masker
+from discreet.anonymity.masking.masker import Masker, plain_array
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.core import FloatArray, IntArray, Person, option
 from discreet.errors import InvalidArgument, SchemaError
@@ -32,13 +31,11 @@ class RankSwapping(Masker):
 
     Notes
     -----
-    With ``p``: each column is sorted by itself, equal values in random order. Each value is swapped with a free value
-    at most p n ranks above it, all equally likely (Moore 1996). A value without a free one near it stays, and so do
-    missing values. Each column keeps exactly its values.
+    With ``p``: each value is swapped with a free value of its column at most p n ranks above it, all equally likely
+    (Moore 1996). A value without a free one near it stays, and so do missing values.
 
-    With ``k``: groups are those of MDAV on ranks, in blocks as in `Microaggregation`, or the best groups of a single
-    column. Each column, missing values included, is permuted uniformly and independently inside each group (Soria-Comas
-    and Domingo-Ferrer 2012).
+    With ``k``: groups are those of `Microaggregation` on ranks. Each column, missing values included, is permuted
+    uniformly and independently inside each group (Soria-Comas and Domingo-Ferrer 2012).
 
     Privacy
     -------
@@ -52,10 +49,9 @@ class RankSwapping(Masker):
     only. Let τ assign rows to persons; all τ are equally likely beforehand. Column j shows in row r the value of person
     σ_j(τ(r)), where σ_j is uniform and independent of τ and of the other columns. For each τ the composition is uniform
     again, so the released values are equally likely under all τ, and each row belongs to each of the g >= k persons of
-    its group with probability 1/g. Nothing else depends on τ: linkage is measured on a second draw of all σ_j, which is
-    discarded. No more is promised: rows are not alike, values are genuine, and an attacker who knows sensitive or kept
-    columns is not bounded. A person with several rows in a group would have several of the g chances, so a schema with
-    persons is refused.
+    its group with probability 1/g. Nothing else depends on τ: linkage is measured on a second draw of all σ_j. No more
+    is promised: rows are not alike, values are genuine, and an attacker who knows sensitive or kept columns is not
+    bounded. A person with several rows in a group would have several of the g chances: such a schema is refused.
 
     Examples
     --------
@@ -94,7 +90,7 @@ class RankSwapping(Masker):
 
     def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
         if self.k is not None:
-            return self._grouped(table, before, int(self.k), stream)
+            return self._grouped(table, before, stream)
         after = before.copy()
         unchanged, limits = {}, []
         for j, grid in enumerate(table.plan.grids):
@@ -106,16 +102,12 @@ class RankSwapping(Masker):
             after[j, order] = before[j, order[partner]]
             unchanged[grid.name] = int((partner == np.arange(len(partner))).sum())
         found = candidates(before, after, limits)
-        told = {
-            "least": int(found.min()),
-            "chance_of_the_best_guess_at_least": float((1 / found).mean()),
-            "rows": len(found),
-        }
+        chance = float((1 / found).mean())
+        told = {"least": int(found.min()), "chance_of_the_best_guess_at_least": chance, "rows": len(found)}
         return after, {"p": float(self.p), "not_swapped": unchanged, "disclosure": {"candidates": told}}
 
-    def _grouped(
-        self, table: Table, before: FloatArray, k: int, stream: noise.Generator
-    ) -> tuple[FloatArray, dict[str, Any]]:
+    def _grouped(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:
+        k = int(self.k or 0)
         if table.n < k:
             raise InvalidArgument("k", k, f"at most the number of records, {table.n}", f"k={table.n}")
         ranked = before.copy()

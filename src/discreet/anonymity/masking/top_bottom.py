@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from discreet import noise
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.masking.masked import plain_array
-from discreet.anonymity.masking.masker import Masker
+from discreet.anonymity.masking.masker import Masker, plain_array
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.core import FloatArray, Integer, coding
 from discreet.errors import SchemaError
@@ -23,8 +22,7 @@ class TopBottomCoding(Masker):
     Notes
     -----
     Whole numbers above ``top`` become ``> 90``, other numbers from it on ``>= 90``; those below ``bottom`` become
-    ``< 18`` (`discreet.core.columns.coding`). Such a column is released as text. Missing values stay missing. The other
-    methods of this package code the same thresholds and need no step before them.
+    ``< 18``. Such a column is released as text. The other methods code the same thresholds by themselves.
 
     Privacy
     -------
@@ -43,10 +41,9 @@ class TopBottomCoding(Masker):
 
     def _check_plan(self, plan: TablePlan) -> None:
         if not any(g.numeric and any(g.coded) for g in plan.grids):
-            named = ", ".join(plan.quasi)
             raise SchemaError(
-                f"no quasi-identifier ({named}) declares a threshold; declare top or bottom for a column "
-                "of numbers, dates or times, such as dc.Integer(0, 120, top=90) or top = 90 in the schema file"
+                f"no quasi-identifier ({', '.join(plan.quasi)}) declares a threshold; declare top or bottom for a "
+                "column of numbers, dates or times, such as dc.Integer(0, 120, top=90) or top = 90 in the schema file"
             )
 
     def _change(self, table: Table, before: FloatArray, stream: noise.Generator) -> tuple[FloatArray, dict[str, Any]]:

@@ -6,24 +6,20 @@ there, both sides of every cut keep the rules, the cells have public outer bound
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
-from discreet import engines
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.pruning import prune
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner, grow_records
 from discreet.anonymity.methods.renewal import SeenRecords, renew
 from discreet.anonymity.methods.supervised import choose_growth
-from discreet.anonymity.release.spilled import is_large, known_rows, machine_memory
 from discreet.anonymity.release.streamed import ToFile
 from discreet.anonymity.release.table import Table, TablePlan, read_table
-from discreet.anonymity.risk.blind import BLIND, growth_rules
-from discreet.anonymity.risk.rules import Rules, stacked
+from discreet.anonymity.risk.rules import BLIND, Rules, growth_rules, stacked
 from discreet.core import FloatArray, IntArray, check_fitted, option
 from discreet.errors import InvalidArgument
 
@@ -46,14 +42,9 @@ class DensityTree(ToFile, Partitioner):
         Build records by leaf, in the order of ``tree_.leaves``.
     rules_ : Rules
         The rules that every cell keeps.
-    plan_ : TablePlan
-        The roles of the columns.
-    weight_ : float
-        If supervised: the weight of the label, from 0 to 1; the rest is the weight of the common spread.
-    ahead_ : int
-        If supervised: the number of upper levels that were split by looking ahead.
-    batches_ : int
-        The number of tables that `partial_fit` has taken.
+    weight_, ahead_ : float, int
+        If supervised: the weight of the label, from 0 to 1 (the rest is that of the common spread), and the number of
+        upper levels that were split by looking ahead.
 
     Privacy
     -------
@@ -109,14 +100,10 @@ class DensityTree(ToFile, Partitioner):
         earlier : array, data frame, table or path, optional
             All records taken before, if this object does not hold them: after `fit`, and in a stored copy.
 
-        Notes
-        -----
-        The object keeps bins, sensitive values and persons of all records in memory: raw data, like the table itself.
-        Stored copies do not hold them. Deleted records stay in the tree; a release is decided on its own records.
-
         Privacy
         -------
         A tree is not a release. Use ``history=`` of `transform` to check the tables before and after with each other.
+        The object keeps bins, sensitive values and persons of all records in memory; stored copies do not hold them.
 
         Examples
         --------
@@ -135,14 +122,10 @@ class DensityTree(ToFile, Partitioner):
         table = read_table(data, self.plan_)
         if table.n:
             more = seen.with_new(table, self.tree_.route(table.bins))
-            grown = self._at_fit
-            settings = {
-                "criterion": grown.criterion,
-                "min_share": float(grown.min_share),
-                "max_depth": grown.max_depth,
-                "tiers": self._tiers(),
-            }
-            self.tree_, seen = renew(self.tree_, more, growth_rules(self.rules_, grown.blind), table.n, settings)
+            grown, rules = self._at_fit, growth_rules(self.rules_, self._at_fit.blind)
+            settings = {"criterion": grown.criterion, "max_depth": grown.max_depth, "tiers": self._tiers()}
+            settings["min_share"] = float(grown.min_share)
+            self.tree_, seen = renew(self.tree_, more, rules, table.n, settings)
             self.batches_ += 1
             self.leaf_counts_ = np.bincount(seen.leaf, minlength=self.tree_.n_nodes)[self.tree_.leaves]
         self._seen = seen
@@ -176,12 +159,8 @@ class DensityTree(ToFile, Partitioner):
         table = read_table(earlier, self.plan_)
         leaf = self.tree_.route(table.bins)
         if not np.array_equal(np.bincount(leaf, minlength=self.tree_.n_nodes)[self.tree_.leaves], self.leaf_counts_):
-            raise InvalidArgument(
-                "earlier",
-                f"{table.n} records",
-                f"the {self.leaf_counts_.sum()} records that the tree was grown on: these fall into other leaves",
-                "the tables of all earlier batches, joined",
-            )
+            expected = f"the {self.leaf_counts_.sum()} records that the tree was grown on: these fall into other leaves"
+            raise InvalidArgument("earlier", f"{table.n} records", expected, "all earlier tables, joined")
         return SeenRecords.none(self.plan_).with_new(table, leaf)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -189,10 +168,7 @@ class DensityTree(ToFile, Partitioner):
         return {name: value for name, value in super().__getstate__().items() if name != "_seen"}
 
     def density(self, data: Any) -> FloatArray:
-        """Return the estimated density at every row, count/(N · volume) of its leaf. Not for publication.
-
-        The volume is in the units of the columns; a category has width 1. Rows that the table drops are left out.
-        """
+        """Return the estimated density at every row, count/(N · volume) of its leaf. Not for publication."""
         check_fitted(self, "tree_")
         leaf = self.tree_.route(read_table(data, self.plan_).bins)
         return self._densities()[leaf]
@@ -222,11 +198,10 @@ class DensityTree(ToFile, Partitioner):
     def _grows_outside(self) -> bool:
         return not self.supervised and self.pruning is None
 
-    def _refuse_larger(self, source: engines.Source, plan: TablePlan) -> None:
-        if not self._grows_outside and math.isfinite(known_rows(source)) and is_large(source, plan, machine_memory()):
-            name, plain = ("supervised", False) if self.supervised else ("pruning", None)
-            expected = "left out with a table that does not fit into memory: it looks at rows again and again"
-            raise InvalidArgument(name, getattr(self, name), expected, f"{name}={plain}")
+    def _too_large(self) -> InvalidArgument:
+        name, plain = ("supervised", False) if self.supervised else ("pruning", None)
+        expected = "left out with a table that does not fit into memory: it looks at rows again and again"
+        return InvalidArgument(name, getattr(self, name), expected, f"{name}={plain}")
 
     def _grow(self, table: BuildRecords, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
         settings: dict[str, Any] = {

@@ -7,8 +7,7 @@ records in classes that break a rule are few enough to be left out.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any
@@ -19,23 +18,29 @@ import pyarrow as pa
 from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.growth.grid import Grid
-from discreet.anonymity.methods.datafly import Combinations, Ladder, choose_levels, classes, keep_ok
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner
 from discreet.anonymity.release.delivery import Delivery
-from discreet.anonymity.release.framed import FramedTable
 from discreet.anonymity.release.history import as_history, refuse_history
 from discreet.anonymity.release.record import following_column
 from discreet.anonymity.release.release import Release, publish
-from discreet.anonymity.release.spilled import SpilledTable
-from discreet.anonymity.release.streamed import FrozenPartition, PublishedCells, ToFile
-from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan, read_table
+from discreet.anonymity.release.rows import FrozenPartition, PublishedCells
+from discreet.anonymity.release.streamed import ToFile
+from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan
+from discreet.anonymity.risk.classes import join
+from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import IntArray, check_fitted, checks, option
+from discreet.core import BoolArray, IntArray, checks, nearest, option
 from discreet.errors import InvalidArgument, InvalidType
+
+#: For one column, the group of every bin at every level: level 0 is the bins themselves, the last one group.
+Ladder = list[IntArray]
 
 
 class Generalization(ToFile, Partitioner):
     """Anonymous tables by recoding whole columns.
+
+    Classes that break a rule are left out; if that is more than ``suppress`` allows, the release is refused. A release
+    by levels can only be the first of its history.
 
     Attributes
     ----------
@@ -74,44 +79,16 @@ class Generalization(ToFile, Partitioner):
         default=0.05, low=0, high=1, example=0.01, help="Largest share of the rows that may be left out."
     )
 
-    @property
-    def _grows_outside(self) -> bool:
-        return True
-
-    def transform(self, data: Any, output: str = "interval", *, history: Any = None, **delivery: Any) -> Release:
-        """Recode and release records.
-
-        Classes that break a rule are left out; if that is more than ``suppress`` allows, the release is refused.
-        Parameters as in `DensityTree.transform`. A release by levels can only be the first of its history.
-        """
-        check_fitted(self, "levels_")
-        table = read_table(data, self.plan_)
-        whole = self.rules_.measure(np.zeros(table.n, np.int64), table.sensitive, table.persons)
-        refuse_root(self.rules_, table.sensitive, np.ones(table.n, bool), whole.ok, table.persons)
-        return self._recode(table, history, Delivery(output, **delivery))
-
-    def fit_transform(
-        self, data: Any, y: Any = None, output: str = "interval", *, history: Any = None, **delivery: Any
-    ) -> Release:
-        """Choose levels on these records and release them. Parameters as in `transform`."""
-        table, tiers = self._read(data)
-        self._partition(table, tiers)
-        return self._recode(table, history, Delivery(output, **delivery))
-
     def _partition(self, table: BuildRecords, tiers: Mapping[int, IntArray]) -> IntArray:
         """Check the levels, or choose them on the build records."""
         plan = self.plan_
-        self._ladders = [
-            _ladder(grid, tiers.get(j), _widths(self.widths, plan).get(grid.name)) for j, grid in enumerate(plan.grids)
-        ]
+        self._ladders = ladders_of(plan, tiers, self.widths)
         if self.levels is not None:
             self.levels_ = _given(self.levels, plan, self._ladders)
         else:
             allowed = int(float(self.suppress) * table.n)
             present = [np.flatnonzero(table.bin_counts(j)) for j in range(len(plan.quasi))]
-            with Combinations(table, self.rules_) if isinstance(table, SpilledTable) else nullcontext() as held:
-                count = held.left_out if held is not None else partial(self._left_out, table, allowed=allowed)
-                found = choose_levels(self._ladders, present, allowed, count)
+            found = choose_levels(self._ladders, present, allowed, partial(self._left_out, table, allowed=allowed))
             self.levels_ = dict(zip(plan.quasi, found, strict=True))
         self._freeze()
         self.n_features_in_ = len(plan.quasi)
@@ -121,12 +98,11 @@ class Generalization(ToFile, Partitioner):
         _widths(self.widths, plan)
 
     def _left_out(self, table: BuildRecords, groups: Sequence[IntArray], allowed: int) -> int:
-        """Return the records in classes that break a rule; for a frame, any number above ``allowed`` may be too low."""
+        """Return the records in classes that break a rule; outside memory, more than ``allowed`` may be too low."""
         if isinstance(table, Table):
             own = classes([group[bins] for group, bins in zip(groups, table.bins, strict=True)])
             counts = table.placed(None, own)
         else:
-            assert isinstance(table, FramedTable)
             # Classes with fewer than k rows always break a rule. If they are few, there are few classes in total.
             few = table.few(groups, self.rules_.k)
             if few > allowed:
@@ -135,41 +111,26 @@ class Generalization(ToFile, Partitioner):
         kept = keep_ok(counts.place, self.rules_, counts.sensitive, counts.persons, counts.rows)
         return int(counts.rows[~kept].sum())
 
-    def _recode(self, table: Table, history: Any, delivery: Delivery) -> Release:
+    def _release(self, table: Table, leaf: IntArray | None, history: Any, delivery: Delivery) -> Release:
         refuse_history(history, "levels hold for whole columns, so single cells cannot be merged")
         known = None if history is None else as_history(history)
         if known is not None:
             following_column(self.plan_)
-        groups = self._groups()
-        codes = [group[bins] for group, bins in zip(groups, table.bins, strict=True)]
-        of = classes(codes)
-        kept = keep_ok(of, self.rules_, table.sensitive, table.persons)
-        _refuse_left_out(int((~kept).sum()), table.n, float(self._at_fit.suppress))
-        shown, place = np.unique(of[kept], return_inverse=True)
-        rows = np.flatnonzero(kept)
-        one = np.empty(int(of.max()) + 1, np.int64)
-        one[of[rows]] = rows  # any row of a class has its runs
-        first, last = _runs(groups, [c[one[shown]] for c in codes])
-        cell = np.full(table.n, -1, np.int64)
-        cell[rows] = place.ravel()
-        cells = Cells(table.plan.grids, first, last, cell)
-        facts = self._facts()
+        partition = self._frozen_partition()
+        place = partition.route(table.bins)
+        decided = partition.decide(table.placed(None, place))
+        cells, facts = Cells(table.plan.grids, decided.first, decided.last, decided.of_place[place]), decided.settings
         return publish(table, cells, self.rules_, delivery, method="Generalization", settings=facts, history=known)
 
-    def _groups(self) -> list[IntArray]:
-        return [ladder[self.levels_[g.name]] for g, ladder in zip(self.plan_.grids, self._ladders, strict=True)]
-
-    def _facts(self) -> dict[str, Any]:
+    def _frozen_partition(self) -> FrozenPartition:
         given = self._at_fit
-        return {
+        groups = [ladder[self.levels_[g.name]] for g, ladder in zip(self.plan_.grids, self._ladders, strict=True)]
+        facts = {
             "levels": self.levels_,
             "chosen_on_the_records": given.levels is None,
             "suppression_allowed": float(given.suppress),
         }
-
-    def _frozen_partition(self) -> FrozenPartition:
-        check_fitted(self, "levels_")
-        return ClassesOf(self._groups(), self.rules_, float(self._at_fit.suppress), self._facts())
+        return ClassesOf(groups, self.rules_, float(given.suppress), facts)
 
 
 class ClassesOf:
@@ -210,17 +171,55 @@ class ClassesOf:
 
     def decide(self, counts: PlaceCounts) -> PublishedCells:
         """Leave out the combinations that break a rule."""
-        whole = self._rules.measure(np.zeros(len(counts.rows), int), counts.sensitive, counts.persons, counts.rows)
-        every = np.ones(len(counts.rows), bool)
-        refuse_root(self._rules, counts.sensitive, every, whole.ok, counts.persons, counts.rows)
+        n = len(counts.rows)
+        whole = self._rules.measure(np.zeros(n, int), counts.sensitive, counts.persons, counts.rows)
+        refuse_root(self._rules, counts.sensitive, np.ones(n, bool), whole.ok, counts.persons, counts.rows)
         kept = keep_ok(counts.place, self._rules, counts.sensitive, counts.persons, counts.rows)
         _refuse_left_out(int(counts.rows[~kept].sum()), int(counts.rows.sum()), self._suppress)
         shown = np.unique(counts.place[kept])
-        codes = self.known()[shown]
-        first, last = _runs(self._groups, list(codes.T))
+        first, last = _runs(self._groups, list(self.known()[shown].T))
         of_place = np.full(len(self._known), -1, np.int64)
         of_place[shown] = np.arange(len(shown))
         return PublishedCells(first, last, of_place, self._settings)
+
+
+def choose_levels(
+    ladders: Sequence[Ladder], present: Sequence[IntArray], allowed: int, left_out: Callable[[list[IntArray]], int]
+) -> list[int]:
+    """Return the level of each column by Datafly's rule: raise the one with the most groups among its bins ``present``.
+
+    ``left_out`` counts the records in classes that break a rule, given the group of each bin of each column.
+    """
+    level = [0] * len(ladders)
+    while True:
+        groups = [ladder[level[j]] for j, ladder in enumerate(ladders)]
+        open_ = [j for j, ladder in enumerate(ladders) if level[j] < len(ladder) - 1]
+        if not open_ or left_out(groups) <= allowed:
+            return level
+        level[max(open_, key=lambda j: (len(np.unique(groups[j][present[j]])), -j))] += 1
+
+
+def classes(codes: Sequence[IntArray]) -> IntArray:
+    """Number the combinations of the columns' groups."""
+    return join([(c, int(c.max(initial=0)) + 1) for c in codes], len(codes[0]))
+
+
+def keep_ok(
+    of: IntArray, rules: Rules, sensitive: Sequence[CodedColumn], persons: IntArray | None, rows: IntArray | None = None
+) -> BoolArray:
+    """Return which rows stay when the classes that break a rule are left out; see `Rules.measure` for ``rows``.
+
+    Leaving rows out changes the distribution for t, so this is repeated until nothing changes.
+    """
+    kept = np.ones(len(of), bool)
+    while kept.any():
+        good = rules.kept(np.where(kept, of, -1), sensitive, persons, rows)
+        stays = kept.copy()
+        stays[kept] = good[of[kept]]
+        if stays.sum() == kept.sum():
+            break
+        kept = stays
+    return kept
 
 
 def _runs(groups: Sequence[IntArray], codes: Sequence[Any]) -> tuple[IntArray, IntArray]:
@@ -232,12 +231,14 @@ def _runs(groups: Sequence[IntArray], codes: Sequence[Any]) -> tuple[IntArray, I
 
 def _refuse_left_out(left_out: int, n: int, suppress: Any) -> None:
     if left_out > float(suppress) * n or left_out == n:
-        raise InvalidArgument(
-            "suppress",
-            suppress,
-            f"at least the share of records in classes that break a rule ({left_out / n:.4g}) and below 1",
-            "higher levels, or levels=None",
-        )
+        expected = f"at least the share of records in classes that break a rule ({left_out / n:.4g}) and below 1"
+        raise InvalidArgument("suppress", suppress, expected, "higher levels, or levels=None")
+
+
+def ladders_of(plan: TablePlan, tiers: Mapping[int, IntArray], widths: Any) -> list[Ladder]:
+    """Return the levels of every column."""
+    given = _widths(widths, plan)
+    return [_ladder(grid, tiers.get(j), given.get(grid.name)) for j, grid in enumerate(plan.grids)]
 
 
 def _ladder(grid: Grid, tiers: IntArray | None, widths: Sequence[float] | None) -> Ladder:
@@ -247,7 +248,8 @@ def _ladder(grid: Grid, tiers: IntArray | None, widths: Sequence[float] | None) 
         # A coded end stays by itself up to the last level.
         start, end = int(grid.coded[0]), grid.levels - int(grid.coded[1])
         inner = np.arange(end - start)
-        found = [_cut(grid, width)[start:end] for width in widths] if widths is not None else _doublings(inner)
+        doubled = [inner // 2**i for i in range(1, (len(inner) - 1).bit_length())]
+        found = doubled if widths is None else [_cut(grid, width)[start:end] for width in widths]
         steps = [bins] + [_with_ends(group, start, grid.levels - end) for group in found if len(group)]
     elif tiers is not None and len(tiers):
         depths = range(int(tiers.max()), 0, -1)
@@ -264,15 +266,6 @@ def _with_ends(group: IntArray, below: int, above: int) -> IntArray:
     """Put a group of its own before and behind others, where there is a coded end."""
     inner = group - group[0] + below
     return np.concatenate([np.zeros(below, np.int64), inner, np.full(above, inner[-1] + 1, np.int64)])
-
-
-def _doublings(bins: IntArray) -> Ladder:
-    found = []
-    size = 2
-    while size < len(bins):
-        found.append(bins // size)
-        size *= 2
-    return found
 
 
 def _cut(grid: Grid, width: float) -> IntArray:
@@ -321,7 +314,8 @@ def _given(levels: Any, plan: TablePlan, ladders: Sequence[Ladder]) -> dict[str,
         raise InvalidType("levels", type(levels), "a mapping from column to level", f"levels={{{plan.quasi[0]!r}: 0}}")
     unknown = [name for name in levels if name not in plan.quasi]
     if unknown:
-        fix = f"levels={{{plan.quasi[0]!r}: {min(1, len(ladders[0]) - 1)}}}"
+        near = nearest(unknown[0], plan.quasi)
+        fix = f"levels={{{near!r}: {levels[unknown[0]]!r}}}" if near else "one of these"
         raise InvalidArgument("levels", unknown[0], f"given for quasi-identifiers ({', '.join(plan.quasi)})", fix)
     found = {}
     for name, ladder in zip(plan.quasi, ladders, strict=True):

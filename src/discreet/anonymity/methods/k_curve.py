@@ -1,14 +1,12 @@
 """Utility and risk for several k, and three rules that choose one.
 
-*By cells*: n records in cells of at least k make at most n/k cells, so n/h is the largest k that can give h of them.
-*By width*: the largest k whose cells cover at most a given share of the columns' ranges. *By loss*: the largest k whose
-cells predict a label almost as well as the best k. The table is read once. Each k has its own tree: allowed splits
-depend on k, so the cells of a larger k are not unions of those of a smaller one.
+The table is read once. Each k has its own tree: allowed splits depend on k, so the cells of a larger k are not unions
+of those of a smaller one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,10 +17,13 @@ from discreet.anonymity.growth.grow import label_codes
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.methods.density_tree import DensityTree
 from discreet.anonymity.methods.mondrian import Mondrian
+from discreet.anonymity.methods.supervised import foretold
 from discreet.anonymity.release.table import Table
 from discreet.anonymity.risk.persons import persons_by_class
-from discreet.core import Frames, IntArray, checks, counted
+from discreet.core import Frames, IntArray, checks, counted, later
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
+
+base = later("sklearn.base")
 
 #: What is tried by default, as far as the table has two cells of that size.
 CANDIDATES = (5, 10, 20, 50, 100, 200, 500, 1000)
@@ -58,9 +59,8 @@ class KPoint:
     --------
     >>> import discreet as dc
     >>> people = dc.datasets.people(500)
-    >>> curve = k_curve(dc.anonymity.DensityTree(domain=people.domain), people.table, [10], bins=25)
-    >>> curve.points[0].smallest >= 10
-    True
+    >>> k_curve(dc.anonymity.DensityTree(domain=people.domain), people.table, [10]).points[0].cells
+    37
     """
 
     k: int
@@ -95,9 +95,8 @@ class KCurve(Frames):
     --------
     >>> import discreet as dc
     >>> people = dc.datasets.people(500)
-    >>> curve = k_curve(dc.anonymity.DensityTree(domain=people.domain), people.table, [10], bins=25)
-    >>> curve.k, curve.to_arrow()["cells"].to_pylist()
-    (20, [37, 20])
+    >>> k_curve(dc.anonymity.DensityTree(domain=people.domain), people.table, [10], bins=25).k
+    20
     """
 
     k: int | None
@@ -120,7 +119,7 @@ class KCurve(Frames):
         return f"k = {self.k}, {self.reason}; {_TOLD}" if self.k else self.reason
 
     def plot(self) -> Any:
-        """Draw utility and risk over k, with the k that was chosen; needs Plotly (the extra ``plot``)."""
+        """Draw utility and risk over k, with the chosen k; needs Plotly (the extra ``plot``)."""
         return _draw(self)
 
     def __repr__(self) -> str:
@@ -173,11 +172,11 @@ def k_curve(
         first, second = list(asked)[:2]
         raise InvalidArgument(second, asked[second], f"left out where {first} is given: one rule", f"{first} alone")
     given = CANDIDATES if candidates is None else _listed(candidates)
-    if width is not None:
-        checks.probability("width", width, closed=True)
-    if loss is not None:
-        checks.probability("loss", loss, closed=True)
-    model = _check_method(method, min(given))
+    for name in set(asked) - {"bins"}:
+        checks.probability(name, asked[name], closed=True)
+    if not isinstance(method, (DensityTree, Mondrian)):
+        raise InvalidType("method", type(method), "a DensityTree or a Mondrian", "DensityTree(domain=domain)")
+    model: Any = base.clone(method).set_params(k=min(given))
     table, tiers = model._read(data)
     if loss is not None and table.target is None:
         raise InvalidArgument("loss", loss, "given with a target column", 'a method with target="label"')
@@ -195,29 +194,18 @@ def k_curve(
 
 
 def _listed(candidates: Any) -> tuple[int, ...]:
-    try:
-        listed = tuple(candidates)
-    except TypeError:
-        raise InvalidType("candidates", type(candidates), "a list of k", "candidates=[5, 10, 20]") from None
+    fix = "candidates=[5, 10, 20]"
+    if not isinstance(candidates, Iterable):
+        raise InvalidType("candidates", type(candidates), "a list of k", fix)
+    listed = tuple(checks.whole("candidates", k, low=2) for k in candidates)
     if not listed:
-        raise InvalidArgument("candidates", listed, "at least one k", "candidates=[5, 10, 20]")
-    return tuple(checks.whole("candidates", k, low=2) for k in listed)
-
-
-def _check_method(method: Any, k: int) -> Any:
-    """Return a copy of a method that partitions by a tree, with some k."""
-    from sklearn.base import clone  # takes long to load
-
-    if not isinstance(method, (DensityTree, Mondrian)) or getattr(method, "mode", "strict") != "strict":
-        raise InvalidType("method", type(method), "a DensityTree or a Mondrian", "DensityTree(domain=domain)")
-    return clone(method).set_params(k=k)
+        raise InvalidArgument("candidates", listed, "at least one k", fix)
+    return listed
 
 
 def _at(model: Any, k: int) -> Any:
     """Return the method with another k, after its table was read."""
-    from sklearn.base import clone  # takes long to load
-
-    other = clone(model).set_params(k=k)
+    other = base.clone(model).set_params(k=k)
     other.plan_, other.hierarchies_, other.rules_ = model.plan_, model.hierarchies_, replace(model.rules_, k=k)
     return other
 
@@ -229,11 +217,10 @@ def _point(model: Any, table: Table, tiers: Any) -> KPoint:
     sizes = np.bincount(leaf)[leaf]
     first, last = tree.cells
     steps = np.array([max(g.n_bins - 1, 1) for g in tree.grids])
-    accuracy = error = None
+    asked, accuracy = 1, None
     if table.target is not None:
         right, asked = _foretold(model, table, tiers)
         accuracy = right / asked
-        error = float(np.sqrt(accuracy * (1 - accuracy) / asked))
     return KPoint(
         k=model.k,
         cells=tree.n_leaves,
@@ -244,7 +231,7 @@ def _point(model: Any, table: Table, tiers: Any) -> KPoint:
         mean_risk=float((1 / persons_by_class(leaf, table.persons, tree.n_nodes)[leaf]).mean()),
         homogeneous=_homogeneous(leaf, table) if table.sensitive else None,
         accuracy=accuracy,
-        accuracy_error=error,
+        accuracy_error=None if accuracy is None else float(np.sqrt(accuracy * (1 - accuracy) / asked)),
         kept=found.ok,
     )
 
@@ -261,8 +248,8 @@ def _homogeneous(leaf: IntArray, table: Table) -> float:
 def _foretold(model: Any, table: Table, tiers: Any) -> tuple[int, int]:
     """Return how many held-out records have the commonest label of their cell, and how many were held out.
 
-    Parts are made by counting through the records of each class. The training part is smaller: with k as much smaller,
-    its cells are as large as those of the whole table. One that cannot keep the rules is a single cell.
+    The training part is smaller: with k as much smaller, its cells are as large as those of the whole table. One that
+    cannot keep the rules is a single cell.
     """
     assert table.target is not None
     codes, classes = label_codes(table.target)
@@ -277,10 +264,7 @@ def _foretold(model: Any, table: Table, tiers: Any) -> tuple[int, int]:
             at = smaller.tree_.route(np.ascontiguousarray(table.bins[:, test]))
         except InvalidArgument:
             leaf, at = np.zeros(len(build), np.int64), np.zeros(len(test), np.int64)
-        votes = np.zeros((max(int(leaf.max()), int(at.max(initial=0))) + 1, classes), np.int64)
-        np.add.at(votes, (leaf, codes[build]), 1)
-        found = votes.argmax(axis=1)[at]
-        right, asked = right + int((found == codes[test]).sum()), asked + len(test)
+        right, asked = right + foretold(leaf, codes[build], at, codes[test], classes), asked + len(test)
     return right, asked
 
 
@@ -326,19 +310,15 @@ def _draw(curve: KCurve) -> Any:
         from plotly.subplots import make_subplots
     except ImportError:
         raise MissingExtra("drawing the curve", "plot") from None
-    ks = [p.k for p in curve.points]
-    utility = {"width of the cells": [p.width for p in curve.points]}
-    if curve.points[0].accuracy is not None:
-        utility["held-out accuracy"] = [p.accuracy or 0.0 for p in curve.points]
-    risks = {"risk in the worst cell": [p.risk for p in curve.points]}
-    risks["mean risk"] = [p.mean_risk for p in curve.points]
-    if curve.points[0].homogeneous is not None:
-        risks["in cells of one value"] = [p.homogeneous or 0.0 for p in curve.points]
+    ks, colours = [p.k for p in curve.points], ("#1f8a7d", "#57606a", "#e9a23b")
+    utility = {"width of the cells": "width", "held-out accuracy": "accuracy"}
+    risks = {"risk in the worst cell": "risk", "mean risk": "mean_risk", "in cells of one value": "homogeneous"}
     figure = make_subplots(1, 2, subplot_titles=["what is left", "who could be found"])
     for place, lines in enumerate((utility, risks), start=1):
-        for (name, values), colour in zip(lines.items(), ("#1f8a7d", "#57606a", "#e9a23b"), strict=False):
-            error = None
-            if name == "held-out accuracy":
+        known = [(n, m) for n, m in lines.items() if getattr(curve.points[0], m) is not None]
+        for (name, measure), colour in zip(known, colours, strict=False):
+            values, error = [getattr(p, measure) for p in curve.points], None
+            if measure == "accuracy":
                 error = {"array": [1.96 * (p.accuracy_error or 0.0) for p in curve.points], "thickness": 1}
             line = {"color": colour, "width": 2}
             drawn = go.Scatter(x=ks, y=values, name=name, mode="lines+markers", line=line, error_y=error)

@@ -9,8 +9,7 @@ from typing import Any
 from discreet.anonymity.growth.grow import GrownTree
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner, grow_records
 from discreet.anonymity.release.streamed import ToFile
-from discreet.anonymity.risk.blind import BLIND
-from discreet.anonymity.risk.rules import Rules
+from discreet.anonymity.risk.rules import BLIND, Rules
 from discreet.core import IntArray
 
 
@@ -18,15 +17,7 @@ class Mondrian(ToFile, Partitioner):
     """Anonymous tables by median splits.
 
     A split lies between two bins, at the grid point that divides the rows most evenly (strict Mondrian). The column is
-    the one in which the rows of the node are spread most, relative to its declared width. Relaxed Mondrian, in which
-    cells overlap, is not offered: its cells depend on the order of the input.
-
-    Attributes
-    ----------
-    tree_ : Tree
-        The partition.
-    rules_ : Rules
-        The rules that every cell keeps.
+    the one in which the rows of the node are spread most, relative to its declared width.
 
     Privacy
     -------
@@ -43,10 +34,6 @@ class Mondrian(ToFile, Partitioner):
 
     _: KW_ONLY
     blind: bool = BLIND
-
-    @property
-    def _grows_outside(self) -> bool:
-        return True
 
     def _grow(self, table: BuildRecords, tiers: Mapping[int, IntArray], rules: Rules) -> GrownTree:
         return grow_records(table, rules, criterion="mondrian", min_share=0.0, max_depth=2**31, tiers=tiers)

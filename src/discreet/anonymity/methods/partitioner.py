@@ -27,12 +27,11 @@ from discreet.anonymity.release.prepare import (
 )
 from discreet.anonymity.release.record import following_column
 from discreet.anonymity.release.release import Release, publish
-from discreet.anonymity.release.spilled import MEMORY, SpilledTable, is_large, spilled
+from discreet.anonymity.release.spilled import MEMORY, SpilledTable, is_large, known_rows, machine_memory, spilled
 from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.release.together import enforce_together, read_past
-from discreet.anonymity.risk.blind import check_blind, growth_rules
 from discreet.anonymity.risk.hierarchy import Hierarchy
-from discreet.anonymity.risk.rules import L_KINDS, T_KINDS, LKind, Rules, TKind, stacked
+from discreet.anonymity.risk.rules import L_KINDS, T_KINDS, LKind, Rules, TKind, check_blind, growth_rules, stacked
 from discreet.core import Categorical, Declared, Estimator, IntArray, Person, check_fitted, option
 from discreet.errors import InvalidArgument
 
@@ -50,13 +49,9 @@ class Partitioner(Declared, Estimator):
 
     k: int = option(default=10, low=2, help="Smallest size of a group of equal rows, or of persons.")
     l_diversity: float | None = option(
-        default=None,
-        low=1,
-        example=2,
-        job="l",
+        default=None, low=1, example=2, job="l", details="See `Rules`.",
         help="Smallest diversity of the sensitive values in each group (l-diversity).",
-        details="See `Rules`.",
-    )
+    )  # fmt: skip
     t_closeness: float | None = option(
         default=None, low=0, high=1, example=0.3, job="t",
         help="Largest distance between the sensitive values of a group and of the table (t-closeness).",
@@ -81,12 +76,9 @@ class Partitioner(Declared, Estimator):
         takes="text", default="distinct", choices=L_KINDS, help="Measure of diversity.", details="See `Rules`."
     )
     t_kind: TKind = option(
-        takes="text",
-        default="auto",
-        choices=T_KINDS,
-        help="Measure of the distance of t-closeness.",
+        takes="text", default="auto", choices=T_KINDS, help="Measure of the distance of t-closeness.",
         details="See `Rules`.",
-    )
+    )  # fmt: skip
     c: float = option(
         default=3.0, above=0, help="Constant of recursive diversity: the largest frequency is below c times the tail."
     )
@@ -95,12 +87,9 @@ class Partitioner(Declared, Estimator):
         details='"merge" groups rare categories of the build records. A cell that is a group prints its label.',
     )  # fmt: skip
     suppress: float = option(
-        default=0.0,
-        low=0,
-        high=1,
-        example=0.01,
+        default=0.0, low=0, high=1, example=0.01,
         help="Share of the rows that may be left out instead of merging cells.",
-    )
+    )  # fmt: skip
     keep: Sequence[str] = option(default=(), example=["year"], help="Columns without a role to keep unchanged.")
     person: str | None = option(
         default=None, example="patient", help="Column that identifies the person of a row: k then counts persons.",
@@ -121,18 +110,17 @@ class Partitioner(Declared, Estimator):
             with spilled(source, plan, self.rules_, max(1, self._memory // 2)) as rows:
                 self._partition(*self._ready(source, rows, trees))
         else:
-            self._refuse_larger(source, plan)
+            if not self._grows_outside and known_rows(source) < math.inf and is_large(source, plan, machine_memory()):
+                raise self._too_large()
             self._partition(*self._ready(source, read_table(source, plan), trees))
         return self
 
-    def _refuse_larger(self, source: engines.Source, plan: TablePlan) -> None:
-        """Refuse a table that does not fit into memory where all rows are needed there."""
+    def _too_large(self) -> InvalidArgument:
+        """Return the error about a table that does not fit into memory, if the options need all rows there."""
+        raise NotImplementedError
 
     def is_large(self, data: Any) -> bool:
-        """Return whether `fit` reads these records into a temporary file, as far as known before they are read.
-
-        The partition is the same either way. Release such a table with `transform_file`.
-        """
+        """Return whether `fit` reads these records into a temporary file; release them with `transform_file`."""
         _, plan, _ = self._settings(names_of(data, self.domain))
         return self._grows_outside and is_large(engines.open(data, plan.domain), plan, self._memory)
 
@@ -154,7 +142,7 @@ class Partitioner(Declared, Estimator):
         data : array, data frame, table or path
             All records of the release.
         output : {"interval", "center", "sample"}
-            The published form of the quasi-identifiers; see `discreet.anonymity.Release`.
+            The published form of the quasi-identifiers: bounds of the cell, its centre, or rows drawn from the cells.
         random_state : None, int or Generator
             For drawing and shuffling; None is secure.
         history : ReleaseHistory or its folder, optional
@@ -162,18 +150,22 @@ class Partitioner(Declared, Estimator):
             out by comparing the tables keep the rules too. Cells are merged for that, and people who were never
             published may be suppressed. `Release.save` adds the release to the history. The schema must name a person
             or one identifier. See docs/releasing-again.md.
-        order, identifiers, key
-            See `discreet.anonymity.release.delivery.Delivery`.
+        order : {"shuffled", "input"}
+            A random order; or that of the input, for a table that stays inside the organisation. The order of the input
+            can identify people: in rows sorted by age, the last of a class is the oldest.
+        identifiers : {"drop", "hash"}
+            Leave identifiers out, or replace them by a keyed hash (HMAC-SHA256, 16 hexadecimal digits).
+        key : bytes, optional
+            The secret of the hash, 16 bytes or more.
 
         Raises
         ------
         InvalidArgument
             If the release cannot keep the rules, with the value reached.
         """
-        check_fitted(self, "tree_")
-        table = read_table(data, self.plan_)
+        check_fitted(self, "n_features_in_")
         delivery = Delivery(output, random_state, order, identifiers, key)
-        return self._release(table, self.tree_.route(table.bins), history, delivery)
+        return self._release(read_table(data, self.plan_), None, history, delivery)
 
     def fit_transform(
         self, data: Any, y: Any = None, output: str = "interval", *, history: Any = None, **delivery: Any
@@ -207,7 +199,7 @@ class Partitioner(Declared, Estimator):
     @property
     def _grows_outside(self) -> bool:
         """True if growth needs counts only, so that rows can stay outside memory."""
-        return False
+        return True
 
     def _partition(self, table: BuildRecords, tiers: Mapping[int, IntArray]) -> IntArray:
         """Grow; return the leaf of each row that is in memory."""
@@ -279,7 +271,8 @@ class Partitioner(Declared, Estimator):
     def _check(self, plan: TablePlan) -> None:
         """Check the options that only this method has."""
 
-    def _release(self, table: Table, leaf: IntArray, history: Any, delivery: Delivery) -> Release:
+    def _release(self, table: Table, leaf: IntArray | None, history: Any, delivery: Delivery) -> Release:
+        leaf = self.tree_.route(table.bins) if leaf is None else leaf
         known = None if history is None else as_history(history)
         if known is not None:
             following_column(self.plan_)
@@ -299,17 +292,9 @@ class Partitioner(Declared, Estimator):
         if self._is_blind:
             check_blind(self.rules_, cells.of, table.sensitive, table.persons)
             settings["cuts"] = "blind"
-        return publish(
-            table,
-            cells,
-            self.rules_,
-            delivery,
-            method=type(self).__name__,
-            settings={**settings, "leaves_merged": found.merged, "suppression_allowed": suppress},
-            notes=notes,
-            earlier=[record.seal for record in records],
-            history=known,
-        )
+        settings |= {"leaves_merged": found.merged, "suppression_allowed": suppress}
+        told: dict[str, Any] = {"method": type(self).__name__, "settings": settings, "notes": notes, "history": known}
+        return publish(table, cells, self.rules_, delivery, **told, earlier=[record.seal for record in records])
 
 
 def grow_records(table: BuildRecords, rules: Rules, **settings: Any) -> GrownTree:

@@ -29,10 +29,9 @@ from discreet.engines.tables import key_codes, same_key
 
 @dataclass(frozen=True)
 class SeenRecords:
-    """All records that a tree has taken, as it needs them to continue. Raw data: it stays in memory.
+    """All records that a tree has taken, with the leaf of each. Raw data: it stays in memory.
 
-    ``bins`` and ``sensitive`` are as in `Table`, ``leaf`` is the leaf of each record. ``persons`` are places in
-    ``names``, the distinct keys of the persons.
+    ``persons`` are places in ``names``, the distinct keys of the persons; the rest is as in `Table`.
     """
 
     bins: Bins

@@ -14,13 +14,11 @@ import pyarrow as pa
 
 from discreet import engines
 from discreet.anonymity.growth.cells import Cells
-from discreet.anonymity.growth.grid import make_grid
-from discreet.anonymity.methods.datafly import Ladder
-from discreet.anonymity.methods.generalization import ClassesOf, _given, _ladder, _runs, _widths
-from discreet.anonymity.release.prepare import make_plan, names_of, read_hierarchies
+from discreet.anonymity.methods.generalization import ClassesOf, Ladder, _given, _runs, ladders_of
+from discreet.anonymity.release.prepare import make_plan, names_of, ordered_grids, read_hierarchies, tiers_of
 from discreet.anonymity.release.printed import with_legend
 from discreet.anonymity.release.release import Release, _bounds, _intervals
-from discreet.anonymity.release.streamed import batches
+from discreet.anonymity.release.rows import batches
 from discreet.anonymity.release.table import TablePlan
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import Rules
@@ -50,10 +48,9 @@ _FIXED = (
 
 
 class SampledRelease(Release):
-    """A table of drawn and recoded rows, with its (ε, δ).
+    """A table of drawn and recoded rows, class by class, with its (ε, δ).
 
-    Nothing in it is about other rows: ``rows`` is empty, and ``suppressed`` and ``dropped`` are None, because the
-    number of rows left out would reveal something about them. Rows come class by class.
+    ``rows`` is empty, ``suppressed`` and ``dropped`` are None: they would reveal something about other rows.
     """
 
     @cached_property
@@ -75,11 +72,9 @@ class SampledGeneralization(Declared, Estimator):
     Attributes
     ----------
     release_ : SampledRelease
-        The table with its guarantee.
+        The table with its guarantee: central model, (ε, δ).
     guarantee_ : Guarantee
-        Central model, (ε, δ).
-    levels_ : dict
-        The level of every column.
+        The same guarantee.
 
     Privacy
     -------
@@ -87,17 +82,10 @@ class SampledGeneralization(Declared, Estimator):
     without the data, from n to n + 1 or changes nothing (a row with a missing value in a column that drops it). The
     class shows a Binomial(n, sample) number of equal rows if that is at least k, else nothing; classes are independent,
     and the table is a function of these numbers. `discreet.mechanisms.sampled` computes δ(ε) of this law exactly, with
-    its proof. It is never above the bound of Li, Qardaji and Su (2012, theorem 1) and also holds below
-    ε = -ln(1 - sample).
+    its proof. It is never above the bound of Li, Qardaji and Su (2012, theorem 1).
     Nothing else is released: not n, not how many rows were left out, and no table is refused for its rows. Several
-    rows of one person would move several counts, so a schema with persons is refused.
-
-    Notes
-    -----
-    The argument needs a recoding that was fixed before ("strongly safe"): `DensityTree`, `Mondrian` and levels chosen
-    by Datafly's rule follow the data, and sampling before them proves nothing. Classes are counted in one pass over
-    batches, and the coins are tossed for the rows of one class after the other: the same law as a coin for every row
-    when it is met, and the same table for a seed on every engine.
+    rows of one person would move several counts, so a schema with persons is refused. The recoding must be fixed
+    before: `DensityTree`, `Mondrian` and levels chosen by Datafly's rule follow the data.
 
     Examples
     --------
@@ -142,11 +130,7 @@ class SampledGeneralization(Declared, Estimator):
     def release_file(
         self, data: Any, path: str | Path, *, form: str = "text", escape_formulas: bool = False
     ) -> SampledRelease:
-        """Do the same and write the table with its guarantee; an account knows that very file.
-
-        ``path`` is a CSV or Parquet file, checked before anything is charged. The other parameters are those of `fit`
-        and `Release.save`.
-        """
+        """Do the same and write the table with its guarantee (see `Release.save`); an account knows that very file."""
         target = Path(path).expanduser()
         check_target(target, promised=True)
         check_escapes(target, None, escape_formulas)
@@ -171,20 +155,11 @@ class SampledGeneralization(Declared, Estimator):
         first, last = _runs(groups, list(classes[shown].T))
         cells = Cells(plan.grids, first, last, np.repeat(np.arange(int(shown.sum())), drawn[shown]))
         table = pa.table(_intervals(cells, cells.of))
-        promise = gate.promise(
-            {
-                "method": type(self).__name__,
-                "k": int(self.k),
-                "sample": float(self.sample),
-                "levels": self.levels_,
-                "output": "interval",
-                "quasi_identifiers": list(plan.quasi),
-                **cells.legend(),
-                **told,
-            },
-            domain=plan.domain,
-            assumptions=_FIXED,
-        )
+        facts = {
+            "method": type(self).__name__, "k": int(self.k), "sample": float(self.sample), "levels": self.levels_,
+            "output": "interval", "quasi_identifiers": list(plan.quasi), **cells.legend(), **told,
+        }  # fmt: skip
+        promise = gate.promise(facts, domain=plan.domain, assumptions=_FIXED)
         untold: Any = None
         made = SampledRelease(table, promise, cells, np.empty(0, np.int64), untold, untold)
         payload = made._payload(suffix, form)
@@ -217,37 +192,21 @@ class SampledGeneralization(Declared, Estimator):
                 "the schema names a person, who may have many rows, and the promise is about one row; declare the "
                 "column an identifier if everybody has one row, or use a synopsis, whose unit can be a person"
             )
-        passed = {"sensitive": plan.sensitive, "target": (plan.target,) if plan.target else ()}
-        for role, columns in passed.items():
-            for name in columns:
-                raise SchemaError(
-                    f"column {name!r} has the role {role} and would be passed on as it is; every published column must "
-                    "be a quasi-identifier, so declare it one, or leave it out"
-                )
+        for name in plan.passed:
+            role = "sensitive" if name in plan.sensitive else "target"
+            raise SchemaError(
+                f"column {name!r} has the role {role} and would be passed on as it is; every published column must be "
+                "a quasi-identifier, so declare it one, or leave it out"
+            )
         trees = read_hierarchies(self.hierarchies, plan)
         merged = [name for name, tree in trees.items() if not isinstance(tree, Hierarchy)]
         if merged:
             what = "a Hierarchy: one that merges rare categories follows the rows, and sampling then proves nothing"
             raise InvalidArgument("hierarchies", trees[merged[0]], what, "groups that are public")
-        plan, ladders = _laddered(plan, trees, _widths(self.widths, plan))
+        plan = replace(plan, grids=tuple(ordered_grids(plan, trees)[0]))  # type: ignore[arg-type]
+        ladders = ladders_of(plan, tiers_of(plan, trees), self.widths)  # type: ignore[arg-type]
         self.levels_ = _given(self.levels, plan, ladders)
         return plan, ladders
-
-
-def _laddered(
-    plan: TablePlan, trees: Mapping[str, Any], widths: Mapping[str, Sequence[float]]
-) -> tuple[TablePlan, list[Ladder]]:
-    """Put columns with a hierarchy in its order; return the levels of every column."""
-    grids, ladders = [], []
-    for grid in plan.grids:
-        tiers = None
-        if grid.name in trees:
-            tree, categories = trees[grid.name], grid.column.categories  # type: ignore[union-attr]
-            tiers = tree.tiers(categories)
-            grid = make_grid(grid.column, None, tree.order(categories), tree.labels(grid.name, categories))
-        grids.append(grid)
-        ladders.append(_ladder(grid, tiers, widths.get(grid.name)))
-    return replace(plan, grids=tuple(grids)), ladders
 
 
 def _count(source: engines.Source, plan: TablePlan, groups: Sequence[IntArray]) -> tuple[IntArray, IntArray]:

@@ -1,9 +1,8 @@
 """The settings of supervised growth, chosen by cross-validation on the build records.
 
 Splits by information gain alone keep a label best if it depends on few columns and there are many records. In small
-tables they follow chance, and the common spread, or both together, predicts better. If the label depends on columns
-together, looking ahead helps, but follows chance even more. A tree per choice is grown on each training part, and the
-choice that predicts the held-out labels best is taken. Parts are made by counting through each class: no randomness.
+tables they follow chance, and the common spread predicts better. If the label depends on columns together, looking
+ahead helps, but follows chance even more. Parts are made by counting through each class: no randomness.
 """
 
 from collections.abc import Mapping
@@ -69,15 +68,15 @@ def _hits(
     build, test = np.flatnonzero(part != held_out), np.flatnonzero(part == held_out)
     if not len(build) or not len(test):
         return 0
-    grown = grow_tree(
-        np.ascontiguousarray(table.bins[:, build]),
-        table.plan.grids,
-        sensitive=None if sensitive is None else np.ascontiguousarray(sensitive[:, build]),
-        target=table.target.take(build),
-        **choice._asdict(),
-        **settings,
-    )
-    votes = np.zeros((grown.tree.n_nodes, classes), np.int64)
-    np.add.at(votes, (grown.leaf, codes[build]), 1)
+    own = None if sensitive is None else np.ascontiguousarray(sensitive[:, build])
+    more = {"sensitive": own, "target": table.target.take(build), **choice._asdict(), **settings}
+    grown = grow_tree(np.ascontiguousarray(table.bins[:, build]), table.plan.grids, **more)
     leaf = grown.tree.route(np.ascontiguousarray(table.bins[:, test]))
-    return int((votes.argmax(axis=1)[leaf] == codes[test]).sum())
+    return foretold(grown.leaf, codes[build], leaf, codes[test], classes)
+
+
+def foretold(leaf: IntArray, labels: IntArray, at: IntArray, truth: IntArray, classes: int) -> int:
+    """Return how many records have the most common label of the records in their leaf."""
+    votes = np.zeros((max(int(leaf.max()), int(at.max(initial=0))) + 1, classes), np.int64)
+    np.add.at(votes, (leaf, labels), 1)
+    return int((votes.argmax(axis=1)[at] == truth).sum())

@@ -14,29 +14,10 @@ from discreet.core import Domain, IntArray, checks
 from discreet.engines.tables import same_key
 from discreet.errors import InvalidArgument
 
-OUTPUTS = ("interval", "center", "sample")
-ORDERS = ("shuffled", "input")
-
 
 @dataclass(frozen=True)
 class Delivery:
-    """The form of a release.
-
-    Attributes
-    ----------
-    output : {"interval", "center", "sample"}
-        Bounds of the cell; its centre; or rows drawn from the cells.
-    random_state : None, int or Generator
-        For drawing and shuffling; None is secure.
-    order : {"shuffled", "input"}
-        A random order; or that of the input, for a table that stays inside the organisation. The order of the input can
-        identify people: in rows sorted by age, the last of a class is the oldest. Drawn rows come cell by cell.
-    identifiers : {"drop", "hash"}
-        Identifiers are left out, or replaced by a keyed hash (HMAC-SHA256, 16 hexadecimal digits; ``key`` has 16 or
-        more secret bytes).
-    form, escape_formulas
-        For a file, as in `Release.save`.
-    """
+    """The form of a release, as `Partitioner.transform` and `Release.save` explain it."""
 
     output: str = "interval"
     random_state: Any = None
@@ -47,9 +28,9 @@ class Delivery:
     escape_formulas: bool = False
 
     def __post_init__(self) -> None:
-        checks.choice("output", self.output, OUTPUTS)
+        checks.choice("output", self.output, ("interval", "center", "sample"))
         checks.choice("form", self.form, ("text", "bounds"))
-        checks.choice("order", self.order, ORDERS)
+        checks.choice("order", self.order, ("shuffled", "input"))
         checks.choice("identifiers", self.identifiers, ("drop", "hash"))
 
 
@@ -57,9 +38,8 @@ def check_key(key: Any) -> None:
     """Refuse a key that is too short to hash identifiers with."""
     if not isinstance(key, bytes) or len(key) < 16:
         shown = None if key is None else f"{len(key)} bytes"
-        raise InvalidArgument(
-            "key", shown, "at least 16 secret bytes to hash identifiers with", "key=secrets.token_bytes(32)"
-        )
+        expected = "at least 16 secret bytes to hash identifiers with"
+        raise InvalidArgument("key", shown, expected, "key=secrets.token_bytes(32)")
 
 
 def hashed_columns(identifiers: pa.Table, rows: IntArray, key: bytes | None, domain: Domain) -> dict[str, pa.Array]:

@@ -1,7 +1,4 @@
-"""Disclosure of a changed table: linked rows, and published values near the true ones.
-
-Both measures compare with the original. They judge a release and are not part of it.
-"""
+"""Disclosure of a changed table, compared with the original: linked rows, and published values near the true ones."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -25,29 +22,11 @@ _EQUAL = 1e-9
 
 @dataclass(frozen=True)
 class RecordLinkage:
-    """The outcome of `record_linkage`.
-
-    ``share`` of the ``rows`` have their own original as the nearest one; m equally near originals count 1/m.
-    ``guessing`` is the share that blind guessing would reach.
-    """
+    """The share of rows whose nearest original is their own (m equally near ones count 1/m), and that of guessing."""
 
     share: float
     guessing: float
     rows: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
-        return asdict(self)
-
-
-@dataclass(frozen=True)
-class IntervalDisclosure:
-    """The outcome of `interval_disclosure`: the share of values near the published ones, in total and by column."""
-
-    share: float
-    columns: dict[str, float]
-    width: float
-    by: str
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
@@ -117,60 +96,15 @@ def linkage(points: FloatArray, published: FloatArray, own: IntArray) -> RecordL
     return RecordLinkage(float(found / len(own)), 1.0 / n, len(own))
 
 
-def interval_disclosure(
-    original: Any,
-    released: Any,
-    *,
-    columns: Sequence[str] | None = None,
-    width: float = 0.05,
-    by: str = "rank",
-) -> IntervalDisclosure:
-    """Return the share of true values near the published ones.
+def near_values(values: FloatArray, published: FloatArray, width: float) -> tuple[int, int]:
+    """Return how many published values are near the true ones in the same rows, and how many could be compared.
 
-    Parameters
-    ----------
-    original, released, columns
-        See `record_linkage`; numeric columns only.
-    width : float, default 0.05
-        Near is this share of the ranks, or of the range, to either side of the published value.
-    by : {"rank", "range"}
-        Ranks among the original values (equal values share the middle rank), or their range.
-
-    Examples
-    --------
-    >>> people = pa.table({"age": [20, 30, 40, 50]})
-    >>> interval_disclosure(people, pa.table({"age": [21, 30, 31, 50]}), width=0.1, by="range").share
-    0.75
+    Near is at most a share ``width`` of the ranks of the true values away; equal values share the middle rank.
     """
-    by = checks.choice("by", by, ("rank", "range"))
-    share = float(checks.probability("width", width, closed=True))
-    names, truth, shown, rows = _read(original, released, columns)
-    found: dict[str, float] = {}
-    near_all, total, legend = 0, 0, legend_of(released)
-    for name in names:
-        values, stretches = as_numbers(truth[name]), None if name in legend else read_stretches(shown[name])
-        if values is None or stretches is None:
-            if columns is not None:
-                raise InvalidArgument("columns", name, "columns of numbers", "leaving it out")
-            continue
-        near, looked = near_values(values, stretches.center[stretches.code], rows, share, by)
-        found[name] = near / looked if looked else 0.0
-        near_all, total = near_all + near, total + looked
-    return IntervalDisclosure(near_all / total if total else 0.0, found, share, by)
-
-
-def near_values(values: FloatArray, published: FloatArray, own: IntArray, width: float, by: str) -> tuple[int, int]:
-    """Return how many published values are near the true ones, and how many could be compared."""
-    truth = values[own]
-    both = ~np.isnan(truth) & ~np.isnan(published)
     there = np.sort(values[~np.isnan(values)])
-    if not len(there):
-        return 0, 0
-    if by == "range":
-        gap, limit = np.abs(truth - published)[both], width * float(there[-1] - there[0])
-    else:
-        gap, limit = np.abs(_ranks(there, truth) - _ranks(there, published))[both], width * len(there)
-    return int((gap <= limit * (1 + _EQUAL)).sum()), int(both.sum())
+    both = ~np.isnan(values) & ~np.isnan(published)
+    gap = np.abs(_ranks(there, values) - _ranks(there, published))[both]
+    return int((gap <= width * len(there) * (1 + _EQUAL)).sum()), int(both.sum())
 
 
 def _ranks(there: FloatArray, values: FloatArray) -> FloatArray:
@@ -197,16 +131,14 @@ def _read(
     rows = np.arange(shown.num_rows)
     if isinstance(released, Release):
         if released.dropped:
-            raise InvalidArgument(
-                "original", f"{released.dropped} rows more", "the rows that are released", "dropping missing values"
-            )
+            more = f"{released.dropped} rows more"
+            raise InvalidArgument("original", more, "the rows that are released", "dropping missing values")
         if not len(released.rows) and shown.num_rows:
             raise InvalidArgument("released", "a sample", "rows that have an original", 'output="center"')
         rows = released.rows
     elif shown.num_rows != truth.num_rows:
-        raise InvalidArgument(
-            "released", f"{shown.num_rows} rows", f"as many as the original ({truth.num_rows})", "the Release itself"
-        )
+        expected = f"as many as the original ({truth.num_rows})"
+        raise InvalidArgument("released", f"{shown.num_rows} rows", expected, "the Release itself")
     return names, truth, shown, rows
 
 

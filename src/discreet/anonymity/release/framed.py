@@ -1,10 +1,9 @@
 """Build records of a Spark frame: binned, counted and grown on by the executors.
 
-The frame is read twice: once for the counts of bins, sensitive values and persons, once for the bins of all rows, which
-Spark keeps, many rows to a block of bytes, until growth ends. For every level of the upper part of a tree executors
-count the blocks, and Spark adds the counts up (`discreet.anonymity.growth.outside`). Rows of the nodes that are left
-are then brought together, bucket by bucket, on executors, which grow them with the kernels that grow all trees. The
-driver gets counts and nodes, never rows.
+The frame is read twice: for the counts of bins, sensitive values and persons, and for the bins of all rows, which Spark
+keeps in blocks of bytes until growth ends. Executors count the blocks for every level of the upper part of a tree, and
+grow the rows of the nodes that are left (`discreet.anonymity.growth.outside`). The driver gets counts and nodes, never
+rows.
 """
 
 from __future__ import annotations
@@ -26,7 +25,9 @@ from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
 from discreet.anonymity.growth.outside import BucketGrower
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.on_executors import ExecutorRows, RowsHere, bin_label
-from discreet.anonymity.release.streamed import FrozenPartition, LeavesOf
+from discreet.anonymity.release.rows import FrozenPartition
+from discreet.anonymity.release.spilled import class_hashes, label_numbers
+from discreet.anonymity.release.streamed import LeavesOf
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter
 from discreet.anonymity.risk.counted import Values
@@ -38,7 +39,6 @@ from discreet.engines.spark import brought, collected
 MEMORY = 1 << 27
 #: Rows of a block.
 _BLOCK = 1 << 16
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,7 @@ class FramedTable:
         return counter.result()
 
     def few(self, groups: Sequence[IntArray], k: int) -> int:
-        """Return the rows in classes with fewer than k rows, given the group of each bin by column.
-
-        Classes are distinguished by a hash, so the result may be too small, never too large.
-        """
+        """Return the rows in classes with fewer than k rows, or fewer of them; see `class_hashes`."""
         read = self._read
         made = self._blocks().mapInArrow(lambda pieces: _hashed(pieces, read, groups), "h bigint, n bigint")
         sizes = made.groupBy("h").agg({"n": "sum"}).toDF("h", "n")
@@ -141,8 +138,9 @@ class FramedTable:
     def _blocks(self) -> Any:
         """Return the frame of all rows in blocks, which Spark keeps; the plan does not change any more."""
         if not self._held:
-            rows = ExecutorRows(self._source, self.plan, _OnePlace(), self._names)
-            here, values, numbers = rows.worker(self._asked), self._values, self._numbers()
+            rows = ExecutorRows(self._source, self.plan, _uncut(self.plan, self._rules), self._names)
+            here, values = rows.worker(self._asked), self._values
+            numbers = label_numbers(self.plan, self.entries, values)
             asked = {name: (values[name], own) for name, own in zip(self._asked, numbers, strict=True)}
             columns = rows.table.frame_of(here.positions)
             packed = columns.mapInArrow(lambda pieces: _packed(pieces, here, asked), "block binary")
@@ -153,22 +151,6 @@ class FramedTable:
     def _asked(self) -> list[str]:
         return [column.name for column in self.entries.sensitive]
 
-    def _numbers(self) -> list[IntArray]:
-        """By sensitive column: the place of its values among all labels; the last is for missing values."""
-        found, start = [], 0
-        for column in self.entries.sensitive:
-            values = self._values[column.name]
-            codes = np.append(np.arange(len(values)), [-1] * (None in column.labels)).astype(np.int64)
-            coded = values.coded(self.plan.domain, column.name, codes).codes
-            found.append(start + coded.astype(np.int64))
-            start += len(column.labels)
-        return found
-
-    def release(self) -> None:
-        """Let Spark free the blocks."""
-        for frame in self._held:
-            frame.unpersist()
-
 
 @contextmanager
 def framed(source: engines.Source, plan: TablePlan, rules: Rules) -> Iterator[FramedTable]:
@@ -177,7 +159,7 @@ def framed(source: engines.Source, plan: TablePlan, rules: Rules) -> Iterator[Fr
     counter = Counter(plan, asked=(*asked, *([plan.person] if plan.person else [])))
     bins = [np.zeros(grid.n_bins, np.int64) for grid in plan.grids]
     dropped = 0
-    for labels, raw, rows in ExecutorRows(source, plan, _OnePlace(), counter.names).entries(by_bin=True):
+    for labels, raw, rows in ExecutorRows(source, plan, _uncut(plan, rules), counter.names).entries(by_bin=True):
         own = labels.fill_null(1).to_numpy(zero_copy_only=False)
         dropped += int(rows[own > 0].sum())
         for j, held in enumerate(bins):
@@ -193,23 +175,13 @@ def framed(source: engines.Source, plan: TablePlan, rules: Rules) -> Iterator[Fr
     try:
         yield table
     finally:
-        table.release()
+        for frame in table._held:
+            frame.unpersist()
 
 
-class _OnePlace:
-    """A partition that is not cut yet."""
-
-    def route(self, bins: Any) -> IntArray:
-        return np.zeros(bins.shape[1], np.int64)
-
-    def labels(self, places: IntArray) -> pa.Array:
-        return pa.array(places, pa.int64())
-
-    def places(self, labels: pa.Array) -> IntArray:
-        return np.asarray(labels, np.int64)
-
-    def decide(self, counts: PlaceCounts) -> Any:
-        raise AssertionError("rows are only counted here: what is released has cells")
+def _uncut(plan: TablePlan, rules: Rules) -> LeavesOf:
+    """Return a partition of one place."""
+    return LeavesOf(Tree(plan.grids, *np.full((4, 1), -1)), rules, 0.0, {})
 
 
 @dataclass(frozen=True)
@@ -269,11 +241,7 @@ def _counted(pieces: Iterator[pa.RecordBatch], read: _Blocks, job: CountJob) -> 
 def _hashed(pieces: Iterator[pa.RecordBatch], read: _Blocks, groups: Sequence[IntArray]) -> Iterator[pa.RecordBatch]:
     """Count rows by a hash of the groups they are in."""
     for rows, _ in read(pieces):
-        own = np.zeros(len(rows), np.uint64)
-        for j, group in enumerate(groups):
-            own = (own ^ group[rows[:, j]].astype(np.uint64)) * _ODD
-            own ^= own >> np.uint64(32)
-        found, counts = np.unique(own.view(np.int64), return_counts=True)
+        found, counts = np.unique(class_hashes(rows, groups).view(np.int64), return_counts=True)
         yield pa.RecordBatch.from_arrays([pa.array(found), pa.array(counts.astype(np.int64))], ["h", "n"])
 
 

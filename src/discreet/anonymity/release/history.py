@@ -1,17 +1,13 @@
 """The release history: a folder that knows every release about some people and lets one through at a time.
 
-Reading the history, checking the new release with the earlier ones, and writing the table, its guarantee and its entry
-happen under one lock. The lock belongs to the process and ends with it; a thread that holds it can take it again.
-
 <folder>/            0700
-  lock               held from the check until the release is written
+  lock               held from the check until the release is written; it ends with the process
   000001.json        where the table and its copies are, its date and digest, the seal of its record, earlier seals
   000001.record      who was published in which cell (`discreet.anonymity.release.record`)
   000001.withdrawn   empty: the table was deleted before anyone received it
 
-The entry is written before the table gets its name, and notes the temporary name of the table. If a process is killed
-in between, the next holder of the lock finds the temporary file and removes it with the entry: no one has seen the
-table. Without a temporary file the release is complete.
+An entry is written before its table gets its name, and notes the temporary name of the table. If a process is killed
+in between, the next holder of the lock finds the temporary file and removes it with the entry: no one has seen it.
 """
 
 from __future__ import annotations
@@ -49,26 +45,10 @@ _RESTORE = "restore the folder from a backup"
 
 @dataclass(frozen=True)
 class Entry:
-    """A release in the history.
+    """A release in the history: its number, the path of its table, the day, and the seal of its record.
 
-    Attributes
-    ----------
-    number : int
-        Its place in the order of releases.
-    table : str
-        The path of the table.
-    date : str
-        The day of the release, as 2026-05-03.
-    seal : str
-        The seal of its record.
-    earlier : tuple of str
-        Seals of the records that it was checked with.
-    waits : str
-        The temporary path of the table until it gets its name; then "".
-    digest : str
-        A digest of the released table, whatever form it is saved in.
-    copies : tuple of str
-        The paths of further copies of the table, in other forms.
+    ``earlier`` are the seals of the records that it was checked with, ``waits`` is the temporary path of the table
+    until it gets its name, ``digest`` that of the table in whatever form, ``copies`` are further paths of it.
     """
 
     number: int
@@ -170,17 +150,7 @@ class ReleaseHistory:
     def add(self, release: Release, path: str | Path, form: str = "text") -> None:
         """Write the table of a release, its guarantee and its entry: all of them or, if the process is killed, none.
 
-        Parameters
-        ----------
-        release : Release
-            Made with this history.
-        path, form
-            As in `Release.save`.
-
-        Raises
-        ------
-        InvalidArgument
-            If something was released in between.
+        The release must have been made with this history, and nothing released in between. See `Release.save`.
         """
         target = Path(path).expanduser().absolute()
         check_target(target, promised=True)
@@ -237,12 +207,9 @@ class ReleaseHistory:
         """Refuse a release that was not checked with exactly the releases of this history."""
         missing = len({entry.seal for entry in self.entries} - set(record.earlier))
         if missing:
-            raise InvalidArgument(
-                "history",
-                str(self.folder),
-                f"the same as when this table was made: {counted(missing, 'release')} came in between",
-                "making and saving the table inside 'with ReleaseHistory(...) as history:'",
-            )
+            expected = f"the same as when this table was made: {counted(missing, 'release')} came in between"
+            fix = "making and saving the table inside 'with ReleaseHistory(...) as history:'"
+            raise InvalidArgument("history", str(self.folder), expected, fix)
         if lost := len(set(record.earlier) - {entry.seal for entry in self._all()}):
             raise FormatError(f"history: {counted(lost, 'release')} in {str(self.folder)!r} disappeared; {_RESTORE}")
 

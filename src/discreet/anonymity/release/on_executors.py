@@ -1,8 +1,7 @@
 """Releasing a Spark frame from where its rows are: executors count them, and executors write them.
 
-The two passes of `discreet.anonymity.release.streamed`. Of the first the driver gets different combinations of place,
-sensitive values, person and kept columns with their counts, which is what it decides by; of the second it gets the
-names of files, and what was counted of the rows in them as they were written. No row comes to the driver.
+No row comes to the driver. From the first pass it gets combinations of place, sensitive values, person and kept columns
+with their counts, from the second the names of files and what was counted of the rows in them as they were written.
 """
 
 from __future__ import annotations
@@ -18,18 +17,16 @@ import pyarrow.compute as pc
 
 from discreet import engines, noise
 from discreet.anonymity.release.delivery import Delivery
-from discreet.anonymity.release.streamed import FoundRows, FrozenPartition, ReleasedColumns, batches, cells_at
+from discreet.anonymity.release.rows import FoundRows, FrozenPartition, ReleasedColumns, batches, cells_at
 from discreet.anonymity.release.table import TablePlan
 from discreet.anonymity.risk.counted import Values, ValueTally
 from discreet.core import BoolArray, Domain, Guarantee, IntArray, WordArray
 from discreet.core.schema import Dialect
 from discreet.engines.readers import places_of
-from discreet.engines.spark import PERSON, ROWS, PartFolder, SparkTable, check_new
+from discreet.engines.spark import PERSON, ROWS, PartFolder, SparkTable
 from discreet.engines.spark import parts as spark_parts
 from discreet.engines.tables import same_key
 from discreet.engines.writing import declared_type
-
-__all__ = ["ExecutorRows", "RowsHere", "bin_label", "check_new"]
 
 #: Rows that are looked at in one go on an executor, and entries that are held there before they are handed on.
 _ROWS, _ENTRIES = 1 << 17, 1 << 18
@@ -46,7 +43,7 @@ def bin_label(column: Any, own: IntArray) -> IntArray:
 
 
 class ExecutorRows:
-    """Rows that stay where they are; see `discreet.anonymity.release.streamed.Rows`."""
+    """Rows that stay where they are; see `discreet.anonymity.release.rows.DriverRows`."""
 
     def __init__(
         self, source: engines.Source, plan: TablePlan, partition: FrozenPartition, names: Sequence[str]
@@ -87,7 +84,7 @@ class ExecutorRows:
         carried = {name: spark_parts.carried_type(kind) for name, kind in columns.items()}
         counted = [name for name in self._names if name != person]
         at = [shown.passed.index(name) for name in counted]
-        write = out.folder.writer(
+        write = out.writer(
             lambda batch: _released(batch, shown, columns),
             lambda: _Written(["c", *(f"c{i}" for i in at), *([] if person is None else [PERSON])], columns),
         )
@@ -95,7 +92,7 @@ class ExecutorRows:
             self.table, rows.positions, work, _schema(carried), write,
             parts=-(-max(n, 1) // spark_parts.ROWS_PER_PART), key=self._key,
         )  # fmt: skip
-        for table in out.folder.counted(out.parts):
+        for table in out.counted(out.parts):
             cell, held = (np.asarray(table.column(i).combine_chunks(), np.int64) for i in (0, -1))
             here = cell != _LOST
             raw = {name: table.column(1 + i).combine_chunks().filter(pa.array(here)) for i, name in enumerate(counted)}
@@ -117,23 +114,14 @@ class ExecutorRows:
         return RowsHere(self._plan, domain.select(asked), self._source.dialect, tuple(names), positions)
 
 
-class PartsWriter:
+class PartsWriter(PartFolder):
     """The writer of a frame's rows: files are there when rows were written, the folder when all was checked."""
 
-    def __init__(self, target: str | Path, guarantee: Guarantee) -> None:
-        self.folder = PartFolder(target, guarantee)
-        self.parts: Any = None
+    parts: Any = None
 
-    def __enter__(self) -> PartsWriter:
-        self.folder.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.folder.__exit__(*error)
-
-    def finish(self) -> Any:
+    def finish(self) -> Any:  # type: ignore[override]
         """Give the folder its name."""
-        return self.folder.finish(self.parts)
+        return super().finish(self.parts)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from discreet import engines
-from discreet.anonymity.growth.grid import make_grid
+from discreet.anonymity.growth.grid import Grid, make_grid
 from discreet.anonymity.release.framed import FramedTable
 from discreet.anonymity.release.spilled import SpilledTable
 from discreet.anonymity.release.table import Table, TablePlan, without_values
 from discreet.anonymity.risk.hierarchy import Hierarchy
-from discreet.core import Categorical, IntArray, as_domain, dialect_of
+from discreet.core import AnyArray, Categorical, IntArray, as_domain, dialect_of
 from discreet.errors import InvalidArgument, InvalidType
 
 R = TypeVar("R", Table, SpilledTable, FramedTable)
@@ -57,12 +57,12 @@ def read_hierarchies(given: Any, plan: TablePlan) -> dict[str, Hierarchy | str]:
     found: dict[str, Hierarchy | str] = {}
     for name, tree in given.items():
         if name not in (*plan.quasi, *plan.sensitive):
-            raise InvalidArgument("hierarchies", name, "given for quasi-identifiers and sensitive columns", "no other")
+            fix = f"leaving {name!r} out"
+            raise InvalidArgument("hierarchies", name, "given for quasi-identifiers and sensitive columns", fix)
         column = plan.domain.column(name)
         if not isinstance(column, Categorical):
-            raise InvalidArgument(
-                "hierarchies", name, "given for columns with categories; numbers have a grid", f"grid={{{name!r}: 10}}"
-            )
+            expected = "given for columns with categories; numbers have a grid"
+            raise InvalidArgument("hierarchies", name, expected, f"grid={{{name!r}: 10}}")
         if isinstance(tree, str) and tree == MERGE and name in plan.quasi:
             found[name] = MERGE
             continue
@@ -77,25 +77,32 @@ def read_hierarchies(given: Any, plan: TablePlan) -> dict[str, Hierarchy | str]:
 
 
 def with_hierarchies(data: Any, table: R, trees: Hierarchies) -> tuple[R, dict[str, Hierarchy]]:
-    """Put categories in the order of their hierarchies; refuse a quasi-identifier without a single value.
+    """Put categories in the order of their hierarchies, those of `MERGE` built on the rows; return both.
 
-    Returns the table and the hierarchies, those of `MERGE` built on its rows.
+    A quasi-identifier without a single value is refused.
     """
     _refuse_missing(data, table)
     plan = table.plan
     found = {name: tree for name, tree in trees.items() if isinstance(tree, Hierarchy)}
+    for j, name in enumerate(plan.quasi):
+        if name in trees and name not in found:
+            categories = categories_of(plan, j)
+            found[name] = Hierarchy.merging(categories, table.bin_counts(j)[: len(categories)].tolist())
+    grids, places = ordered_grids(plan, found)
+    return table.reordered(grids, places), found
+
+
+def ordered_grids(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> tuple[list[Grid], dict[int, AnyArray]]:
+    """Return grids with categories in the order of their hierarchies, and by column where each bin goes."""
     grids, places = list(plan.grids), {}
     for j, name in enumerate(plan.quasi):
-        if name not in trees:
-            continue
-        categories = categories_of(plan, j)
-        if name not in found:
-            found[name] = Hierarchy.merging(categories, table.bin_counts(j)[: len(categories)].tolist())
-        order = found[name].order(categories)
-        grids[j] = make_grid(grids[j].column, None, order, found[name].labels(name, categories))
-        places[j] = np.arange(grids[j].n_bins, dtype=np.uint16)
-        places[j][list(order)] = np.arange(len(order))
-    return table.reordered(grids, places), found
+        if name in trees:
+            tree, categories = trees[name], categories_of(plan, j)
+            order = tree.order(categories)
+            grids[j] = make_grid(grids[j].column, None, order, tree.labels(name, categories))
+            places[j] = np.arange(grids[j].n_bins, dtype=np.uint16)
+            places[j][list(order)] = np.arange(len(order))
+    return grids, places
 
 
 def tiers_of(plan: TablePlan, trees: Mapping[str, Hierarchy]) -> dict[int, IntArray]:

@@ -1,8 +1,4 @@
-"""Read printed cells such as ``[34, 41)``, ``{cook, smith}``, ``office`` or ``*`` as conditions.
-
-This is the counterpart of `Grid.text`. It uses only the released table and its guarantee, as an attacker would. Dates
-are read as days, `discreet.core.columns.dates`.
-"""
+"""Read printed cells such as ``[34, 41)``, ``{cook, smith}``, ``office`` or ``*`` as conditions: `Grid.text` undone."""
 
 import json
 import math
@@ -101,26 +97,24 @@ def as_numbers(column: Any) -> FloatArray | None:
     """Return a column of values as numbers, NaN where missing; None if a value is not a number, date or time."""
     if pa.types.is_boolean(column.type):
         return None
-    if dates.is_date(column.type):
-        return dates.arrow_days(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
-    if pa.types.is_time(column.type):
-        return dates.arrow_seconds(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
-    if pa.types.is_decimal(column.type):
-        return numbers_of_decimals(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+    joined = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    for fits, read in (
+        (dates.is_date, dates.arrow_days),
+        (pa.types.is_time, dates.arrow_seconds),
+        (pa.types.is_decimal, numbers_of_decimals),
+    ):
+        if fits(column.type):
+            return np.asarray(read(joined))
     try:
-        cast = pc.cast(column, pa.float64(), safe=False)
+        cast = pc.cast(joined, pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return _as_days_or_seconds(column)
-    return np.asarray(cast.to_numpy() if isinstance(cast, pa.ChunkedArray) else cast.to_numpy(zero_copy_only=False))
-
-
-def _as_days_or_seconds(column: Any) -> FloatArray | None:
-    texts = as_texts(column)
-    for parse in (dates.parse_days, dates.parse_seconds):
-        found = parse(texts.cast(pa.large_binary()))
-        if int(np.isnan(found).sum()) == texts.null_count:
-            return found
-    return None
+        texts = as_texts(column)
+        for parse in (dates.parse_days, dates.parse_seconds):
+            found = parse(texts.cast(pa.large_binary()))
+            if int(np.isnan(found).sum()) == texts.null_count:
+                return found
+        return None
+    return np.asarray(cast.to_numpy(zero_copy_only=False))
 
 
 def as_texts(column: Any) -> Any:

@@ -1,17 +1,11 @@
-"""The release record: one file of a release history. It lists who was published in which cell.
+"""The release record: one file of a release history, which lists who was published in which cell.
 
-For each row of the input it holds the identifier, the sensitive values, and the published cell, or that the row was
-suppressed. The file undoes the release, so it stays with the raw table and only its owner can read it (mode 600).
+It is a Parquet file, a row per input row: identifier and sensitive values as text, the cell as a number (null if
+suppressed) and in words. Its metadata hold the rules, the declarations, the seals of earlier records and its own, a
+SHA-256 digest of everything. The file undoes the release, so only its owner can read it (mode 600).
 
-It is a Parquet file with the columns ``identifier:NAME`` and ``sensitive:NAME`` (text, null where missing), ``cell`` (a
-number, null for a suppressed row), ``published`` (the cell in words) and ``suppressed``. The metadata key
-``discreet.record`` holds JSON: format, the required rules, the declarations of the identifier and of the sensitive
-columns, the seals of the earlier records that the release was checked with, and its own seal, a SHA-256 digest of
-everything.
-
-People are followed by *one* column: the person, or the only identifier. With several columns, a person with a new case
-number would look like another person. The column must be declared in the same way each time, because declared
-categories can keep ``07`` and ``7`` apart (`discreet.engines.tables.same`).
+People are followed by *one* column, the person or the only identifier: with several, a person with a new case number
+would look like another person. It must be declared in the same way each time (`discreet.engines.tables.same`).
 """
 
 from __future__ import annotations
@@ -48,22 +42,9 @@ _WHERE = "where"
 class ReleaseRecord:
     """The published cell of each person in one release. Never publish it.
 
-    Attributes
-    ----------
-    records : pyarrow.Table
-        The columns of the file, one row per input row.
-    required : dict
-        The rules of the release, as `Rules.to_history` writes them.
-    counts_persons : bool
-        True if k counted persons; the identifier is then the person.
-    declared : dict
-        The declaration of the identifier: its name, kind, and bounds or categories.
-    measured : dict
-        The declarations of the sensitive columns, by name: l and t depend on them.
-    earlier : tuple of str
-        Seals of the records of the earlier releases that it was checked with.
-    label : str
-        The release in words, for errors; not part of the file.
+    ``records`` are the columns of the file, ``required`` the rules as `Rules.to_history` has them. ``counts_persons``
+    says whether k counted persons. ``declared`` and ``measured`` declare the identifier and the sensitive columns, on
+    which l and t depend. ``earlier`` are seals of the records it was checked with. ``label`` names it in errors.
     """
 
     records: pa.Table
@@ -111,9 +92,10 @@ class ReleaseRecord:
         """The cell of every record; -1 for one that was suppressed."""
         return np.asarray(self.records["cell"].fill_null(-1).combine_chunks().to_numpy(zero_copy_only=False), np.int64)
 
-    def identifier(self, name: str) -> pa.Array:
-        """Return the column by which people are followed, as text in one spelling."""
-        return self.records[_IDENTIFIER + name].combine_chunks()
+    @property
+    def identifier(self) -> pa.Array:
+        """The column by which people are followed, as text in one spelling."""
+        return self.records[_IDENTIFIER + self.declared["name"]].combine_chunks()
 
     def values(self, name: str) -> pa.Array:
         """Return a sensitive column, as text."""
@@ -173,14 +155,13 @@ class ReleaseRecord:
             raise FormatError(f"history: {str(path)!r} is not a release record")
         try:
             facts = json.loads(found)
-            version = facts["format_version"]
-            if facts["format"] != _FORMAT or version != _FORMAT_VERSION:
+            if (facts["format"], facts["format_version"]) != (_FORMAT, _FORMAT_VERSION):
                 raise FormatError(f"a release record this version can read has format_version {_FORMAT_VERSION}")
             record = cls(
                 table.replace_schema_metadata(None), facts["required"], facts["counts_persons"], facts["declared"],
                 facts["sensitive"], tuple(facts["earlier"]),
             )  # fmt: skip
-            if record.identifier(record.declared["name"]).null_count:
+            if record.identifier.null_count:
                 raise FormatError("some rows have no identifier")
             if set(record.measured) != set(record.sensitive):
                 raise FormatError("it lacks the declaration of a sensitive column")

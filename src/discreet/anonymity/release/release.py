@@ -1,8 +1,9 @@
 """A release: the anonymous table and its guarantee."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,23 @@ from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.history import ReleaseHistory
-from discreet.anonymity.release.kept import KeptCounter, nearly_unique, own_sensitive
+from discreet.anonymity.release.kept import KeptCounter, own_sensitive
 from discreet.anonymity.release.printed import PROMISE_KEY, with_legend
 from discreet.anonymity.release.record import ReleaseRecord
 from discreet.anonymity.release.table import Table, TablePlan
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import Date, Guarantee, IntArray, Integer, Time, checks, date_array, time_array, write_with_promise
+from discreet.core import (
+    Date,
+    FloatArray,
+    Guarantee,
+    IntArray,
+    Integer,
+    Time,
+    checks,
+    date_array,
+    time_array,
+    write_with_promise,
+)
 from discreet.engines import check_target
 from discreet.engines.tables import are_escaped, escaped, with_escapes
 from discreet.errors import InvalidArgument
@@ -103,27 +115,18 @@ class Release:
     def bounds(self) -> pa.Table:
         """The quasi-identifiers for programs: lower and upper ends, or lists of categories."""
         if not len(self.rows):
-            raise InvalidArgument(
-                "output", "sample", "interval or center: a drawn row has no bounds", 'output="interval"'
-            )
+            expected = "interval or center: a drawn row has no bounds"
+            raise InvalidArgument("output", "sample", expected, 'output="interval"')
         return pa.table(_bounds(self.cells, self.cells.of[self.rows]))
 
     @cached_property
     def record(self) -> ReleaseRecord:
-        """The published cell of each person, for the release history. It undoes the release.
-
-        Raises
-        ------
-        SchemaError
-            If the schema names no identifier and no person, or a row has none.
-        """
+        """The published cell of each person, for the release history. It undoes the release."""
         if self._kept is None:
-            raise InvalidArgument(
-                "release",
-                type(self).__name__,
-                "a release by cells, in the program that made it: stored copies and changed values have no record",
-                "DensityTree, Mondrian or Generalization",
+            expected = (
+                "a release by cells, in the program that made it: stored copies and changed values have no record"
             )
+            raise InvalidArgument("release", type(self).__name__, expected, "DensityTree, Mondrian or Generalization")
         return ReleaseRecord.of(self._kept.table, self.cells, self._kept.required, self._kept.earlier)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -166,10 +169,8 @@ class Release:
         check_target(target, promised=True)  # both or none
         told = replace(self, guarantee=with_escapes(self.guarantee, target, escape_formulas))
         if self._must_be_followed:
-            raise InvalidArgument(
-                "release", "a stored copy", "saved by the program that made it: its history needs the input rows",
-                "making the release again",
-            )  # fmt: skip
+            expected = "saved by the program that made it: its history needs the input rows"
+            raise InvalidArgument("release", "a stored copy", expected, "making the release again")
         if self._kept is not None and self._kept.history is not None:
             self._kept.history.add(told, path, form)
         else:
@@ -213,8 +214,7 @@ def publish(
 ) -> Release:
     """Turn cells into a release; rows with cell -1 are suppressed. The rules are checked again on the released rows.
 
-    ``earlier`` are the seals of the records that the cells were checked with; `Release.save` adds the release to
-    ``history``.
+    ``earlier`` are the seals of the records that the cells were checked with.
     """
     stream = noise.generator(delivery.random_state)
     rows = np.flatnonzero(cells.of >= 0)
@@ -235,7 +235,6 @@ def publish(
         kept = _kept_by(table, own, rows)
         if delivery.identifiers == "hash":
             columns = {**hashed_columns(table.identifiers, rows, delivery.key, table.plan.domain), **columns}
-    names = _order_of(table, columns)
     figures = {
         "reached": found.to_dict(),
         "rows": len(own),
@@ -246,7 +245,7 @@ def publish(
     }
     told = {**(settings or {}), **({} if delivery.output == "sample" else cells.legend())}
     guarantee = promise(table.plan, rules, figures, delivery, method, told, notes, stream.seeded)
-    made = with_legend(pa.table({name: columns[name] for name in names}), guarantee)
+    made = with_legend(pa.table({name: columns[name] for name in _order_of(table, columns)}), guarantee)
     origin = Origin(table, rules.to_history(), tuple(earlier), history)
     return Release(made, guarantee, cells, rows, suppressed, table.dropped, origin)
 
@@ -313,13 +312,11 @@ def _listed(names: Sequence[str]) -> str:
 def _kept_by(table: Table, own: IntArray, rows: IntArray, persons: bool = True) -> dict[str, Any]:
     """Measure the cost of the kept columns of released rows, given their cells, and find nearly unique columns."""
     counter = KeptCounter(table.plan, persons)
-    shares = own_sensitive(table.sensitive, rows, np.ones(table.n, np.int64))
     if counter.columns:
         picked = pa.array(rows)
         sources = {name: table.identifiers if name == counter.person else table.others for name in counter.names}
         counter.add(own, {name: held[name].take(picked).combine_chunks() for name, held in sources.items()})
-        shares |= counter.own()
-    return {**counter.result(), **nearly_unique(shares, table.plan)}
+    return counter.facts(own_sensitive(table.sensitive, np.bincount(rows, minlength=table.n)))
 
 
 def in_order(order: str) -> tuple[str, ...]:
@@ -333,11 +330,8 @@ def _order_of(table: Table, columns: Mapping[str, Any]) -> list[str]:
 
 
 def _intervals(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
-    shown = {}
-    for j, grid in enumerate(cells.grids):
-        texts = pa.array(cells.texts(j), pa.string())
-        shown[grid.name] = texts.take(pa.array(own))
-    return shown
+    picked = pa.array(own)
+    return {grid.name: pa.array(cells.texts(j), pa.string()).take(picked) for j, grid in enumerate(cells.grids)}
 
 
 def _bounds(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
@@ -347,8 +341,7 @@ def _bounds(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
         if grid.numeric:
             ends = [grid.bounds(a, b) for a, b in runs]
             for side, name in enumerate(("lower", "upper")):
-                column = _points(grid, [None if e is None else e[side] for e in ends])
-                shown[f"{grid.name}_{name}"] = column.take(pa.array(own))
+                shown[f"{grid.name}_{name}"] = _points(grid, ends, itemgetter(side)).take(pa.array(own))
         else:
             sets = [[str(c) for c in grid.categories(a, b) or []] for a, b in runs]
             shown[f"{grid.name}_set"] = pa.array(sets, pa.list_(pa.string())).take(pa.array(own))
@@ -358,29 +351,31 @@ def _bounds(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
     return shown
 
 
-def _points(grid: Grid, points: Sequence[float | None]) -> pa.Array:
-    """Return places on the axis of a column as Arrow: numbers, or dates."""
-    column = pa.array(points, pa.float64())
-    if isinstance(grid.column, Date):
-        return date_array(column.to_numpy(zero_copy_only=False))
-    if isinstance(grid.column, Time):
-        return time_array(column.to_numpy(zero_copy_only=False))
-    if isinstance(grid.column, Integer) and all(p is None or p == int(p) for p in points):
-        return column.cast(pa.int64())
-    return column
+def number_array(grid: Grid, values: FloatArray, whole: bool) -> pa.Array:
+    """Write numbers of a column as Arrow: dates, times and whole ones as such, NaN as missing."""
+    if isinstance(grid.column, (Date, Time)):
+        return (date_array if isinstance(grid.column, Date) else time_array)(values)
+    missing = np.isnan(values)
+    if whole or isinstance(grid.column, Integer):
+        return pa.array(np.rint(np.where(missing, 0, values)).astype(np.int64), mask=missing)
+    return pa.array(values, mask=missing)
+
+
+def _points(grid: Grid, ends: Sequence[Any], pick: Callable[[Any], float]) -> pa.Array:
+    """Return a place of every interval; None stands for missing."""
+    points = np.array([np.nan if e is None else pick(e) for e in ends], np.float64)
+    missing = np.isnan(points)
+    if isinstance(grid.column, Integer) and (points[~missing] % 1).any():  # between two whole numbers
+        return pa.array(points, mask=missing)
+    return number_array(grid, points, False)
 
 
 def _centers(cells: Cells, own: IntArray) -> dict[str, pa.Array]:
-    shown: dict[str, pa.Array] = {}
+    shown = _intervals(cells, own)
     for j, grid in enumerate(cells.grids):
-        if not grid.numeric:
-            shown[grid.name] = _intervals(Cells((grid,), cells.first[:, [j]], cells.last[:, [j]], cells.of), own)[
-                grid.name
-            ]
-            continue
-        ends = [grid.bounds(int(a), int(b)) for a, b in zip(cells.first[:, j], cells.last[:, j], strict=True)]
-        middle = _points(grid, [None if e is None else (e[0] + e[1]) / 2 for e in ends])
-        shown[grid.name] = middle.take(pa.array(own))
+        if grid.numeric:
+            ends = [grid.bounds(int(a), int(b)) for a, b in zip(cells.first[:, j], cells.last[:, j], strict=True)]
+            shown[grid.name] = _points(grid, ends, lambda e: (e[0] + e[1]) / 2).take(pa.array(own))
     return shown
 
 
@@ -421,10 +416,7 @@ def _values(grid: Grid, bins: IntArray) -> pa.Array:
     points = edges[:-1] if whole else (edges[:-1] + edges[1:]) / 2
     if isinstance(grid.column, Integer):
         whole, points = True, np.floor(points)
-    values = points[places]
-    if isinstance(grid.column, (Date, Time)):
-        return (date_array if isinstance(grid.column, Date) else time_array)(np.where(missing, np.nan, values))
-    return pa.array(values.astype(np.int64) if whole else values, mask=missing)
+    return number_array(grid, np.where(missing, np.nan, points[places]), whole)
 
 
 def _others(table: Table, rows: IntArray) -> dict[str, pa.ChunkedArray]:
@@ -434,10 +426,8 @@ def _others(table: Table, rows: IntArray) -> dict[str, pa.ChunkedArray]:
 
 def _flat(table: pa.Table) -> pa.Table:
     """Write lists as texts, for CSV."""
-    columns = {}
-    for name in table.column_names:
-        column = table[name]
+    for i, column in enumerate(table.columns):
         if pa.types.is_list(column.type):
-            column = pa.array(["|".join(v) if v is not None else None for v in column.to_pylist()], pa.string())
-        columns[name] = column
-    return pa.table(columns)
+            texts = pa.array(["|".join(v) if v is not None else None for v in column.to_pylist()], pa.string())
+            table = table.set_column(i, table.column_names[i], texts)
+    return table

@@ -1,8 +1,8 @@
 """Build records that do not fit into memory: their bins on the public grids, in a temporary file.
 
-The table is read once. The file holds the bins of each row, and the numbers of its sensitive values and person if a
-rule needs them. It is read again for each level of the upper part of the tree (`growth/outside.py`). It is as sensitive
-as the table, private, and deleted when growth ends (`discreet.engines.writing.spill`).
+The table is read once, and the file again for each level of the upper part of the tree (`growth/outside.py`). It holds
+bins, and the numbers of sensitive values and persons if a rule needs them. It is as sensitive as the table, private,
+and deleted when growth ends (`discreet.engines.writing.spill`).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.anonymity.growth.node_counts import CountJob, NodeCounts, TopTree
 from discreet.anonymity.growth.outside import BucketGrower
 from discreet.anonymity.growth.tree import Tree
-from discreet.anonymity.release.streamed import batches
+from discreet.anonymity.release.rows import FrozenPartition, batches
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter
 from discreet.anonymity.risk.counted import Values
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import WORKERS, AnyArray, IntArray, Meter, in_order
+from discreet.core import WORKERS, AnyArray, IntArray, Meter, WordArray, in_order
 from discreet.engines import RowFile, divided
 from discreet.engines.tables import StoredFile, is_divided, is_remote
 
@@ -43,6 +43,7 @@ FILES = 128
 _QUASI = "bins"
 #: Bytes of a field of a text file, its separator included.
 _FIELD = 4
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def is_large(source: engines.Source, plan: TablePlan, memory: float) -> bool:
@@ -104,22 +105,12 @@ class SpilledTable:
             place[j, : len(new)] = new
         return replace(self, plan=replace(self.plan, grids=tuple(grids)), _place=place if places else None)
 
-    def placed(self, tree: Tree, _: Any = None) -> PlaceCounts:
-        """Count the rows by leaf of a tree, sensitive values and person."""
+    def placed(self, tree: Tree | FrozenPartition, _: Any = None) -> PlaceCounts:
+        """Count the rows by leaf of a tree, or place of a partition, sensitive values and person."""
         counter = Counter(self.plan, self._values, self._names)
         for block in self.file.blocks():
-            leaf = tree.route(self._bins(block))
-            counter.add_codes(leaf, [block[field] for field in self.fields])
+            counter.add_codes(tree.route(self._bins(block)), [block[str(i)] for i in range(len(self._names))])
         return counter.result()
-
-    @property
-    def fields(self) -> list[str]:
-        """The fields of sensitive columns and of the person in the file."""
-        return list(map(str, range(len(self._names))))
-
-    def coded(self, place: IntArray, codes: list[IntArray], rows: IntArray) -> PlaceCounts:
-        """Return entries whose values are given by their numbers in the file, field by field."""
-        return Counter(self.plan, self._values, self._names).coded(place, codes, rows)
 
     def rows(self, block: AnyArray) -> AnyArray:
         """Return the bins of a block, row by row in whole words."""
@@ -135,21 +126,19 @@ class SpilledTable:
 
     def _codes(self, block: AnyArray) -> IntArray:
         """Return the sensitive values of a block, numbered as `stacked` does."""
-        found, start = [np.empty((0, len(block)), np.int64)], 0
-        for i, (column, numbers) in enumerate(zip(self.entries.sensitive, self._numbers, strict=True)):
-            found.append((start + numbers[block[str(i)]])[np.newaxis])
-            start += len(column.labels)
-        return np.concatenate(found)
+        found = [numbers[block[str(i)]] for i, numbers in enumerate(self._numbers)]
+        return np.array(found, np.int64).reshape(len(found), len(block))
 
     @cached_property
     def _numbers(self) -> list[IntArray]:
-        """By sensitive column: what the numbers in the file are among its labels; the last is for missing values."""
-        found = []
-        for column in self.entries.sensitive:
-            values = self._values[column.name]
-            codes = np.append(np.arange(len(values)), [-1] * (None in column.labels)).astype(np.int64)
-            found.append(values.coded(self.plan.domain, column.name, codes).codes.astype(np.int64))
-        return found
+        return label_numbers(self.plan, self.entries, self._values)
+
+    def few(self, groups: Sequence[IntArray], k: int) -> int:
+        """Return the rows in classes with fewer than k rows, or fewer of them; see `class_hashes`."""
+        counts = np.zeros(1 << max(10, (self.memory // 8).bit_length() - 1), np.int64)
+        for block in self.file.blocks():
+            np.add.at(counts, class_hashes(self.rows(block), groups) & np.uint64(len(counts) - 1), 1)
+        return int(counts[counts < k].sum())
 
     def count(self, job: CountJob) -> NodeCounts:
         """Count all rows by node, column and bin."""
@@ -203,6 +192,29 @@ class SpilledTable:
         finally:
             for file in files:
                 file.__exit__(None, None, None)
+
+
+def label_numbers(plan: TablePlan, entries: PlaceCounts, values: Mapping[str, Values]) -> list[IntArray]:
+    """Return by sensitive column the place of its values among all labels; the last is for missing values."""
+    found, start = [], 0
+    for column in entries.sensitive:
+        own = values[column.name]
+        codes = np.append(np.arange(len(own)), [-1] * (None in column.labels)).astype(np.int64)
+        found.append(start + own.coded(plan.domain, column.name, codes).codes.astype(np.int64))
+        start += len(column.labels)
+    return found
+
+
+def class_hashes(rows: AnyArray, groups: Sequence[IntArray]) -> WordArray:
+    """Hash the class of each row, given the group of each bin by column.
+
+    Classes that share a hash look like one larger class, so too few rows may be found in small classes, never too many.
+    """
+    found = np.zeros(len(rows), np.uint64)
+    for j, group in enumerate(groups):
+        found = (found ^ group[rows[:, j]].astype(np.uint64)) * _ODD
+        found ^= found >> np.uint64(32)
+    return found
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from discreet import engines
 from discreet.anonymity.growth.grid import NO_BIN, Bins, Grid, make_grid
 from discreet.anonymity.risk.coded import CodedColumn, code_column
 from discreet.anonymity.risk.persons import person_codes
+from discreet.anonymity.risk.rules import ReachedLevels, Rules
 from discreet.core import (
     NAMING,
     AnyArray,
@@ -72,11 +73,9 @@ class TablePlan:
         grid: Any = None,
         orders: Mapping[str, tuple[int, ...]] | None = None,
     ) -> TablePlan:
-        """Sort the declared columns by role.
+        """Sort the declared columns by role; ``sensitive``, ``target`` and ``person`` override the roles.
 
-        ``sensitive``, ``target`` and ``person`` override the roles. The person is an identifier too and is not passed
-        on. If no column is a quasi-identifier, all attributes are. Otherwise ``keep`` must name attributes to pass them
-        on.
+        If no column is a quasi-identifier, all attributes are. Otherwise ``keep`` must name attributes to pass them on.
         """
         if not isinstance(domain, Domain):
             raise InvalidType("domain", type(domain), "a Domain", 'domain=Domain({"age": (0, 120)})')
@@ -88,14 +87,14 @@ class TablePlan:
         _refuse_naming(roles, sensitive=given, target=wanted_target, keep=kept)
         secret = given or tuple(n for n in names if roles[n] == "sensitive")
         label = wanted_target or tuple(n for n in names if roles[n] == "target")
-        if len(label) > 1:
-            raise SchemaError(f"columns {', '.join(map(repr, label))} are all declared target; one can be")
         whose = _names("person", person, names, roles) or tuple(n for n in names if roles[n] == "person")
-        if len(whose) > 1:
-            raise SchemaError(f"columns {', '.join(map(repr, whose))} are all declared person; one can be")
+        for role, columns in (("target", label), ("person", whose)):
+            if len(columns) > 1:
+                raise SchemaError(f"columns {', '.join(map(repr, columns))} are all declared {role}; one can be")
         shared = [n for n in whose if n in {*secret, *label, *kept}]
         if shared:
-            raise InvalidArgument("person", shared[0], "a column that is not passed on", "one role for every column")
+            fix = f"leaving {shared[0]!r} out of sensitive, target and keep"
+            raise InvalidArgument("person", shared[0], "a column that is not passed on", fix)
         _refuse_thresholds(domain, (*secret, *label, *kept))
         special = {*secret, *label, *kept, *whose}
         quasi = tuple(n for n in names if roles[n] == "quasi-identifier")
@@ -103,19 +102,17 @@ class TablePlan:
         if clash:
             parts = {"sensitive": secret, "target": label, "person": whose, "keep": kept}
             part = next(name for name, columns in parts.items() if clash[0] in columns)
-            raise InvalidArgument(
-                part, clash[0], "not a quasi-identifier at the same time", "one role for every column"
-            )
+            fix = f"leaving {part} out, or another role for {clash[0]!r} in the schema"
+            raise InvalidArgument(part, clash[0], "not a quasi-identifier at the same time", fix)
         if not quasi:
             quasi = tuple(n for n in names if roles[n] == "attribute" and n not in special)
         rest = [n for n in names if roles[n] == "attribute" and n not in special and n not in quasi]
         if rest:
-            named = ", ".join(map(repr, rest))
-            which = f"column {named} has" if len(rest) == 1 else f"columns {named} have"
-            it = "it" if len(rest) == 1 else "each"
+            named, single = ", ".join(map(repr, rest)), len(rest) == 1
+            which = f"column {named} has" if single else f"columns {named} have"
             raise SchemaError(
-                f"{which} no role in an anonymous table; declare {it} a quasi-identifier, sensitive, an identifier or "
-                "the target, leave it out of the schema, or pass it on as it is",
+                f"{which} no role in an anonymous table; declare {'it' if single else 'each'} a quasi-identifier, "
+                "sensitive, an identifier or the target, leave it out of the schema, or pass it on as it is",
                 keep=[*kept, *rest],
             )
         if not quasi:
@@ -124,7 +121,9 @@ class TablePlan:
         by_column = grid if isinstance(grid, Mapping) else dict.fromkeys(quasi, grid)
         unknown = [n for n in by_column if n not in quasi]
         if unknown:
-            raise InvalidArgument("grid", unknown[0], "given for quasi-identifiers only", f"grid={{{quasi[0]!r}: 24}}")
+            near = nearest(unknown[0], quasi)
+            fix = f"grid={{{near!r}: {by_column[unknown[0]]!r}}}" if near else "one of these"
+            raise InvalidArgument("grid", unknown[0], f"given for quasi-identifiers ({', '.join(quasi)})", fix)
         grids = tuple(make_grid(domain.column(n), by_column.get(n), (orders or {}).get(n)) for n in quasi)
         whom = whose[0] if whose else None
         return cls(domain, quasi, secret, label[0] if label else None, identifiers, kept, grids, whom)
@@ -132,11 +131,9 @@ class TablePlan:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a release.
+    """The rows of a release: ``bins`` (columns by rows) on the grids, and the columns ``others`` that are passed on.
 
-    ``bins`` (columns by rows) are their bins on the grids of the quasi-identifiers; ``kept`` are the numbers of the
-    input rows that are here, ``dropped`` counts those left out for a missing quasi-identifier. ``others`` holds the
-    columns that are passed on (`declared_values`).
+    ``kept`` are the numbers of the input rows that are here, ``dropped`` counts those without a quasi-identifier.
     """
 
     plan: TablePlan
@@ -189,6 +186,18 @@ class PlaceCounts:
     persons: IntArray | None
     rows: IntArray
 
+    def figures(self, rules: Rules, of_place: AnyArray | None = None) -> tuple[ReachedLevels, int, int, int, IntArray]:
+        """Measure cells, given that of every place: what is reached, rows, cells, rows in no cell, rows shown by entry.
+
+        Without ``of_place``, places are cells.
+        """
+        cell = self.place if of_place is None else of_place[self.place]
+        reached = rules.measure(cell, self.sensitive, self.persons, self.rows)
+        shown = cell >= 0
+        rows = int(self.rows[shown].sum())
+        cells, suppressed = len(np.unique(cell[shown])), int(self.rows.sum()) - rows
+        return reached, rows, cells, suppressed, np.where(shown, self.rows, 0)
+
 
 def read_table(data: Any, plan: TablePlan) -> Table:
     """Read a table: one pass over the declared columns, one over what says whose rows they are."""
@@ -225,13 +234,11 @@ def _refuse_naming(roles: Mapping[str, str], **passed_on: tuple[str, ...]) -> No
             own = [n for n in listed if n in plain] if label == "keep" else []
             other = own or [n for n in plain if roles[n] == "attribute"][:1]
             fix = f"{label}={other!r}" if label == "keep" and other else f"leaving {label} out"
-            raise InvalidArgument(
-                label,
-                naming[0],
+            expected = (
                 f"a column that does not say whose row it is (it has the role {roles[naming[0]]}, which is never "
-                "passed on as it is; identifiers='hash' with a key passes on a keyed hash)",
-                fix,
+                "passed on as it is; identifiers='hash' with a key passes on a keyed hash)"
             )
+            raise InvalidArgument(label, naming[0], expected, fix)
 
 
 def _refuse_thresholds(domain: Domain, passed_on: Sequence[str]) -> None:
@@ -251,9 +258,10 @@ def _names(label: str, given: Any, names: list[str], roles: Mapping[str, str]) -
     for name in listed:
         if name not in names:
             plain = [n for n in names if label == "person" or roles[n] not in NAMING] or names
-            near = nearest(name, plain) or plain[0]
+            near = nearest(name, plain)
             shown = f"[{near!r}]" if label == "keep" else repr(near)
-            raise InvalidArgument(label, name, f"a declared column ({', '.join(plain[:20])})", f"{label}={shown}")
+            fix = f"{label}={shown}" if near else "one of these"
+            raise InvalidArgument(label, name, f"a declared column ({', '.join(plain[:20])})", fix)
     return listed
 
 
@@ -261,10 +269,8 @@ def without_values(column: Any) -> SchemaError:
     """Return the error about a quasi-identifier without a single declared value."""
     if not isinstance(column, Categorical):
         what = f"a {column.kind}" if isinstance(column, (Date, Time)) else "a number"
-        return SchemaError(
-            f"quasi-identifier {column.name!r} has no value in any row that can be read as {what}; check how it is "
-            "declared, or leave the column out"
-        )
+        said = f"quasi-identifier {column.name!r} has no value in any row that can be read as {what}"
+        return SchemaError(f"{said}; check how it is declared, or leave the column out")
     shown = ", ".join(repr(category_text(c)) for c in column.categories[:3])
     more = ", …" * (len(column.categories) > 3)
     return SchemaError(

@@ -1,7 +1,7 @@
 """Rows counted by place, sensitive values and person, batch by batch.
 
-`risk.counted.ValueTally` keeps combinations of any numbers, at tens of bytes each. If places are known beforehand and
-one column has few values, a table of counts takes a few bytes per place.
+`Counter` keeps combinations, at tens of bytes each. If places are known beforehand and one column has few values, a
+table of counts takes a few bytes per place (`PlaceCounter`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.counted import Values, ValueTally
-from discreet.anonymity.risk.distances import Limits, is_ok
+from discreet.anonymity.risk.distances import is_ok
 from discreet.anonymity.risk.rules import ReachedLevels, Rules
 from discreet.core import AnyArray, IntArray, jit
 from discreet.engines.tables import same_key
@@ -44,7 +44,7 @@ class CountTable:
         return int(codes.max(initial=-1)) + 2 <= MOST_VALUES
 
     def add(self, place: AnyArray, codes: AnyArray, rows: IntArray | None = None) -> None:
-        """Count rows, or entries of several rows each."""
+        """Count rows, or entries that stand for several each."""
         self._total += len(place) if rows is None else int(rows.sum())
         width, kind = int(codes.max(initial=-1)) + 2, self.counts.dtype
         if self._total > np.iinfo(kind).max:
@@ -63,10 +63,9 @@ class CountTable:
 
 @dataclass(frozen=True)
 class TabledCounts:
-    """Rows by place and value.
+    """Rows by place and value: ``counts`` has a row for each of the rising ``places``, and a last one for no place.
 
-    ``counts`` has a row per place and a last one for rows without a place. ``code`` is the number of each value among
-    the labels of the sensitive column, -1 if it does not occur. ``places`` are the numbers of the places, rising.
+    ``code`` is the number of each value among the labels of the sensitive column, -1 if it does not occur.
     """
 
     counts: AnyArray
@@ -78,14 +77,12 @@ class TabledCounts:
         """Return how many of the rows in the chosen places have each of the entries of ``sensitive``."""
         return np.asarray(_held(self.counts, chosen)[self.code >= 0])
 
-    def limits(self, rules: Rules, chosen: AnyArray) -> Limits:
-        """Return the rules with the distributions of the rows in the chosen places."""
-        return rules.limits(self.sensitive, None, self.held(chosen))
-
-    def figures(self, rules: Rules, cell: AnyArray) -> tuple[ReachedLevels, int, int, int]:
-        """Measure cells, given that of every place in rising order: what is reached, rows, cells, rows in no cell."""
+    def figures(self, rules: Rules, of_place: AnyArray | None = None) -> tuple[ReachedLevels, int, int, int, IntArray]:
+        """Measure cells, as `PlaceCounts.figures` does; cells rise with their places."""
+        cell = np.append(self.places if of_place is None else of_place[self.places], np.int32(-1))
         shown = cell >= 0
-        limits = self.limits(rules, shown)
+        held = self.held(shown)
+        limits = rules.limits(self.sensitive, None, held)
         n, at, pieces, rows, cells = int(cell.max(initial=-1)) + 1, 0, [], 0, 0
         slots = np.flatnonzero(self.code >= 0)
         for begin in range(0, max(n, 1), _CELLS):
@@ -93,11 +90,11 @@ class TabledCounts:
             at = _by_cell(self.counts, cell, at, begin, found)
             found = found[:, slots]
             own, value = np.nonzero(found)
-            held = found[own, value]
-            rows, cells = rows + int(held.sum()), cells + int(found.any(axis=1).sum())
+            some = found[own, value]
+            rows, cells = rows + int(some.sum()), cells + int(found.any(axis=1).sum())
             columns = [replace(column, codes=column.codes[value]) for column in self.sensitive]
-            pieces.append(rules.measure(own, columns, None, held, limits))
-        return _worst(pieces), rows, cells, int(_held(self.counts, ~shown).sum())
+            pieces.append(rules.measure(own, columns, None, some, limits))
+        return _worst(pieces), rows, cells, int(_held(self.counts, ~shown).sum()), held
 
 
 class Counter:
@@ -111,16 +108,12 @@ class Counter:
         self, plan: TablePlan, values: dict[str, Values] | None = None, asked: Sequence[str] | None = None
     ) -> None:
         self.names = list(asked) if asked is not None else [*plan.sensitive, *([plan.person] if plan.person else [])]
-        if values is None:
-            values = {name: Values() for name in plan.sensitive}
-            if plan.person is not None:
-                values[plan.person] = Values(partial(same_key, declared=plan.domain.column(plan.person)))
-        self.values = values
+        self.values = values or {name: _values(plan, name) for name in self.names}
         self._plan = plan
         self._tally = ValueTally()
 
     def add(self, place: IntArray, raw: dict[str, pa.Array], rows: IntArray | None = None) -> None:
-        """Count rows, or entries of several rows each."""
+        """Count rows, or entries that stand for several each."""
         self.add_codes(place, [self.values[name].codes(raw[name]) for name in self.names], rows)
 
     def add_codes(self, place: IntArray, codes: Sequence[AnyArray], rows: IntArray | None = None) -> None:
@@ -137,16 +130,6 @@ class Counter:
         codes = found.astype(np.int64) if len(rows) else np.empty((1 + len(self.names), 0), np.int64)
         return self.coded(codes[0], list(codes[1:]), rows)
 
-    def tabled(self, table: CountTable, places: AnyArray) -> TabledCounts:
-        """Return what was counted by place and value, of at most one column."""
-        slots = np.arange(table.counts.shape[1]) - 1
-        there = np.ones(len(slots), bool)  # all values that have a number occur
-        there[0] = not self.names or table.counts[:, 0].any()
-        columns = tuple(self.values[n].coded(self._plan.domain, n, slots[there]) for n in self.names)
-        code = np.full(len(slots), -1, np.int64)
-        code[there] = columns[0].codes if columns else 0
-        return TabledCounts(table.counts, code, columns, places)
-
     def coded(self, place: IntArray, codes: Sequence[IntArray], rows: IntArray) -> PlaceCounts:
         """Return entries whose values are given by their numbers, column by column."""
         own = dict(zip(self.names, codes, strict=True))
@@ -156,6 +139,10 @@ class Counter:
         if whose := self._plan.person:  # rows without a person count as one more person
             persons = np.where(own[whose] < 0, len(self.values[whose]), own[whose])
         return PlaceCounts(place, coded, persons, rows)
+
+
+def _values(plan: TablePlan, name: str) -> Values:
+    return Values(partial(same_key, declared=plan.domain.column(name)) if name == plan.person else None)
 
 
 class PlaceCounter(Counter):
@@ -183,7 +170,16 @@ class PlaceCounter(Counter):
 
     def counts(self) -> PlaceCounts | TabledCounts:
         """Return the table, or the entries if there are too many values for one."""
-        return self.result() if self._table is None else self.tabled(self._table, self._places())
+        if self._table is None:
+            return self.result()
+        counts = self._table.counts
+        slots = np.arange(counts.shape[1]) - 1
+        there = np.ones(len(slots), bool)  # all values that have a number occur
+        there[0] = not self.names or counts[:, 0].any()
+        columns = tuple(self.values[n].coded(self._plan.domain, n, slots[there]) for n in self.names)
+        code = np.full(len(slots), -1, np.int64)
+        code[there] = columns[0].codes if columns else 0
+        return TabledCounts(counts, code, columns, self._places())
 
     def _places(self) -> AnyArray:
         if self._before is None:
@@ -191,9 +187,7 @@ class PlaceCounter(Counter):
         return np.flatnonzero(np.diff(self._before)).astype(np.int32)
 
 
-def enforce_table(
-    tree: Tree, counts: TabledCounts, rules: Rules, *, suppress: float = 0.0
-) -> tuple[AnyArray, IntArray, int]:
+def enforce_table(tree: Tree, counts: TabledCounts, rules: Rules, suppress: float) -> tuple[AnyArray, IntArray, int]:
     """Find the cells of a release like `enforce`, for rows counted by leaf and value.
 
     Returns the cell of each leaf (-1 for none), the nodes of the cells, and the number of merged leaves.
@@ -204,7 +198,7 @@ def enforce_table(
     n = int(held.sum())
     allowed = math.floor(suppress * n + 1e-9)
     while True:
-        limits = counts.limits(rules, kept)
+        limits = rules.limits(counts.sensitive, None, counts.held(kept))
         fine, rows = np.empty(tree.n_nodes, bool), np.empty(tree.n_nodes, np.int64)
         _check_table(tree.column, tree.right, tree.ends, before, counts.counts, kept, counts.code, limits, fine, rows)
         doomed = in_the_way(tree, fine, rows, allowed - n + int(rows[0]))

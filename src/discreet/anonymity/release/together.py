@@ -1,25 +1,18 @@
 """Several releases about the same people: an attacker who holds all of them learns no more than the rules allow.
 
-*The attacker* holds every released table. They know the quasi-identifiers of everyone, and so the cell of each person,
-who was in which table, and who was suppressed. They want to learn sensitive values. In the worst case they can follow
-every row from table to table, for example by rare values. The finest groups they can form are *histories*: for each
-table, that a row was absent, suppressed, or published in a certain cell, and in which tables its sensitive values were
-the same. A person whose values change leaves with the old values and returns with the new ones.
+*The attacker* holds every released table and knows the quasi-identifiers of everyone, so the cell of each person, who
+was in which table, and who was suppressed. In the worst case they can follow every row from table to table, for example
+by rare values. The finest groups they can form are *histories*: for each table, that a row was absent, suppressed, or
+published in a certain cell, and in which tables its sensitive values were the same.
 
 *The condition*: each table, with its rows grouped by their whole history instead of its own cells, keeps the rules it
-promised: k, l, and t with the distribution of that table.
+promised: k, l, and t with the distribution of that table. *It suffices*, because every set of rows that can be defined
+by intersecting, subtracting or joining cells and tables is a union of histories, and each rule is closed under union.
 
-*Why it suffices*: every set of rows that can be defined by intersecting, subtracting or joining cells and tables is a
-union of histories. That also holds for a subset of the releases. Each rule is closed under union (t with a fixed
-distribution), so each set of rows of a table that can be singled out is empty or keeps the rules of that table.
-
-*What is done*: cells are merged until the condition holds. Because it is closed under union, these are the finest such
-cells. Rows that were never published may be suppressed instead, as far as that is allowed. A published row cannot be
-taken back, so where merging does not help, the release is refused.
-
-Rows are followed by the person or the only identifier, declared in the same way each time. If a person has several rows
-in a table, rows with equal sensitive values and equal quasi-identifiers on the public grids are the same. Among the
-others, rows with equal sensitive values are matched in the order of their cells.
+Cells are merged until the condition holds; these are the finest such cells. Rows that were never published may be
+suppressed instead, as far as that is allowed. Where merging does not help, the release is refused, because a published
+row cannot be taken back. Among several rows of a person, rows with equal sensitive values and equal quasi-identifiers
+on the public grids are the same; others with equal sensitive values are matched in the order of their cells.
 """
 
 import math
@@ -71,11 +64,10 @@ class PublishedRows:
 
 @dataclass(frozen=True)
 class EarlierReleases:
-    """The records of all releases before this release is decided.
+    """The records of all releases before this one is decided; ``record`` is that of each row of this release.
 
-    ``record`` is the record of each row of this release. ``before`` numbers the earlier states of each record;
-    ``known`` also says whether its values have changed since. ``shown`` and ``hidden``: it was ever published, ever
-    suppressed.
+    ``before`` numbers the earlier states of each record, ``known`` also says whether its values have changed since.
+    ``shown`` and ``hidden``: it was ever published, ever suppressed.
     """
 
     earlier: tuple[PublishedRows, ...]
@@ -102,7 +94,7 @@ def read_past(records: Sequence[ReleaseRecord], table: Table, leaf: IntArray) ->
     sizes = [record.n for record in records] + [table.n]
     release = np.repeat(np.arange(len(sizes)), sizes)
     total = len(release)
-    key = _numbers([*(h.identifier(declared["name"]) for h in records), own])
+    key = _numbers([*(h.identifier for h in records), own])
     texts = {n: pa.chunked_array([*(h.values(n) for h in records), as_text(table.others[n])]) for n in plan.sensitive}
     coded = [code_column(plan.domain, n, column) for n, column in texts.items()]
     value = join([(c.codes.astype(np.int64), len(c.labels) + 1) for c in coded], total)
@@ -126,15 +118,9 @@ def read_past(records: Sequence[ReleaseRecord], table: Table, leaf: IntArray) ->
         seen.append(np.full(n, -1, np.int64))
         seen[j][mine[out]] = split_value[j][out]
         states += [(state, _levels(state)), (_first_alike(seen), j + 2)]
-        earlier.append(
-            PublishedRows(
-                mine[there],
-                tuple(column.take(rows).compact() for column in coded),
-                key[rows] if record.counts_persons else None,
-                record.rules,
-                record.label,
-            )
-        )
+        values = tuple(column.take(rows).compact() for column in coded)
+        persons = key[rows] if record.counts_persons else None
+        earlier.append(PublishedRows(mine[there], values, persons, record.rules, record.label))
     before = join(states, n)
     seen.append(np.full(n, -1, np.int64))
     seen[-1][split[-1]] = split_value[-1]
@@ -173,21 +159,16 @@ def enforce_together(
         stuck = rows[node[rows] == 0]
         if len(stuck):
             old, waited = shown[stuck], past.hidden[past.record[stuck]]
-            _refuse(
-                past,
-                {
-                    "unchanged": int(old.sum()),
-                    "previously suppressed": int((~old & waited).sum()),
-                    "added": int((~old & ~waited).sum()),
-                },
-            )
+            kinds = {"unchanged": old, "previously suppressed": ~old & waited, "added": ~old & ~waited}
+            _refuse(past, {name: int(rows.sum()) for name, rows in kinds.items()})
         node = tree.merged(node, np.unique(tree.parent[node[rows]]))
     final = np.where(node >= 0, history[past.record], -1)
     final[node >= 0] = np.unique(final[node >= 0], return_inverse=True)[1].ravel()
     occupied = np.unique(leaf[node >= 0])
     kept = node[node >= 0]
     merged = len(np.setdiff1d(occupied, kept))
-    return EnforcedCells(node, merged, int((node < 0).sum())), rules.reached(final, table.sensitive, table.persons)
+    together = rules.measure(final, table.sensitive, table.persons).to_dict()
+    return EnforcedCells(node, merged, int((node < 0).sum())), together
 
 
 def _broken(past: EarlierReleases, node: IntArray, history: IntArray, rules: Rules, table: Table) -> IntArray:
@@ -243,32 +224,25 @@ def _refuse(past: EarlierReleases, found: dict[str, int]) -> None:
 
 def _check_same(record: ReleaseRecord, declared: dict[str, Any], measured: dict[str, Any], persons: bool) -> None:
     """Refuse a record with other roles, or with another declaration of the people or of the sensitive values."""
+    said = ""
     for what, theirs, ours in (
         ("identifiers", record.identifiers, (declared["name"],)),
         ("sensitive columns", record.sensitive, tuple(measured)),
     ):
         if set(theirs) != set(ours):
-            raise ReleaseConflict(
-                f"{record.label} has the {what} {list(theirs)}, and this release {list(ours)}. Use the same schema for "
-                "all releases about these people."
-            )
-    if record.counts_persons != persons:
+            said = said or f"{record.label} has the {what} {list(theirs)}, and this release {list(ours)}."
+    if not said and record.counts_persons != persons:
         counts = "persons" if record.counts_persons else "rows"
-        raise ReleaseConflict(
-            f"in {record.label}, k counts {counts}; in this release it does not. Use the same schema for all releases "
-            "about these people."
-        )
+        said = f"in {record.label}, k counts {counts}; in this release it does not."
     pairs = [(record.declared, declared, "The same people could then have different keys.")]
-    pairs += [
-        (record.measured[name], now, "The diversity and distance of its values would then be measured differently.")
-        for name, now in measured.items()
-    ]
+    why = "The diversity and distance of its values would then be measured differently."
+    pairs += [(record.measured.get(name, {}), now, why) for name, now in measured.items()]
     for before, now, why in pairs:
-        if dict(before) != now:
-            raise ReleaseConflict(
-                f"{record.label} declares column {now['name']!r} with {_said(before)}, and this release with "
-                f"{_said(now)}. {why} Use the same schema for all releases about these people."
-            )
+        if not said and dict(before) != now:
+            different = f"with {_said(before)}, and this release with {_said(now)}. {why}"
+            said = f"{record.label} declares column {now['name']!r} {different}"
+    if said:
+        raise ReleaseConflict(f"{said} Use the same schema for all releases about these people.")
 
 
 def _said(declared: Mapping[str, Any]) -> str:

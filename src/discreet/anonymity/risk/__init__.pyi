@@ -1,5 +1,3 @@
-from .blind import check_blind as check_blind
-from .blind import growth_rules as growth_rules
 from .classes import join as join
 from .coded import CodedColumn as CodedColumn
 from .coded import code_column as code_column
@@ -8,3 +6,5 @@ from .hierarchy import MISSING as MISSING
 from .hierarchy import OR_MISSING as OR_MISSING
 from .hierarchy import printed_category as printed_category
 from .report import with_promise as with_promise
+from .rules import check_blind as check_blind
+from .rules import growth_rules as growth_rules

@@ -4,31 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.anonymity.risk.coded import CodedColumn
-from discreet.core import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core import AnyArray, FloatArray, IntArray
 
 _LARGEST = 2**62
-
-
-def number_column(column: Any) -> tuple[IntArray, int, BoolArray]:
-    """Number the values of a column, missing ones last; return the numbers, how many there are, and what is missing."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), None, column)
-    encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    missing = encoded.indices.is_null().to_numpy(zero_copy_only=False)
-    size = len(encoded.dictionary)
-    codes = encoded.indices.fill_null(size).to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes, size + 1, missing
 
 
 def join(columns: Sequence[tuple[IntArray, int]], n: int) -> IntArray:

@@ -5,6 +5,7 @@ distinct combinations, not with the table.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,20 +58,15 @@ class Values:
         whole = code_column(domain, name, pa.concat_arrays([values, pa.nulls(1, values.type)]) if some else values)
         return CodedColumn(name, whole.codes[codes], whole.labels, whole.ordered)  # -1, missing, picks the last
 
-    def comparing(self, kind: pa.DataType) -> tuple[AnyArray, "Values"]:
-        """Return numbers by which to compare with a column of a type: for each value here, and for those to look up.
+    def comparing(self, kind: pa.DataType) -> tuple[AnyArray, Callable[[pa.Array], SmallIntArray]]:
+        """Return numbers of the values here, and what looks up those of a column of a type: -2 for unknown ones.
 
         Values of two types are compared as texts.
         """
         if kind == self.kind or self.kind is None:
-            return np.arange(len(self)), self
+            return np.arange(len(self)), partial(self.codes, add=False)
         known = Values()
-        return known.codes(as_text(self.array())), known
-
-
-def looked_up(column: pa.Array, known: Values, by_text: bool) -> SmallIntArray:
-    """Return the numbers of values of another table: -1 where one is missing, -2 where it is not known."""
-    return known.codes(as_text(column) if by_text else column, add=False)
+        return known.codes(as_text(self.array())), lambda column: known.codes(as_text(column), add=False)
 
 
 def _in_words(kind: pa.DataType) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from discreet import engines
 from discreet.anonymity.risk.classes import Joint, join
 from discreet.anonymity.risk.coded import CodedColumn
-from discreet.anonymity.risk.counted import MISSING, UNKNOWN, Values, ValueTally, looked_up, total
+from discreet.anonymity.risk.counted import MISSING, UNKNOWN, Values, ValueTally, total
 from discreet.anonymity.risk.persons import persons_by_class
 from discreet.core import BoolArray, IntArray
 from discreet.engines.readers import counted_columns
@@ -35,7 +35,6 @@ class Entries:
     def read(cls, table: Any, quasi: Sequence[str], others: Sequence[str], person: str | None = None) -> Entries:
         """Count the rows of a table by their values.
 
-        Spellings of one person are one person, and of one sensitive value one value: neither lowers the risk.
         Quasi-identifiers are compared as spelled, because a spelling can distinguish rows of a release.
         """
         names = [*quasi, *others, *([] if person is None else [person])]
@@ -116,10 +115,7 @@ class Entries:
         for batch, counts in counted_columns(engines.open(population), self.quasi):
             if known is None:
                 known = {name: self.values[name].comparing(batch[name].type) for name in self.quasi}
-            own = [
-                looked_up(batch[name], known[name][1], batch[name].type != self.values[name].kind)
-                for name in self.quasi
-            ]
+            own = [known[name][1](batch[name]) for name in self.quasi]
             there = np.all([codes != UNKNOWN for codes in own], axis=0)
             tally.add([codes[there] for codes in own], None if counts is None else counts[there])
         people, held = tally.result()

@@ -65,18 +65,21 @@ class Hierarchy:
     Examples
     --------
     >>> jobs = Hierarchy({"office": ["clerk", "manager"], "craft": ["smith", "cook"]})
-    >>> jobs.categories
-    ('clerk', 'manager', 'smith', 'cook')
-    >>> jobs.order(["cook", "manager", "smith", "clerk"])
-    (3, 1, 2, 0)
-    >>> jobs.name(["smith", "cook"]), jobs.height
-    ('craft', 2)
+    >>> jobs.categories, jobs.height
+    (('clerk', 'manager', 'smith', 'cook'), 2)
     """
 
     def __init__(self, tree: Any) -> None:
         self._setup(_Node("*", _children("tree", tree)))
 
+    @classmethod
+    def _of(cls, root: _Node) -> Hierarchy:
+        found = cls.__new__(cls)
+        found._setup(root)
+        return found
+
     def _setup(self, root: _Node) -> None:
+        """Number the inner nodes in depth-first order, parents first, and note the path to every leaf."""
         while len(root.children) == 1 and root.children[0].children:
             root = root.children[0]  # one group that holds all is the root itself
         self._root = root
@@ -85,11 +88,7 @@ class Hierarchy:
         self._labels: list[str] = []
         self._heights: list[int] = []
         self._parents: list[int] = []
-        self._walk()
-
-    def _walk(self) -> None:
-        """Number the inner nodes in depth-first order, parents first, and note the path to every leaf."""
-        stack: list[tuple[_Node, tuple[int, ...]]] = [(self._root, ())]
+        stack: list[tuple[_Node, tuple[int, ...]]] = [(root, ())]
         while stack:
             node, path = stack.pop()
             if not node.children:
@@ -126,9 +125,7 @@ class Hierarchy:
             if row[0] in group:
                 raise InvalidArgument("rows", row[0], "rows that name each category once", _EXAMPLE)
             group[row[0]] = {}
-        found = cls.__new__(cls)
-        found._setup(_Node("*", _nodes(nested)))
-        return found
+        return cls._of(_Node("*", _nodes(nested)))
 
     @classmethod
     def from_csv(cls, path: str | Path, *, header: bool | None = None) -> Hierarchy:
@@ -163,9 +160,7 @@ class Hierarchy:
             pair = (rare, common) if i < j else (common, rare)
             heapq.heappush(queue, (few + more, number, _Node("", pair)))  # the group has no name
         root = queue[0][2]
-        found = cls.__new__(cls)
-        found._setup(root if root.children else _Node("*", (root,)))
-        return found
+        return cls._of(root if root.children else _Node("*", (root,)))
 
     @property
     def categories(self) -> tuple[str, ...]:
@@ -181,10 +176,8 @@ class Hierarchy:
         """Refuse declared categories that are not in the hierarchy."""
         absent = [c for c in categories if category_text(c) not in self._paths]
         if absent:
-            raise SchemaError(
-                f"the hierarchy of column {name!r} misses the category {absent[0]!r}; "
-                f"every declared category must be in it"
-            )
+            said = f"the hierarchy of column {name!r} misses the category {absent[0]!r}"
+            raise SchemaError(f"{said}; every declared category must be in it")
 
     def order(self, categories: Sequence[Any]) -> tuple[int, ...]:
         """Return the numbers of the declared categories, depth first."""
@@ -198,37 +191,16 @@ class Hierarchy:
         The smallest node that covers a run has the least depth in it, and its children meet where that is reached.
         """
         listed = [self._paths[category_text(categories[i])] for i in self.order(categories)]
-        depths = [_common(a, b) - 1 for a, b in itertools.pairwise(listed)]
-        return np.array(depths, np.int64)
-
-    def name(self, categories: Iterable[Any]) -> str | None:
-        """Return the label of the node that holds exactly these categories; None if there is none, or it has none."""
-        wanted = {category_text(c) for c in categories}
-        if len(wanted) == 1:
-            return next(iter(wanted))
-        paths = [path for text, path in self._paths.items() if text in wanted]
-        if not paths:
-            return None
-        shared = paths[0][: min(_common(paths[0], path) for path in paths)]
-        held = sum(path[: len(shared)] == shared for path in self._paths.values())
-        return (self._labels[shared[-1]] or None) if held == len(wanted) else None
+        # A node has one depth, so two paths share the nodes that are equal at equal depth.
+        shared = [sum(x == y for x, y in zip(a, b, strict=False)) for a, b in itertools.pairwise(listed)]
+        return np.array(shared, np.int64) - 1
 
     def labels(self, name: str, categories: Sequence[Any]) -> tuple[tuple[int, int, str], ...]:
         """Return the groups that a released column may print by name: first and last place in `order`, and the label.
 
         A group of one declared category is that category, and a group of all is ``*``: neither is in the list. Of
-        groups that hold the same categories the smallest names them.
-
-        Raises
-        ------
-        InvalidArgument
-            If a reader could take a label for something else: a category, another group, ``*``, ``missing``, a list.
-
-        Examples
-        --------
-        >>> Hierarchy({"office": ["clerk", "manager"], "craft": ["smith", "cook"]}).labels("job", ["clerk", "cook",
-        ...            "manager", "smith"])
-        ((0, 1, 'office'), (2, 3, 'craft'))
+        groups that hold the same categories the smallest names them. A label that a reader could take for something
+        else (a category, another group, ``*``, ``missing``, a list) is refused.
         """
         listed = [self._paths[category_text(categories[i])] for i in self.order(categories)]
         held: dict[int, list[int]] = {}
@@ -275,13 +247,7 @@ class Hierarchy:
         return parent, weight, leaf
 
     def to_list(self) -> list[Any]:
-        """Return the tree as plain data, which makes the same hierarchy again.
-
-        Examples
-        --------
-        >>> Hierarchy({"office": ["clerk", "manager"], "craft": ["smith"]}).to_list()
-        [{'office': ['clerk', 'manager']}, {'craft': ['smith']}]
-        """
+        """Return the tree as plain data, which makes the same hierarchy again."""
         return _listed(self._root)
 
     def __eq__(self, other: object) -> bool:
@@ -292,15 +258,6 @@ class Hierarchy:
 
     def __repr__(self) -> str:
         return f"<Hierarchy of {len(self._paths)} categories, height {self.height}>"
-
-
-def _common(a: tuple[int, ...], b: tuple[int, ...]) -> int:
-    shared = 0
-    for x, y in zip(a, b, strict=False):
-        if x != y:
-            break
-        shared += 1
-    return shared
 
 
 def _nodes(nested: Mapping[str, Any]) -> tuple[_Node, ...]:

@@ -28,10 +28,7 @@ def persons_by_class(classes: IntArray, persons: IntArray | None, n_classes: int
 
 
 def largest_share(classes: IntArray, persons: IntArray, rows: IntArray) -> float:
-    """Return the largest share of the rows of a class that belong to one person; 0 without rows.
-
-    A random guess in the class finds this person with that probability, which is 1/k or more.
-    """
+    """Return the largest share of one person in the rows of a class: a random guess finds them with that chance."""
     if not len(classes):
         return 0.0
     order = np.lexsort((persons, classes))

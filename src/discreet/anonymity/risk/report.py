@@ -1,8 +1,4 @@
-"""The risk of a table: the rules its classes keep, and who could be identified in it.
-
-All measures come from one pass: the classes of equal quasi-identifiers, and the counts of each sensitive value in each
-class. Rows are counted batch by batch and not kept (`counts.py`).
-"""
+"""The risk of a table: the rules its classes keep, and who could be identified in it, from one pass (`counts.py`)."""
 
 import json
 import math
@@ -24,20 +20,11 @@ MISSING = ("own", "wildcard", "drop")
 class SensitiveRisk:
     """The risk of a sensitive column: the worst value of each measure over all classes.
 
-    Attributes
-    ----------
-    distinct_l, entropy_l, recursive_c
-        Fewest distinct values; smallest e^H; smallest c of (c, l)-diversity.
-    t_equal, t_ordered
-        Largest distance from the whole table; the second is None for values without order.
-    alpha
-        Largest share of one value.
-    beta, enhanced_beta
-        Largest relative gain (p - q)/q, and the same with each capped at -ln q.
-    delta
-        Largest |ln(p/q)|; infinite if a class lacks a value.
-    homogeneous
-        Share of rows in classes with a single value, which anyone who finds the class learns.
+    ``distinct_l``, ``entropy_l`` (e^H) and ``recursive_c`` measure diversity; ``t_equal`` and ``t_ordered`` (None
+    without an order) the distance from the whole table; ``alpha`` is the largest share p of one value, ``beta`` the
+    largest gain (p - q)/q over its share q in the table, ``enhanced_beta`` the same capped at -ln q, ``delta`` the
+    largest abs(ln(p/q)). ``homogeneous`` is the share of rows in classes with a single value, which anyone who finds
+    the class learns.
     """
 
     distinct_l: int
@@ -75,7 +62,7 @@ class RiskReport:
         By quasi-identifier, and for all together under ``*``: distinction (distinct values per row) and separation
         (share of pairs of rows that differ).
     sensitive : dict of SensitiveRisk
-        One per sensitive column.
+        By sensitive column: l, t, alpha, beta, delta and the share of homogeneous rows.
     missing : dict
         The rule for missing quasi-identifiers, the rows that had one, and the rows left out.
     person : str or None
@@ -127,7 +114,8 @@ class RiskReport:
         failed = []
         for name, bound in required.items():
             limit = checks.finite(name, bound, fix=f"{name}=2")
-            for label, value, least in self._measures(name):
+            least = name in ("k", "k_map", "l", "entropy_l")
+            for label, value in self._measures(name).items():
                 if value is None:
                     failed.append(f"{label} is not known here")
                 elif value < limit if least else value > limit:
@@ -135,36 +123,23 @@ class RiskReport:
                     failed.append(f"{label} is {_short(value)}, required is {words} {_short(limit)}")
         return failed
 
-    def _measures(self, name: str) -> list[tuple[str, float | None, bool]]:
-        """Return the measures of a requirement: label, value, and whether more is better."""
-        whole: dict[str, tuple[float | None, bool]] = {
-            "k": (self.k, True),
-            "k_map": (self.k_map, True),
-            "unique": (self.unique, False),
-            "prosecutor": (self.prosecutor["max"], False),
-            "journalist": (None if self.journalist is None else self.journalist["max"], False),
-            "marketer": (self.marketer, False),
-        }
-        if name in whole:
-            return [(name, *whole[name])]
+    def _measures(self, name: str) -> dict[str, float | None]:
+        """Return the values of a requirement, by label."""
+        if name in ("k", "k_map", "unique", "marketer", "prosecutor", "journalist"):
+            found = getattr(self, name)
+            return {name: found["max"] if isinstance(found, dict) else found}
         fields = {"l": "distinct_l", "c": "recursive_c"}
-        known = [f for f in SensitiveRisk.__dataclass_fields__ if f not in ("distinct_l", "recursive_c")] + [
-            "l",
-            "c",
-            "t",
-        ]
+        known = {*SensitiveRisk.__dataclass_fields__, *fields, "t"} - set(fields.values())
         if name not in known:
-            listed = ", ".join(sorted([*whole, *known]))
-            raise InvalidArgument("require", name, f"one of {listed}", "require k=5")
+            listed = ", ".join(sorted({"k", "k_map", "unique", "marketer", "prosecutor", "journalist", *known}))
+            raise InvalidArgument("requirement", name, f"one of {listed}", "k=5")
         if not self.sensitive:
-            raise InvalidArgument("require", name, "asked for with a sensitive column", 'sensitive=["disease"]')
-        found: list[tuple[str, float | None, bool]] = []
-        for column, values in self.sensitive.items():
-            attribute = fields.get(name, name)
-            if name == "t":
-                attribute = "t_equal" if values.t_ordered is None else "t_ordered"
-            found.append((f"{name} of {column!r}", getattr(values, attribute), name in ("l", "entropy_l")))
-        return found
+            raise InvalidArgument("requirement", name, "used with a sensitive column", 'sensitive=["disease"]')
+        if name == "t":
+            pairs = {c: (v.t_equal if v.t_ordered is None else v.t_ordered) for c, v in self.sensitive.items()}
+        else:
+            pairs = {c: getattr(v, fields.get(name, name)) for c, v in self.sensitive.items()}
+        return {f"{name} of {column!r}": value for column, value in pairs.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain data; an infinite one is the text "inf"."""
@@ -180,6 +155,7 @@ class RiskReport:
         counted = "rows" if self.person is None else "persons"
         of_rows = "" if self.promised is None else " of rows"
         whose = "" if self.person is None else ", but for others of the same person"
+        threshold = _percent(self.prosecutor["threshold"])
         rows = [
             ("rows", f"{self.rows:,}", "rows looked at"),
             ("classes", f"{self.classes:,}", "groups of rows with equal quasi-identifiers"),
@@ -187,11 +163,7 @@ class RiskReport:
             ("unique rows", _percent(self.unique), f"rows alone in their group{whose}"),
             ("prosecutor, worst", _percent(self.prosecutor["max"]), "chance to pick the right row, worst group"),
             ("prosecutor, mean", _percent(self.prosecutor["mean"]), "the same, mean over rows"),
-            (
-                "prosecutor, at risk",
-                _percent(self.prosecutor["share"]),
-                f"rows whose chance is above {_percent(self.prosecutor['threshold'])}",
-            ),
+            ("prosecutor, at risk", _percent(self.prosecutor["share"]), f"rows whose chance is above {threshold}"),
             ("marketer", _percent(self.marketer), "rows right if all are matched"),
         ]
         if self.promised is not None:
@@ -201,31 +173,42 @@ class RiskReport:
                 ("found, worst", _percent(self.promised["found"]), f"rows of a group of one person, {said}"),
             ]
         if self.journalist is not None:
-            rows.append(
-                ("journalist, worst", _percent(self.journalist["max"]), "as prosecutor, person from the population")
-            )
+            worst = _percent(self.journalist["max"])
+            rows.append(("journalist, worst", worst, "as prosecutor, person from the population"))
             rows.append(("k-map", f"{self.k_map:,}", "people of the population who match the rarest group"))
         for column, found in self.sensitive.items():
-            rows += [
-                (f"{column}: distinct l", str(found.distinct_l), "fewest values in a group"),
-                (f"{column}: entropy l", _short(found.entropy_l), "fewest equally likely values"),
-                (f"{column}: recursive c", _short(found.recursive_c), f"(c, {self.recursive_l})-diverse above it"),
-                (f"{column}: t, equal", _short(found.t_equal), "farthest group from the whole table"),
-                (f"{column}: alpha", _percent(found.alpha), "largest share of one value in a group"),
-                (f"{column}: beta", _short(found.beta), "largest relative gain of belief"),
-                (f"{column}: delta", _short(found.delta), "largest change of belief, as a logarithm"),
-                (f"{column}: homogeneous", _percent(found.homogeneous), "rows whose value the group gives away"),
-            ]
-            if found.t_ordered is not None:
-                rows.append(
-                    (f"{column}: t, ordered", _short(found.t_ordered), "farthest group, by the order of values")
-                )
+            for name, label, write, meaning in _SHOWN:
+                value = getattr(found, name)
+                if value is not None:
+                    rows.append((f"{column}: {label}", write(value), meaning.format(l=self.recursive_l)))
         return rows
 
     def __str__(self) -> str:
         rows = self.to_rows()
         widths = [max(len(r[i]) for r in rows) for i in range(2)]
         return "\n".join(f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c}" for a, b, c in rows)
+
+
+def _short(value: float) -> str:
+    return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.4g}"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.3g} %"
+
+
+#: The rows of a sensitive column: field, label, how it is written, meaning.
+_SHOWN = (
+    ("distinct_l", "distinct l", str, "fewest values in a group"),
+    ("entropy_l", "entropy l", _short, "fewest equally likely values"),
+    ("recursive_c", "recursive c", _short, "(c, {l})-diverse above it"),
+    ("t_equal", "t, equal", _short, "farthest group from the whole table"),
+    ("alpha", "alpha", _percent, "largest share of one value in a group"),
+    ("beta", "beta", _short, "largest relative gain of belief"),
+    ("delta", "delta", _short, "largest change of belief, as a logarithm"),
+    ("homogeneous", "homogeneous", _percent, "rows whose value the group gives away"),
+    ("t_ordered", "t, ordered", _short, "farthest group, by the order of values"),
+)
 
 
 def with_promise(report: RiskReport, data: Any) -> RiskReport:
@@ -294,14 +277,11 @@ def risk(
     quasi = _listed("quasi_identifiers", quasi_identifiers)
     secret = _listed("sensitive", sensitive)
     if not quasi:
-        raise InvalidArgument(
-            "quasi_identifiers", quasi_identifiers, "at least one column", 'quasi_identifiers=["age"]'
-        )
-    both = [name for name in secret if name in quasi]
-    if both:
-        raise InvalidArgument(
-            "sensitive", both[0], "not a quasi-identifier at the same time", "one role for every column"
-        )
+        fix = 'quasi_identifiers=["age"]'
+        raise InvalidArgument("quasi_identifiers", quasi_identifiers, "at least one column", fix)
+    for name in set(secret) & set(quasi):
+        fix = f"leaving {name!r} out of one of them"
+        raise InvalidArgument("sensitive", name, "not a quasi-identifier at the same time", fix)
     rule = checks.choice("missing", missing, MISSING)
     level = float(checks.probability("threshold", threshold, closed=True))
     l_wanted = checks.whole("recursive_l", recursive_l, low=2)
@@ -340,9 +320,8 @@ def risk(
 
 
 def _attacker(entries: Entries, sizes: IntArray, threshold: float) -> dict[str, float]:
-    at_risk = entries.share(1.0 / sizes > threshold)
-    most = 1.0 / float(sizes.min())
-    return {"max": most, "mean": entries.mean_chance(sizes), "share": at_risk, "threshold": threshold}
+    mean, at_risk = entries.mean_chance(sizes), entries.share(1.0 / sizes > threshold)
+    return {"max": 1.0 / float(sizes.min()), "mean": mean, "share": at_risk, "threshold": threshold}
 
 
 def _sensitive(entries: Entries, classes: IntArray, name: str, l_wanted: int) -> SensitiveRisk:
@@ -379,11 +358,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
     return "inf" if isinstance(value, float) and math.isinf(value) else value
-
-
-def _short(value: float) -> str:
-    return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.4g}"
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.3g} %"

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from discreet.anonymity.risk.coded import CodedColumn
-from discreet.anonymity.risk.distances import Limits, is_ok, measure_classes, rows_by_class
+from discreet.anonymity.risk.distances import Limits, measure_classes, rows_by_class
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.people_kernels import measure_people
 from discreet.anonymity.risk.persons import largest_share, persons_by_class
-from discreet.core import BoolArray, FloatArray, IntArray, checks
+from discreet.core import BoolArray, FloatArray, IntArray, checks, option
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 LKind = Literal["distinct", "entropy", "recursive"]
@@ -66,14 +66,8 @@ class Rules:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> disease = CodedColumn("disease", np.array([0, 0, 1, 1, 1, 0], np.int32), ["flu", "cold"], False)
-    >>> rules = Rules(2, l_diversity=2)
-    >>> rules.ok([0, 1, 2], [disease]), rules.ok([0, 1], [disease])
-    (True, False)
-    >>> reached = rules.reached([0, 0, 0, 1, 1, 1], [disease])
-    >>> reached["k"], reached["l"], round(reached["t"]["disease"], 3)
-    (3, {'disease': 2.0}, 0.167)
+    >>> Rules(10, l_diversity=2, t_closeness=0.3).to_dict()
+    {'k': 10, 'l': {'kind': 'distinct', 'least': 2}, 't': {'kind': 'auto', 'most': 0.3}}
     """
 
     k: int
@@ -90,15 +84,13 @@ class Rules:
         checks.choice("l_kind", self.l_kind, L_KINDS)
         checks.choice("t_kind", self.t_kind, T_KINDS)
         checks.positive("c", self.c, fix="c=3.0")
-        if self.l_diversity is not None:
-            number = checks.finite("l_diversity", self.l_diversity, fix="l_diversity=2")
+        if (l := self.l_diversity) is not None:  # noqa: E741
+            number = checks.finite("l_diversity", l, fix="l_diversity=2")
             if number < 1 or (self.l_kind != "entropy" and number != math.floor(number)):
                 kind = "a number" if self.l_kind == "entropy" else "a whole number"
-                raise InvalidArgument("l_diversity", self.l_diversity, f"{kind} of at least 1", "l_diversity=2")
-        if self.t_closeness is not None:
-            number = checks.finite("t_closeness", self.t_closeness, fix="t_closeness=0.2")
-            if number < 0:
-                raise InvalidArgument("t_closeness", self.t_closeness, "a distance from 0 to 1", "t_closeness=0.2")
+                raise InvalidArgument("l_diversity", l, f"{kind} of at least 1", "l_diversity=2")
+        if (t := self.t_closeness) is not None and checks.finite("t_closeness", t, fix="t_closeness=0.2") < 0:
+            raise InvalidArgument("t_closeness", t, "a distance from 0 to 1", "t_closeness=0.2")
         if not isinstance(self.hierarchies, Mapping) or not all(
             isinstance(h, Hierarchy) for h in self.hierarchies.values()
         ):
@@ -141,26 +133,12 @@ class Rules:
             asked["t"]["hierarchies"] = {name: tree.to_list() for name, tree in self.hierarchies.items()}
         return asked
 
-    def ok(self, rows: Any, sensitive: Sequence[CodedColumn]) -> bool:
-        """Return whether the class of these rows keeps the rules; all rows of ``sensitive`` are the table."""
-        chosen = np.asarray(rows, np.int64)
-        limits = self.limits(sensitive)
-        codes = stacked(sensitive, int(chosen.max(initial=-1)) + 1)
-        counts = np.bincount(codes[:, chosen].ravel(), minlength=len(limits.share))
-        return is_ok(counts, len(chosen), limits)
-
     def check(self, found: ReachedLevels) -> None:
         """Refuse a release that breaks the rules: the last check, on the released rows."""
         if not found.ok:
             raise InvalidArgument(
                 "data", found.to_dict(), f"rows whose release keeps {self.to_dict()}", "a smaller l, or a larger k or t"
             )
-
-    def reached(
-        self, classes: Any, sensitive: Sequence[CodedColumn], persons: IntArray | None = None
-    ) -> dict[str, Any]:
-        """Return what a table reaches in its worst class, as plain data: see `measure`."""
-        return self.measure(classes, sensitive, persons).to_dict()
 
     def measure(
         self,
@@ -173,8 +151,7 @@ class Rules:
         """Return the levels that a table reaches in its worst class.
 
         ``classes`` is the class of each row, -1 for a suppressed row. With ``persons`` k counts persons. ``rows`` is
-        the number of equal rows that each entry stands for. ``limits`` are those of a larger table of which these are
-        some rows.
+        the number of equal rows that each entry stands for. ``limits`` may be those of a larger table.
         """
         sizes, people, diversities, distances, limits = self._by_class(classes, sensitive, persons, rows, limits)
         there = sizes > 0
@@ -203,14 +180,7 @@ class Rules:
         rows: IntArray | None = None,
         limits: Limits | None = None,
     ) -> BoolArray:
-        """Return for each class whether it is empty or keeps the rules; arguments as in `measure`.
-
-        Examples
-        --------
-        >>> disease = CodedColumn("disease", np.array([0, 0, 1, 1, 1, 0], np.int32), ["flu", "cold"], False)
-        >>> Rules(2, l_diversity=2).kept([0, 0, 0, 2, 2, 3], [disease]).tolist()
-        [True, True, False, False]
-        """
+        """Return for each class whether it is empty or keeps the rules; arguments as in `measure`."""
         sizes, people, diversities, distances, _ = self._by_class(classes, sensitive, persons, rows, limits)
         good: BoolArray = (sizes == 0) | self._kept(people, diversities, distances)
         return good
@@ -230,18 +200,15 @@ class Rules:
         limits = self.limits(sensitive, kept, rows, persons) if limits is None else limits
         starts = np.concatenate([[0], np.cumsum(np.bincount(of[kept]))])
         sizes = np.bincount(of[kept], alike[kept]).astype(np.int64)
-        diversities = np.full((len(sizes), len(sensitive)), np.nan)
-        distances = np.full((len(sizes), len(sensitive)), np.nan)
-        if sensitive and self.per_person and persons is not None:
-            out = np.stack([diversities, distances])
-            order, held = rows_by_class(of, starts), np.diff(starts)
-            measure_people(starts[:-1], held, order, stacked(sensitive, len(of)), persons, alike, limits, out)
-            diversities, distances = out
-        elif sensitive:
-            order = rows_by_class(of, starts)
-            measure_classes(starts, order, stacked(sensitive, len(of)), alike, limits, diversities, distances)
+        out = np.full((2, len(sizes), len(sensitive)), np.nan)
+        if sensitive:
+            order, codes = rows_by_class(of, starts), stacked(sensitive, len(of))
+            if self.per_person and persons is not None:
+                measure_people(starts[:-1], np.diff(starts), order, codes, persons, alike, limits, out)
+            else:
+                measure_classes(starts, order, codes, alike, limits, out[0], out[1])
         people = sizes if persons is None else persons_by_class(of[kept], persons[kept], len(sizes))
-        return sizes, people, diversities, distances, limits
+        return sizes, people, out[0], out[1], limits
 
     def _kept(self, people: IntArray, diversities: FloatArray, distances: FloatArray) -> BoolArray:
         good: BoolArray = people >= self.k
@@ -314,12 +281,9 @@ class Rules:
         if self.t_kind == "auto":
             return "ordered" if column.ordered else "equal"
         if self.t_kind == "hierarchical" and column.name not in self.hierarchies:
-            raise InvalidArgument(
-                "hierarchies",
-                sorted(self.hierarchies),
-                f"a mapping that has the sensitive column {column.name!r}, for t_kind='hierarchical'",
-                f"hierarchies={{{column.name!r}: Hierarchy(...)}}",
-            )
+            expected = f"a mapping that has the sensitive column {column.name!r}, for t_kind='hierarchical'"
+            fix = f"hierarchies={{{column.name!r}: Hierarchy(...)}}"
+            raise InvalidArgument("hierarchies", sorted(self.hierarchies), expected, fix)
         return self.t_kind
 
 
@@ -361,3 +325,32 @@ def stacked(sensitive: Sequence[CodedColumn], n: int) -> IntArray:
         found.append(column.codes.astype(np.int64) + start)
         start += len(column.labels)
     return np.stack(found) if found else np.empty((0, n), np.int64)
+
+
+# Cells that reveal nothing by the way they were found: not splitting a cell because of l or t reveals something about
+# its values. With ``blind=True``, splits, merges and suppression look at quasi-identifiers and persons only; l and t
+# are checked at the end, on whole cells. The release does not change if the sensitive values of a cell are dealt to its
+# rows in another way, so an attacker who knows the algorithm and all quasi-identifiers learns no more than the shares
+# of the values in a cell. If cells fail, the release is refused: leaving out only these would reveal their values.
+BLIND: Any = option(
+    default=False, example=True,
+    help="Split, merge and suppress without the sensitive columns; check l and t at the end.",
+    details="A release that fails them is refused. Otherwise a cell that was not split because of l or t reveals more "
+    "about its values than how often each occurs. See docs/risk.md for the cost.",
+)  # fmt: skip
+
+
+def growth_rules(rules: Rules, blind: bool) -> Rules:
+    """Return the rules that may decide where to split, merge and suppress."""
+    return replace(rules, l_diversity=None, t_closeness=None) if blind else rules
+
+
+def check_blind(rules: Rules, of: Any, sensitive: Sequence[CodedColumn], persons: Any = None, rows: Any = None) -> None:
+    """Refuse cells that fail l or t."""
+    found = rules.measure(of, sensitive, persons, rows)
+    if not found.ok:
+        reached = {name: value for name, value in found.to_dict().items() if name in ("l", "t")}
+        raise InvalidArgument(
+            "blind", True, f"used with cells that keep l and t; blind splits at k={rules.k} reach {reached}",
+            f"k={2 * rules.k}, chosen once: raising k until it fits reveals that smaller values did not",
+        )  # fmt: skip

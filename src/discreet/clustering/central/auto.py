@@ -1,23 +1,11 @@
 """The synopsis and the refinement for private k-means, chosen by public and noisy quantities only.
 
 Public are the domain, the number of clusters and the budget. Noisy, and paid for, are the number of rows and how much
-of the domain is occupied. Nothing is tried out on the data: a choice by result would be one more release to pay for.
-What decides is the number of axes and x = N ε / k, the rows of a cluster in units of the noise.
-
-- **Few axes**: a grid of counts, sized by the RUGNIK rule and refined by a mixture fit. That rule assumes that clusters
-  fill the domain. If x is large enough, a coarse noisy histogram shows whether they are tight instead: a small part of
-  the domain holds nearly all rows. Then noisy means of cells are worth their price, and cells should be finer.
-- **Many axes**: the middle of a cell says little about its rows, so cells publish means. A mean pays from
-  sqrt((d + 2)(d + 3)/3)/β rows times ε on (`rows_for_a_mean`); z is x over that. While z is small, a few axes are
-  halved. Beyond, PrivTree splits where the rows are. A tree reads the table again for every few levels, so for a
-  **large** table it stays shallow, or a grid with means is used.
-- **Still more axes**: rows are projected at random to a few axes, groups are found there, and their means are published
-  in all dimensions (`lift.py`). With few rows per cluster, a noisy radius decides: if rows fill much of the domain,
-  boxes as above do less harm. With a δ, x is that of the pure ε whose noise on a mean is as strong.
-
-The constants were chosen on generated tables by ``benchmarks/tuning/auto.py`` and ``benchmarks/tuning/lift.py``, COARSE
-in the study optimal-grid. For TIGHT_FACTOR the generated tables do not separate 0.7 from 1.6; 1.6 was taken because it
-does well on the public set Birch2. MIXTURE_WORK, PROBE_CELLS, MANY_ROWS, BROAD_CELLS and DEEPEST bound time and memory.
+of the domain is occupied. What decides is the number of axes and x = N ε / k, the rows of a cluster in units of noise:
+a RUGNIK grid refined by a mixture for few axes (with means, and finer, if a noisy histogram shows tight clusters); for
+more axes cells with means on a coarse grid or, with more rows, a PrivTree; for a dozen or more a projection
+(`lift.py`). The constants were chosen on generated tables (``benchmarks/tuning/auto.py`` and ``lift.py``; COARSE in the
+study optimal-grid; TIGHT_FACTOR knowing the public set Birch2); some bound time and memory.
 """
 
 import itertools
@@ -75,13 +63,7 @@ NARROW = 0.45
 
 @dataclass(frozen=True)
 class Choice:
-    """A method with its settings, and the refinement that goes with it.
-
-    Examples
-    --------
-    >>> Choice("grid", {"rule": "rugnik"}, ("mixture",)).method
-    'grid'
-    """
+    """A method with its settings, and the refinement that goes with it."""
 
     method: str
     settings: dict[str, Any] = field(default_factory=dict)
@@ -100,31 +82,12 @@ class Choice:
 
 
 def choose(
-    n_rows: float,
-    domain: Domain,
-    n_clusters: int,
-    price: Price | float,
-    tight: bool = False,
-    *,
-    narrow: bool = False,
+    n_rows: float, domain: Domain, n_clusters: int, price: Price | float, tight: bool = False, *, narrow: bool = False
 ) -> Choice:
     """Choose a synopsis for k-means.
 
     ``n_rows`` is noisy or public; ``price`` is what is left for one row (a float is an ε). ``tight`` says that clusters
     occupy a small part of the domain (`finds_tight`), ``narrow`` that rows of many columns lie near its middle.
-
-    Examples
-    --------
-    >>> choose(5000, Domain.box(0, [1, 1]), 15, Epsilon(1) / 10)
-    Choice(method='grid', settings={'rule': 16, 'n_clusters': 15}, refine=('mixture',))
-    >>> choose(2000, Domain.box([0] * 6, 1), 4, Epsilon(1) / 10).settings["rule"]
-    [2, 2, 2, 1, 2, 2]
-    >>> choose(50_000, Domain.box([0] * 11, 1), 5, Epsilon(1) / 10).settings["partitioner"]
-    'privtree'
-    >>> choose(1e8, Domain.box([0] * 4, 1), 8, Epsilon(1)).settings["rule"]  # two reads of the rows
-    16
-    >>> choose(50_000, Domain.box([0] * 100, 1), 5, Epsilon(1) / 10).method
-    'lift'
     """
     price = price if isinstance(price, (Epsilon, Rho)) else Epsilon(checks.budget("epsilon", price))
     like = like_pure(price, len(domain))
@@ -180,10 +143,7 @@ def may_lift(domain: Domain) -> bool:
 
 
 def has_rows_to_lift(n_rows: float, domain: Domain, n_clusters: int, price: Price) -> bool:
-    """Return whether a cluster has rows for a projection, wherever they lie.
-
-    Without, in ρ, there are so few that boxes are a coarse grid, never a tree, whose rule is written for pure ε.
-    """
+    """Return whether a cluster has rows for a projection, wherever they lie."""
     d = len(domain)
     z = n_rows * like_pure(price, d) / n_clusters / rows_for_a_mean(d)
     return z >= (LIFT_FROM_GAUSSIAN if isinstance(price, Rho) else max(LIFT_FROM, LIFT_AXES / d))
@@ -192,8 +152,8 @@ def has_rows_to_lift(n_rows: float, domain: Domain, n_clusters: int, price: Pric
 def on_axes(n_rows: float, domain: Domain, n_groups: int, price: Price) -> tuple[Choice, bool]:
     """Choose a synopsis for the axes of a projection, and return whether its noise is Gaussian.
 
-    In ρ a grid has Gaussian noise, and is weighed at the ε whose noise on a mean would be as strong; a
-    tree's rule is written for Laplace noise, at √(2ρ).
+    In ρ a grid has Gaussian noise, weighed at the ε whose noise on a mean is as strong; a tree has Laplace noise, at
+    √(2ρ).
     """
     like = like_pure(price, len(domain))
     chosen = boxes(n_rows, domain, n_groups, like, rich=RICH_ON_AXES)
@@ -242,13 +202,12 @@ def refinement_for(synopsis: Synopsis, n_clusters: int) -> tuple[str, ...]:
         len(np.unique(np.column_stack([a, b])[~np.isnan(a)].view(np.complex128)))
         for a, b in zip(synopsis.lower.T, synopsis.upper.T, strict=True)
     ]
-    middles = (synopsis.upper - synopsis.lower) / 2 + synopsis.lower
     return refinement(
         synopsis.total * rate / n_clusters if synopsis.total > 0 else 0.0,
         n_axes=len(cells),
         parts=min((c for c in cells if c > 1), default=1),
         work=synopsis.n_leaves * n_clusters,
-        means=not np.array_equal(synopsis.points, middles, equal_nan=True),
+        means=synopsis.has_means,
         tree=synopsis.tree is not None,
     )
 
@@ -261,8 +220,7 @@ def rows_for_a_mean(n_axes: int) -> float:
 def coarse_parts(domain: Domain, n_cells: int) -> list[int]:
     """Return parts per axis of a grid of about ``n_cells``: axes are cut in two, then in three, the widest first.
 
-    Equally wide ones come in the order of a public hash of their names. A last cut is made if it brings the number of
-    cells nearer, in proportion.
+    Equally wide ones come in the order of a public hash of their names.
     """
     widths = domain.high - domain.low
     order = sorted(tie_order(domain).tolist(), key=lambda j: -widths[j])
@@ -291,9 +249,8 @@ def finds_tight(source: Source, domain: Domain, n_rows: float, n_clusters: int, 
 
     Privacy
     -------
-    Neighbours: add or remove one row. A row is in one cell; discrete Laplace noise of scale 1/ε_p on every count of a
-    coarse histogram costs ε_p = `PROBE_SHARE` of what is left (parallel over the cells). Its size follows
-    from ε_p, the noisy number of rows and the number of clusters; the answer is a function of the noisy counts.
+    Neighbours: add or remove one row, which is in one cell. Noise of scale 1/ε_p on every count of a coarse histogram
+    costs ε_p = `PROBE_SHARE` of what is left. Its size is a function of public and noisy values. Price: ε_p.
     """
     price = gate.left.pure() * PROBE_SHARE
     wanted = min(PROBE_CELLS_PER_CLUSTER * n_clusters, n_rows * price.shown / PROBE_ROWS)

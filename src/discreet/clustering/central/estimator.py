@@ -18,10 +18,8 @@ from discreet.synopses import bind, table
 class Centers(Estimator, mixins=("ClassNamePrefixFeaturesOutMixin", "TransformerMixin", "ClusterMixin")):
     """Predict and transform with fitted centres.
 
-    What these return is exact, a fact about every row: it is for the holder of the rows, not for publication. For the
-    same reason nothing of it is kept: there is no ``labels_`` and no ``inertia_``. Nor is there a ``score``: a search
-    over settings that scores raw rows chooses by them, which no guarantee would state. `discreet.evaluation.nicv`
-    measures for the holder of the rows.
+    The results are exact facts about rows: for the holder of the rows, not for publication. So there is no ``labels_``,
+    no ``inertia_`` and no ``score``, by which a search over settings would choose; see `discreet.evaluation.nicv`.
     """
 
     cluster_centers_: FloatArray
@@ -34,35 +32,18 @@ class Centers(Estimator, mixins=("ClassNamePrefixFeaturesOutMixin", "Transformer
     def predict(self, X: Any) -> IntArray:
         """Return the nearest centre of each row; -1 for a row with a missing value. Not for publication.
 
-        Parameters
-        ----------
-        X : array, data frame, table or path
-            Rows with the columns of the fit; values beyond the declared bounds are clamped.
+        Values beyond the declared bounds are clamped.
         """
         cells = self._cells()
         found = [cells.ids(columns) for columns in self._rows(X).batches(cells.domain)]
         return np.concatenate([np.empty(0, np.int64), *found])
 
     def predict_file(self, X: Any, target: str | Path, *, column: str = "cluster") -> WrittenTable:
-        """Write the nearest centre of each row to a file as rows come: tables larger than memory, and Spark frames.
+        """Write the cluster of each row to a file, as rows come: for tables larger than memory, and Spark frames.
 
-        The numbers of `predict`, in the order of the rows, which are not written themselves. Labels that stand where
-        their rows stand are facts about these rows: the file is for the holder of the rows, not for publication, and so
-        it has no guarantee and is not shuffled.
-
-        Parameters
-        ----------
-        X : array, data frame, table or path
-            Rows, as in `predict`.
-        target : str or Path
-            The file: Parquet by its suffix (``.parquet``, ``.pq``), CSV otherwise.
-        column : str, default "cluster"
-            Name of its column.
-
-        Returns
-        -------
-        WrittenTable
-            Where the labels are and how many. It has no guarantee.
+        The labels of `predict`, in the order of the rows. They are facts about these rows: the file is for the holder
+        of the rows, has no guarantee and is not shuffled. It is Parquet by its suffix (``.parquet``, ``.pq``), CSV
+        otherwise.
         """
         if not isinstance(column, str):
             raise InvalidType("column", type(column), "a name", 'column="cluster"')
@@ -94,11 +75,13 @@ class Centers(Estimator, mixins=("ClassNamePrefixFeaturesOutMixin", "Transformer
 
     def _rows(self, X: Any) -> engines.Source:
         check_fitted(self)
-        source = engines.open(table(X))
-        names = getattr(self, "feature_names_in_", None)
-        if len(source.names) != self.n_features_in_ and not (names is not None and set(names) <= set(source.names)):
-            raise SchemaError(
-                f"X has {len(source.names)} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                "features as input"
-            )
-        return bind(source, self._declared, self.domain_)
+        return matched(self, engines.open(table(X)))
+
+
+def matched(model: Any, source: engines.Source) -> engines.Source:
+    """Match a table with the columns of a fit; refuse another number of columns as scikit-learn does."""
+    names, n = getattr(model, "feature_names_in_", None), len(source.names)
+    if n != model.n_features_in_ and not (names is not None and set(names) <= set(source.names)):
+        what = f"{type(model).__name__} is expecting {model.n_features_in_} features as input"
+        raise SchemaError(f"X has {n} features, but {what}")
+    return bind(source, model._declared, model.domain_)

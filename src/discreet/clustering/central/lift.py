@@ -1,18 +1,10 @@
 """Private k-means in many dimensions: project, over-seed, lift, merge, polish.
 
-On hundreds of axes no box holds enough rows to be seen. So rows are projected to a few axes, at random and without a
-look at them, which keeps distances about right (Johnson and Lindenstrauss). There private k-means is accurate, and is
-asked for more groups than there are clusters: clusters that overlap after the projection are then seldom one group.
-Noisy means of the groups are published in all dimensions (*lifted*), merged to k centres, and these improved by noisy
-steps of Lloyd's algorithm. Relatives: Balcan et al. 2017; Chang and Kamath 2021; Su et al. 2016 for the last steps.
-
-All noise on sums is proportional to the radius of the ball that rows are clipped to, so the ball is estimated before
-the sums: a noisy mean as its centre, a private quantile of the distances from it as its radius. The last steps clip
-what matters more: a row's offset *from the centre it is assigned to*, which is known by then. On separated clusters
-that radius is a half or a third of the first one, and with it the noise; and what clipping takes away pulls a centre
-towards where it was, not towards the middle of the table.
-
-Merging knows the noise (`shrinking.py`): where it outweighs what sets groups apart, their means are drawn together.
+Rows are projected to a few axes at random, which keeps distances about right. There private k-means is asked for more
+groups than there are clusters. Noisy means of the groups are published in all dimensions (*lifted*), merged to k
+centres (`shrinking.py`), and improved by noisy steps of Lloyd's algorithm. Relatives: Balcan et al. 2017; Chang and
+Kamath 2021; Su et al. 2016. Noise on sums is proportional to the radius of the ball that rows are clipped to, so the
+ball is estimated first; the last steps clip a row's offset from its own centre, for which a smaller radius will do.
 """
 
 from __future__ import annotations
@@ -88,14 +80,13 @@ class OnLattice:
     ) -> int:
         """Choose a quantile of the rows' distances from the centres of their groups, in lattice steps.
 
-        It is looked for up to a public or noisy bound, among cells that grow with the distance: where budget and rows
-        are few, what comes out is a wrong octave and not a place on the domain's diagonal. For the same reason the
-        share is raised there, and a lower quantile taken, which has more rows above it (`surest`).
+        It is looked for up to a public or noisy bound, among cells that grow with the distance. With few rows the share
+        of the budget is raised, and a lower quantile is taken, which has more rows above it (`surest`).
 
         Privacy
         -------
-        Neighbours: add or remove one row, which is one distance. A private quantile on public cells
-        (`Gate.quantile`) at ε costs ε; in ρ, ε²/2.
+        Neighbours: add or remove one row, which is one distance. A private quantile on public cells (`Gate.quantile`)
+        at ε costs ε; in ρ, ε²/2.
         """
         wanted = RADIUS_ROWS / (self.n * self.share(share).pure().shown)
         more = min(max(1.0, wanted if self.gate.pure else wanted**2), RADIUS_MORE)

@@ -14,12 +14,12 @@ from discreet.clustering.leaves.columns import (
     cluster_columns,
     distance_units,
     left_out,
+    noise_of_weights,
     view,
     within_values,
 )
 from discreet.clustering.leaves.kmeans import weighted_kmeans
 from discreet.clustering.leaves.mixture import fit_mixture
-from discreet.clustering.leaves.weights import noise_of_weights
 from discreet.core import BoolArray, FloatArray, Frames, checks
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import CenterSynopsis, Lifted, Synopsis
@@ -47,28 +47,22 @@ class ClusterResult(Frames):
     Attributes
     ----------
     centers : array of shape (clusters, columns)
-        Their centres, in the coordinates of the domain, sorted; see `columns`.
-    weights : array of shape (clusters,)
-        Estimated number of rows nearest to each centre.
+        Their centres on `columns`, in the coordinates of the domain, sorted.
+    weights, std_errors : array of shape (clusters,)
+        Estimated number of rows nearest to each centre, and its standard error from the noise of the released counts.
+    may_be_noise : array of shape (clusters,) or None
+        Whether a weight is within its noise of zero: then there may be no cluster.
     cost : float
         The k-means cost on the refined synopsis (not on the data).
     synopsis : Synopsis
         The refined synopsis; its guarantee lists the refinements.
     note : str
-        What a reader should know, such as that there are fewer centres than asked for, or that columns took no part.
-        Empty if nothing.
-    columns : tuple of str
-        The columns of the centres.
+        What a reader should know, such as that columns took no part. Empty if nothing.
     categories : mapping
-        For every category column that took no part, an array of shape (clusters, categories): the share of each
-        category in each cluster's weight, by the synopsis. The sum is less than 1 if the rest is not known; None where
-        the column was never cut.
-    std_errors : array of shape (clusters,) or None
-        Standard errors of the weights, from the noise of the counts as they were released.
-    may_be_noise : array of shape (clusters,) or None
-        Whether a weight is within its noise of zero: then there may be no cluster.
+        For every category column that took no part, the share of each category in each cluster's weight, by the
+        synopsis (an array of shape (clusters, categories)); None where the column was never cut.
     suggestion : KSuggestion or None
-        What the number of clusters rests on, where it was not given.
+        What the number of clusters rests on, if it was not given.
 
     Examples
     --------
@@ -125,39 +119,30 @@ def cluster_synopsis(
 ) -> ClusterResult:
     """Find clusters in a synopsis: weighted k-means on its leaves after refinement.
 
-    Centres are found on numbers and dates. Categories have no distances, and a mean of their numbers is not a place:
-    they are described afterwards, by their shares in each cluster, as far as the synopsis knows them.
+    Centres are found on numbers and dates. Categories are described afterwards, by their shares in each cluster.
 
     Parameters
     ----------
     synopsis : Synopsis
         A release with weights as drawn.
     n_clusters : int or "auto"
-        Number of centres. If fewer leaves have positive weight, those leaves are the centres, with a note.
-        "auto" asks `suggest_k`; without an answer there is one centre.
+        Number of centres. If fewer leaves have positive weight, those leaves are the centres. "auto" asks `suggest_k`;
+        without an answer there is one centre.
     refine : str, callable, sequence of them, or None
         Steps to take before, in order: "consistent", "means", "project", "threshold", "mixture", or functions from
-        synopsis to synopsis. "auto" takes the steps that suit the synopsis, by the rule that `PrivateKMeans` follows
-        (`discreet.clustering.central.auto.refinement`): "consistent" where counts above the leaves are there, then
-        "mixture", or "project" where cells are too coarse or noise too strong for a model, or "threshold" where
-        leaves have means or are too many; "means" first where leaves of many columns have means. None, or "none",
+        synopsis to synopsis. "auto" takes the steps that suit the synopsis, as `PrivateKMeans` does. None, or "none",
         takes the leaves of positive weight as they are.
     n_init : int, default 10
-        Starts of k-means; see `weighted_kmeans`.
+        Starts of k-means.
     scale : {"none", "domain"}
         Measure distances in the units of the columns, as scikit-learn does, or in shares of their declared ranges.
     random_state : int, default 0
         Seed of the search. It is not a secret: the search sees published values only.
     columns : list of str, optional
         The columns to cluster on; by default all but categories. A category named here counts by its place in the
-        declared order, which makes sense for ordered ones only.
+        declared order.
     max_clusters : int, default 20
         The most clusters that "auto" looks for.
-
-    Returns
-    -------
-    ClusterResult
-        Centres, their weights, the refined synopsis and a note.
 
     Examples
     --------
@@ -192,11 +177,7 @@ def cluster_synopsis(
     # A leaf of missing values has no place to be clustered at.
     placed = np.isfinite(refined.points).all(axis=1)
     found = weighted_kmeans(
-        refined.points[placed] / widths,
-        refined.weights[placed],
-        n_clusters,
-        n_init=n_init,
-        seed=random_state,
+        refined.points[placed] / widths, refined.weights[placed], n_clusters, n_init=n_init, seed=random_state
     )
     centers, weights = within_values(seen.domain, found.centers * widths), found.weights
     notes = ["" if suggestion is None else suggestion.text, left_out(synopsis.domain, axes)]

@@ -10,10 +10,9 @@ _PATIENCE = 100
 
 
 def pack(n_centers: int, n_axes: int, random: PublicRandomness) -> FloatArray:
-    """Return random points in the unit box that keep a distance from each other and from the walls.
+    """Return random points in the unit box that keep a distance from each other and from the walls (Su et al. 2016).
 
-    Points are drawn one by one, at least ``radius`` from the walls and twice that from each other (Su et al. 2016). The
-    radius starts at half the box; after 100 failures in a row it is halved and all points are drawn anew.
+    The radius starts at half the box; after 100 failures in a row it is halved and all points are drawn anew.
     """
     radius = 0.5
     while True:

@@ -14,20 +14,8 @@ from discreet.clustering.central.estimator import Centers
 from discreet.clustering.central.of_synopsis import check_refine, cluster_synopsis
 from discreet.clustering.leaves.columns import left_out, no_part, select_columns
 from discreet.clustering.options import COLUMNS, N_INIT, SCALE
-from discreet.core import (
-    DELTA,
-    DOMAIN,
-    EPSILON,
-    LEDGER,
-    N_ROWS,
-    RANDOM_STATE,
-    RHO,
-    SIZE_SHARE,
-    Declared,
-    Domain,
-    checks,
-    option,
-)
+from discreet.core import Declared, Domain, checks, option
+from discreet.core import options as shared
 from discreet.core.budget import Price, Wanted
 from discreet.engines import GridMap
 from discreet.engines.passes import REACH
@@ -47,22 +35,19 @@ class PrivateKMeans(Declared, Centers):
     Attributes
     ----------
     cluster_centers_ : array of shape (clusters, columns)
-        The private centres, on the columns of ``domain_``. May be fewer than asked for, if the synopsis has fewer
-        leaves, with a `note_`. On a projection they are those of the last noisy step.
-    cluster_weights_ : array of shape (clusters,)
-        Estimated number of rows nearest to each.
-    cluster_std_errors_ : array of shape (clusters,)
-        Standard errors of these numbers, from the noise of the released counts.
+        The private centres, on the columns of ``domain_``. May be fewer than asked for, with a `note_`.
+    cluster_weights_, cluster_std_errors_ : array of shape (clusters,)
+        Estimated number of rows nearest to each, and its standard error from the noise of the released counts.
     cluster_may_be_noise_ : array of shape (clusters,)
         Whether such a number is within its noise of zero: then there may be no cluster.
     synopsis_ : Synopsis
-        What was released, weights as drawn. Centres and everything else follow from it.
+        What was released, weights as drawn. Everything else follows from it.
     guarantee_ : Guarantee
         Its promise.
     note_ : str
         Warnings about the centres; usually empty.
     suggestion_ : KSuggestion or None
-        What "auto" rests on; None for a number that was given.
+        The evidence for "auto"; None for a number that was given.
 
     Notes
     -----
@@ -71,9 +56,8 @@ class PrivateKMeans(Declared, Centers):
 
     Privacy
     -------
-    Neighbours: add or remove one row. The rows are seen by the synopsis' mechanism alone, which spends exactly ε;
-    refining and clustering are post-processing, seeded from the same stream as the noise. With "lift" they are seen by
-    `discreet.clustering.central.lift.fit`, which spends exactly ε, or ρ.
+    Neighbours: add or remove one row. The rows are seen by the synopsis' mechanism alone (with "lift", by
+    `discreet.clustering.central.lift.fit`), which spends exactly ε, or ρ. Refining and clustering are post-processing.
 
     Examples
     --------
@@ -92,8 +76,8 @@ class PrivateKMeans(Declared, Centers):
         help='Number of clusters; "auto" estimates it from the released synopsis, at no further price.',
         details="Without an answer there is one centre, and a `note_`.",
     )
-    epsilon: float = EPSILON
-    domain: Any = DOMAIN
+    epsilon: float = shared.EPSILON
+    domain: Any = shared.DOMAIN
     synopsis: str | GridSynopsis | TreeSynopsis = option(
         default="auto",
         choices=("auto", "grid", "tree", "lift"),
@@ -112,14 +96,14 @@ class PrivateKMeans(Declared, Centers):
         details='"auto" takes what goes with the chosen synopsis.',
     )
     n_init: int = N_INIT
-    n_rows: float | None = N_ROWS
-    size_share: float = SIZE_SHARE
+    n_rows: float | None = shared.N_ROWS
+    size_share: float = shared.SIZE_SHARE
     scale: str = SCALE
-    random_state: Any = RANDOM_STATE
+    random_state: Any = shared.RANDOM_STATE
     columns: Any = COLUMNS
-    rho: Any = RHO
-    delta: Any = DELTA
-    ledger: Any = LEDGER
+    rho: Any = shared.RHO
+    delta: Any = shared.DELTA
+    ledger: Any = shared.LEDGER
     max_clusters: int = option(
         default=20, low=1, help='Most clusters that "auto" considers; the synopsis is made for half as many.'
     )
@@ -230,7 +214,7 @@ def planned(
 ) -> tuple[auto.Choice, Price]:
     """Return what "auto" would choose by public values alone, and what it would have left.
 
-    With few rows on many columns rows are taken to fill the domain: their places cost budget and are not known yet.
+    Rows are taken to fill the domain: their places cost budget and are not known yet.
     """
     domain, wanted = Domain.box([0.0] * n_axes, 1.0), Wanted.read(epsilon, None, delta or None)
     gaussian = wanted.rho is not None and _gaussian(None)(domain, wanted.pure, wanted.rho)

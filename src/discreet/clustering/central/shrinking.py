@@ -1,9 +1,7 @@
 """Estimates from noisy means whose noise is known: post-processing of what `lift.py` publishes.
 
 A noisy mean is shrunk towards that of all rows by as much as noise outweighs what sets means apart (empirical Bayes, in
-the manner of James and Stein). Where noise outweighs everything, what is left is the mean of all rows, or the place
-from which offsets are taken: no centre is thrown far out by noise. Means of rows in a ball are
-moved into it.
+the manner of James and Stein). Means of rows in a ball are moved into it.
 """
 
 from __future__ import annotations
@@ -42,10 +40,8 @@ def merge(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return estimates of all groups' means and k centres, as offsets from the origin, and which groups are whose.
 
-    On the axes of the projection a group's place is known twice, from the synopsis there and from its mean. How far the
-    first can be trusted is seen by how far they lie apart, noise of the means taken off.
-
-    Post-processing of published values.
+    On the axes of the projection a group's place is known twice, from the synopsis there and from its mean; how far the
+    first can be trusted shows in how far they lie apart, without the noise of the means. Post-processing.
     """
     counts = np.maximum(means.counts, 1.0)
     mass = np.where(held, counts, 0.0)

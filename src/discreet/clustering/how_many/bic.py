@@ -1,12 +1,8 @@
 """The BIC of mixtures of Gaussians on signed counts, against *one* cluster of several shapes. Post-processing.
 
-Where noise is known and counts are signed, it cancels: half the squared residual in units of the noise, plus half of
-ln(leaves) for each of 2d + 1 parameters per cluster. Clusters that are not Gaussian leave a residual that no number of
-them explains: it is divided by what the best fit leaves (as for overdispersed counts).
-
-Gaussians along the axes are poor at what *one* cluster may look like: a tilted one, an even disc, long tails need many
-of them. So one cluster may have any covariance, be flat or have long tails, and rows spread evenly over the domain are
-one, too. What these leave unexplained, and several Gaussians explain, is structure.
+The loss is half the squared residual in units of the known noise, plus half of ln(leaves) for each of 2d + 1 parameters
+per cluster, divided by what the best fit leaves (as for overdispersed counts). One cluster may have any covariance, be
+flat or have long tails; rows spread evenly over the domain are one, too.
 """
 
 from __future__ import annotations
@@ -39,10 +35,8 @@ _GOOD = 0.9
 def mixture_bic(leaves: Leaves, fits: Sequence[FloatArray]) -> tuple[FloatArray, float]:
     """Return half the BIC of a mixture for each number of clusters, and what one cluster leaves unexplained.
 
-    The latter is the squared residual of a leaf in units of the noise, on average: 1 where one cluster explains all.
-    NaN where counts are exact, not listed or too many, or where no leaf is smaller than the domain (but has a mean).
-
-    ``fits`` are the centres to start from: one, two, and so on.
+    The latter is the mean squared residual of a leaf in units of the noise: 1 where one cluster explains all. NaN where
+    counts are exact, not listed or too many. ``fits`` are the centres to start from: one, two, and so on.
     """
     seen, top = leaves.seen, len(fits)
     n, d = seen.n_leaves, len(seen.domain)
@@ -77,9 +71,8 @@ def _losses(expected: FloatArray, drawn: FloatArray, variances: FloatArray) -> F
 def _one_cluster(leaves: Leaves) -> FloatArray:
     """Return what each leaf would hold if all rows were one cluster; one row for each shape it may have.
 
-    Rows spread evenly over the domain; and ellipsoids whose density falls as exp(-r^2p/2), r being the distance from
-    their middle in units of the spread: p = 1 is a Gaussian, more is flatter, less has longer tails. With few columns
-    the best of them is fitted further, its middle, covariance and p.
+    Even rows, and ellipsoids whose density falls as exp(-r^2p/2): p = 1 is a Gaussian, more is flatter, less has longer
+    tails. With few columns the best of them is fitted further.
     """
     seen, d = leaves.seen, len(leaves.seen.domain)
     span, sides = seen.domain.high - seen.domain.low, seen.upper - seen.lower

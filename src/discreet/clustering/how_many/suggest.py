@@ -1,26 +1,12 @@
 """The number of clusters that a synopsis shows, by four criteria. Post-processing of a release, without a price.
 
-Noise makes every table look as if it had more clusters, so its share is taken out of each criterion:
-
-- all start from leaves that hold more than noise explains (`Leaves`), and no more clusters are looked for than would
-  stand out of the noise (`LEAST_ROWS`) and than there are leaves for;
-- **gap** (Tibshirani, Walther and Hastie 2001): how much better k centres do than on a table without clusters: the same
-  weights, shuffled, at places drawn evenly from the box that the leaves fill along their principal axes;
-- **elbow**: the sharpest bend of the logarithm of the k-means cost, after the bend of the tables without clusters is
-  taken off;
-- **silhouette**: how much nearer leaves lie to their own centre than to the next one (with centres in place of pairs,
-  as in Hruschka, de Castro and Campello 2004, and with the spread inside a leaf added to both distances), beyond what
-  the tables without clusters show;
-- **BIC** of a mixture of Gaussians fitted to the signed counts, where noise cancels, against one cluster of any
-  elliptical shape (`discreet.clustering.how_many.bic`).
-
-Each votes for a number, a vote counts half for the next numbers, and the weights reflect how often each criterion was
-right. Where too few agree, or the noise covers what could be there, the answer is that it cannot be told. The first
-three look for round clusters that stand apart, and see one where clusters overlap or wind around each other. So no
-answer is given, either, where the density has **hills** (`discreet.clustering.leaves.hills`) that the answer does not
-account for, and *one* is the answer only if one cluster explains the counts as well as several Gaussians do. The
-constants were chosen on generated tables by ``benchmarks/tuning/how_many.py``, which also reports how often the answer
-is right on others.
+Noise makes every table look as if it had more clusters, so its share is taken out of each criterion. **Gap**
+(Tibshirani, Walther and Hastie 2001), **elbow** and **silhouette** (with centres in place of pairs; Hruschka, de Castro
+and Campello 2004) are compared with tables without clusters: the same weights, shuffled, at places drawn evenly along
+the principal axes. **BIC** is that of a mixture fitted to the signed counts, against one cluster (`bic.py`). Each votes
+for a number; a vote counts half for its neighbours. There is no answer where too few agree, noise covers what could be
+there, or the density has hills (`leaves/hills.py`) that the answer does not account for. The constants were chosen on
+generated tables by ``benchmarks/tuning/how_many.py``.
 """
 
 from __future__ import annotations
@@ -72,20 +58,17 @@ class KSuggestion(Frames):
     Attributes
     ----------
     n_clusters : int or None
-        The number; None where it cannot be told, and `reason` says why.
+        The number; None if it cannot be determined, and `reason` says why.
     votes : mapping
-        What each criterion would say by itself, by name ("elbow", "silhouette", "gap", "BIC"). A criterion that could
-        not be worked out has no vote.
+        The number that each criterion ("elbow", "silhouette", "gap", "BIC") votes for.
     reason : str
-        Why it cannot be told, or what limits the answer. Empty if nothing.
+        What limits the answer; empty if nothing.
     largest : int
-        The most clusters that could have been seen: beyond, noise would cover them, or leaves are too few.
+        The most clusters that could have been seen.
     hills : int or None
-        Regions, of any shape, that are denser than what lies between them; None where leaves do not divide the domain.
-    elbow, silhouette, gap, bic : array of shape (largest,)
-        The four curves over 1, 2, …; more is better, but for `bic`. NaN where a criterion is not defined.
-    gap_errors : array of shape (largest,)
-        Standard errors of the gap, from the tables without clusters.
+        Regions, of any shape, that are denser than their surroundings; None where leaves do not divide the domain.
+    elbow, silhouette, gap, gap_errors, bic : array of shape (largest,)
+        The four curves over 1, 2, …; more is better, except for `bic`. NaN where a criterion is not defined.
 
     Examples
     --------
@@ -146,7 +129,7 @@ def suggest_k(
     random_state: int = 0,
     columns: Sequence[str] | None = None,
 ) -> KSuggestion:
-    """Suggest a number of clusters by elbow, silhouette, gap statistic and BIC, with the noise's share taken out.
+    """Suggest a number of clusters by elbow, silhouette, gap statistic and BIC, corrected for noise.
 
     Parameters
     ----------
@@ -157,17 +140,16 @@ def suggest_k(
     scale, columns
         See `cluster_synopsis`.
     random_state : int, default 0
-        Seed of the search and of the tables without clusters. It is not a secret.
+        Seed of the search. It is not a secret.
 
     Returns
     -------
     KSuggestion
-        The number, the four curves and the votes. Rows without clusters suggest 1. Where noise covers what could be
-        there, or the criteria disagree, the number is None and the reason says why.
+        Rows without clusters suggest 1. If noise hides the clusters, or the criteria disagree, the number is None.
 
     Privacy
     -------
-    Post-processing of a release: nothing is charged, however often it is asked.
+    Post-processing of a release: nothing is charged.
 
     Examples
     --------
@@ -175,8 +157,6 @@ def suggest_k(
     >>> even = np.random.default_rng(0).random((5000, 2))
     >>> suggest_k(dc.GridSynopsis(1.0, (0, 1), 12, random_state=0).fit(even).synopsis_).n_clusters
     1
-    >>> suggest_k(dc.GridSynopsis(0.001, (0, 1), 12, random_state=0).fit(even).synopsis_).n_clusters is None
-    True
     """
     most = checks.whole("max_clusters", max_clusters, low=1)
     seed = checks.whole("random_state", random_state)
@@ -243,9 +223,8 @@ def _signal(seen: Synopsis, measured: Marginals | None) -> float:
 
 
 def _peaks(leaves: Leaves) -> int | None:
-    """Return how many hills of the density hold enough rows; None where no leaf is smaller than the domain.
-
-    None of one column, either: an interval is round, and a leaf that noise covers would part it in two.
+    """Return how many hills of the density hold enough rows; None for one column, or where no leaf is smaller than the
+    domain.
     """
     if len(leaves.seen.domain) == 1 or set(leaves.seen.domain.names) <= set(leaves.seen.uncut):
         return None

@@ -6,7 +6,7 @@ the same centres on every machine. "Nearest" ties go to the centre with the lowe
 
 import numpy as np
 
-from discreet.core import BoolArray, FloatArray, IntArray, inlined, jit
+from discreet.core import AnyArray, BoolArray, FloatArray, IntArray, inlined, jit
 
 
 @inlined
@@ -16,6 +16,20 @@ def _squared(a: FloatArray, i: int, b: FloatArray, j: int) -> float:
         gap = a[i, axis] - b[j, axis]
         total += gap * gap
     return total
+
+
+@inlined
+def _copy(a: AnyArray, b: AnyArray) -> None:
+    # Slices would be assigned with a check of shapes, which takes seconds to compile.
+    for i in range(a.shape[0]):
+        b[i] = a[i]
+
+
+@inlined
+def _copy_rows(a: FloatArray, b: FloatArray) -> None:
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            b[i, j] = a[i, j]
 
 
 @jit
@@ -100,7 +114,10 @@ def lloyd(
     sums, masses = np.empty((k, d)), np.empty(k)
     moved = np.empty(k, np.bool_)
     for _ in range(steps):
-        sums[:], masses[:] = 0.0, 0.0
+        for j in range(k):
+            masses[j] = 0.0
+            for axis in range(d):
+                sums[j, axis] = 0.0
         for i in range(points.shape[0]):
             label, weight = labels[i], weights[i]
             masses[label] += weight
@@ -122,9 +139,25 @@ def lloyd(
     return weighted_sum(weights, near)
 
 
-@inlined
+@jit
 def _pick(cumulative: FloatArray, uniform: float) -> int:
-    return min(int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right")), cumulative.size - 1)
+    """Return the first place whose running sum is above a share of the total, or the last place."""
+    goal, low, high = uniform * cumulative[-1], 0, cumulative.size - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[middle] > goal:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@inlined
+def _accumulate(weights: FloatArray, near: FloatArray, cumulative: FloatArray) -> None:
+    total = 0.0
+    for i in range(weights.size):
+        total += weights[i] * near[i]
+        cumulative[i] = total
 
 
 @jit
@@ -136,11 +169,13 @@ def seed_centers(points: FloatArray, weights: FloatArray, uniforms: FloatArray) 
     n, d = points.shape
     k, n_candidates = uniforms.shape
     centers = np.empty((k, d))
-    near, trial, best = np.full(n, np.inf), np.empty(n), np.empty(n)
+    near, trial, best, cumulative, ones = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        near[i], ones[i] = np.inf, 1.0
     for j in range(k):
-        cumulative = np.cumsum(weights * near) if j else np.cumsum(weights)
+        _accumulate(weights, near if j else ones, cumulative)
         if cumulative[-1] <= 0.0:  # every point is a centre already
-            cumulative = np.cumsum(weights)
+            _accumulate(weights, ones, cumulative)
         best_cost = np.inf
         for c in range(n_candidates if j else 1):
             chosen = _pick(cumulative, uniforms[j, c])
@@ -150,9 +185,9 @@ def seed_centers(points: FloatArray, weights: FloatArray, uniforms: FloatArray) 
                 cost += weights[i] * trial[i]
             if cost < best_cost:
                 best_cost = cost
-                centers[j] = points[chosen]
-                best[:] = trial
-        near[:] = best
+                _copy(points[chosen], centers[j])
+                _copy(trial, best)
+        _copy(best, near)
     return centers
 
 
@@ -171,12 +206,17 @@ def _best_to_remove(
     Points of a removed centre go to the new one or to their second nearest; those that the new one takes over anyway
     lose nothing. (Which centre goes does not matter for what the new one saves elsewhere.)
     """
-    extra[:] = 0.0
+    for j in range(extra.size):
+        extra[j] = 0.0
     for i in range(points.shape[0]):
         refuge = min(_squared(points, i, points, chosen), second[i])
         if refuge > near[i]:
             extra[labels[i]] += weights[i] * (refuge - near[i])
-    return int(np.argmin(extra))
+    least = 0
+    for j in range(extra.size):
+        if extra[j] < extra[least]:
+            least = j
+    return least
 
 
 @jit
@@ -198,23 +238,30 @@ def swap_search(
     assign(points, centers, labels, near)
     cost = lloyd(points, weights, centers, labels, near, full_steps)
     second_nearest(points, centers, labels, second)
-    cumulative = np.cumsum(weights * near)
-    extra, moved = np.empty(k), np.zeros(k, np.bool_)
-    trial_centers, trial_labels, trial_near = centers.copy(), labels.copy(), near.copy()
+    cumulative = np.empty(n)
+    _accumulate(weights, near, cumulative)
+    extra, moved = np.empty(k), np.empty(k, np.bool_)
+    for j in range(k):
+        moved[j] = False
+    trial_centers, trial_labels, trial_near = np.empty(centers.shape), np.empty(n, np.int64), np.empty(n)
     for t in range(uniforms.size):
         if cumulative[-1] <= 0.0:
             break
         chosen = _pick(cumulative, uniforms[t])
         removed = _best_to_remove(points, weights, labels, near, second, chosen, extra)
-        trial_centers[:], trial_labels[:], trial_near[:] = centers, labels, near
-        trial_centers[removed] = points[chosen]
+        _copy_rows(centers, trial_centers)
+        _copy(labels, trial_labels)
+        _copy(near, trial_near)
+        _copy(points[chosen], trial_centers[removed])
         moved[removed] = True
         reassign(points, trial_centers, moved, trial_labels, trial_near)
         moved[removed] = False
         trial_cost = lloyd(points, weights, trial_centers, trial_labels, trial_near, local_steps)
         if trial_cost < cost * (1.0 - 1e-9):
             cost = lloyd(points, weights, trial_centers, trial_labels, trial_near, full_steps)
-            centers[:], labels[:], near[:] = trial_centers, trial_labels, trial_near
+            _copy_rows(trial_centers, centers)
+            _copy(trial_labels, labels)
+            _copy(trial_near, near)
             second_nearest(points, centers, labels, second)
-            cumulative = np.cumsum(weights * near)
+            _accumulate(weights, near, cumulative)
     return cost

@@ -1,10 +1,10 @@
-"""On which columns clusters are found: numbers and dates by default, because a mean of categories is not a place.
+"""On which columns clusters are found (numbers and dates by default), and what is said of their weights and categories.
 
-Categories of a mixed synopsis are described afterwards: which share of each cluster's weight has which category, as far
-as the synopsis was cut along that column. Everything here is post-processing or looks at the declared columns only.
+Everything here is post-processing or looks at the declared columns only.
 """
 
 import dataclasses
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,11 +12,13 @@ import numpy as np
 from discreet.clustering.leaves.kmeans import mass_by, nearest
 from discreet.core import (
     NAMING,
+    BoolArray,
     Categorical,
     Column,
     Date,
     Domain,
     FloatArray,
+    IntArray,
     Integer,
     Time,
     category_text,
@@ -26,7 +28,7 @@ from discreet.core import (
 )
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.synopses import BoxSynopsis, Synopsis
-from discreet.synopses.queries import axis_share
+from discreet.synopses.queries import EMPTY_UP_TO, axis_share
 
 
 def cluster_columns(domain: Domain, columns: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -110,13 +112,10 @@ def category_shares(
 ) -> dict[str, FloatArray | None]:
     """Return, for every category column that took no part, the share of each category in each cluster's weight.
 
-    A leaf belongs to the centre nearest to its representative. What comes from leaves that were not cut along the
-    column, and missing values, is not known: the shares of a cluster then add up to less than 1. None where the column
-    was never cut; NaN for a cluster without positive weight.
+    A leaf belongs to the centre nearest to its representative. Shares add up to less than 1 if leaves were not cut
+    along the column. None where it was never cut; NaN for a cluster without positive weight.
     """
-    axes = [synopsis.domain.position(name) for name in columns]
-    placed = np.isfinite(synopsis.points[:, axes]).all(axis=1)
-    labels = nearest(synopsis.points[placed][:, axes] / units, centers / units)
+    placed, labels = _nearest_center(synopsis, columns, centers, units)
     weights, k = synopsis.weights[placed].astype(np.float64), len(centers)
     whole = mass_by(labels, weights, k)
     out: dict[str, FloatArray | None] = {}
@@ -138,6 +137,37 @@ def category_shares(
         full = np.maximum(whole, table.sum(axis=1))[:, np.newaxis]
         out[column.name] = np.divide(table, full, out=np.full_like(table, np.nan), where=full > 0)
     return out
+
+
+def noise_of_weights(
+    synopsis: Synopsis, columns: Sequence[str], centers: FloatArray, units: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, BoolArray]:
+    """Return the standard error of each cluster's weight, and whether that weight may be noise alone.
+
+    A leaf belongs to the centre nearest to its representative; the error is that of the sum of their released counts. A
+    weight may be noise alone if it, or the sum as drawn, is within its noise of zero (one empty cluster in a hundred
+    exceeds that). Survivors of a cutoff count only by what they exceed a typical empty survivor. Post-processing.
+    """
+    placed, labels = _nearest_center(synopsis, columns, centers, units)
+    if not placed.any():
+        return np.zeros(len(centers)), np.ones(len(centers), dtype=bool)
+    errors = np.sqrt(mass_by(labels, synopsis.variances[placed].astype(np.float64), len(centers)))
+    counts = synopsis.weights[placed].astype(np.float64)
+    hidden = synopsis.hidden
+    if hidden is not None and hidden.noise_alone >= 1:
+        # Beyond its cutoff an empty cell's count falls off geometrically: scale, the mean of what it exceeds it by.
+        counts = counts - (hidden.cutoff + math.sqrt(hidden.variance / 2))
+    drawn = mass_by(labels, counts, len(centers))
+    return errors, (np.minimum(weights, drawn) <= EMPTY_UP_TO * errors) & (errors > 0)
+
+
+def _nearest_center(
+    synopsis: Synopsis, columns: Sequence[str], centers: FloatArray, units: FloatArray
+) -> tuple[BoolArray, IntArray]:
+    """Return which leaves have a place, and the centre nearest to each of these."""
+    points = synopsis.points[:, [synopsis.domain.position(name) for name in columns]]
+    placed: BoolArray = np.asarray(np.isfinite(points).all(axis=1))
+    return placed, nearest(points[placed] / units, centers / units)
 
 
 def place_texts(column: Column, places: FloatArray) -> list[float | str]:

@@ -16,13 +16,13 @@ _SLACK = 1e-6
 def touching(leaves: Leaves) -> tuple[IntArray, IntArray]:
     """Return the pairs of leaves whose boxes touch, each pair once, as two arrays.
 
-    Two boxes that touch have middles no farther apart, on any axis, than the longest side of the two: so it is enough
-    to look around each box as far as its own longest side (the pair is found by the one with the longer).
+    Such boxes have middles no farther apart, on any axis, than the longer of their longest sides: look around each that
+    far.
     """
     seen = leaves.seen
     if len(leaves.which) > 1 and set(seen.domain.names) <= set(seen.uncut):
         expected = "one that divides the columns that are clustered: boxes show which leaves touch"
-        fix = "WardClusters().fit(synopsis), which needs places alone"
+        fix = "GaussianClusters().fit(synopsis), which needs places alone"
         raise InvalidArgument("synopsis", "boxes that are all the whole domain", expected, fix)
     low, high = seen.lower[leaves.which], seen.upper[leaves.which]
     sides = high - low
@@ -53,8 +53,8 @@ def density(leaves: Leaves) -> FloatArray:
 def hills(leaves: Leaves, prominence: float, contrast: float) -> IntArray:
     """Return the hill that each leaf belongs to, named by its peak: from the top down, as `DensityClusters` says.
 
-    A hill counts as one of its own if its rows above the saddle exceed zero by ``prominence`` standard deviations, and
-    if it is ``contrast`` times as dense as the saddle.
+    A hill is one of its own if its rows above the saddle exceed zero by ``prominence`` standard deviations, and if it
+    is ``contrast`` times as dense as the saddle.
     """
     dense, (first, second) = density(leaves), touching(leaves)
     n = len(dense)

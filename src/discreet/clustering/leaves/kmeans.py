@@ -1,10 +1,8 @@
 """Weighted k-means on a synopsis: post-processing, so it may try as often as it likes at no price.
 
-Minimise Σ_i w_i min_c |x_i - c|² (). Restarts alone rarely find the optimum with dozens of
-clusters: one start in a thousand is right everywhere. So the best of several k-means++ starts is improved by *swaps*:
-a centre is taken from where it is missed least to where points cost most, a few Lloyd steps settle it, and the swap
-stays if the cost fell (random swap, Fränti 2018; the choice of the centre as in local search, Lattanzi and Sohler
-2019).
+Restarts alone rarely find the optimum with dozens of clusters. So the best of several k-means++ starts is improved by
+*swaps*: a centre moves from where it is missed least to where points cost most, and stays if the cost fell after a few
+Lloyd steps (random swap, Fränti 2018; local search, Lattanzi and Sohler 2019).
 """
 
 from dataclasses import dataclass
@@ -25,14 +23,7 @@ _CANDIDATES, _SWAPS_PER_CLUSTER, _FEWEST_SWAPS = 3, 12, 100
 
 @dataclass(frozen=True, eq=False)
 class WeightedClusters:
-    """Centres, the weight of the points nearest to each, and the cost Σ w |x - c|².
-
-    Examples
-    --------
-    >>> found = weighted_kmeans([[0.0], [1.0], [9.0]], [1, 1, 2], 2)
-    >>> found.centers.tolist(), found.weights.tolist(), found.cost
-    ([[0.5], [9.0]], [2.0, 2.0], 0.5)
-    """
+    """Centres, the weight of the points nearest to each, and the cost Σ w |x - c|²."""
 
     centers: FloatArray
     weights: FloatArray
@@ -40,30 +31,10 @@ class WeightedClusters:
 
 
 def weighted_kmeans(points: Any, weights: Any, n_clusters: int, *, n_init: int = 10, seed: int = 0) -> WeightedClusters:
-    """Cluster weighted points, in the units they are given in.
+    """Cluster weighted points, in the units they are given in; centres come sorted by their coordinates.
 
-    Parameters
-    ----------
-    points : array of shape (n, d)
-        The points.
-    weights : array of shape (n,)
-        Their weights. Points with a weight of 0 or less do not count.
-    n_clusters : int
-        Number of centres. With fewer points of positive weight, those points are the centres.
-    n_init : int, default 10
-        Number of k-means++ starts, of which the best is improved by swaps.
-    seed : int, default 0
-        The same seed gives the same centres.
-
-    Returns
-    -------
-    WeightedClusters
-        Centres sorted by their coordinates, their weights, and the cost.
-
-    Examples
-    --------
-    >>> weighted_kmeans([[0, 0], [0, 2], [8, 8]], [3, 1, 1], 2).centers.tolist()
-    [[0.0, 0.5], [8.0, 8.0]]
+    Points with a weight of 0 or less do not count. With fewer points than clusters, the points are the centres. Of
+    ``n_init`` k-means++ starts the best is improved by swaps; the same seed gives the same centres.
     """
     n_clusters = checks.whole("n_clusters", n_clusters, low=1)
     n_init = checks.whole("n_init", n_init, low=1)

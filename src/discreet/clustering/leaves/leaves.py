@@ -25,9 +25,9 @@ MEANS_SPREAD = 0.1
 class Leaves:
     """Leaves that hold more than noise, as weighted points.
 
-    ``points`` are representatives divided by ``units``, ``weights`` their counts, ``within`` the variance of the rows
-    inside each leaf as far as its box says. ``which`` is the place of each leaf in ``seen``, the synopsis of the
-    columns that are clustered (with consistent counts, if there is a tree). ``note`` says which columns take no part.
+    ``points`` are representatives over ``units``, ``within`` the variance of the rows inside each leaf as far as its
+    box says, ``which`` their places in ``seen``, the synopsis of the columns that are clustered (consistent, if there
+    is a tree).
     """
 
     points: FloatArray
@@ -54,18 +54,15 @@ class Leaves:
         sides = (seen.upper - seen.lower)[which]
         # An axis along which a leaf was never cut says nothing of its rows, and the same of every cluster.
         even = np.where(sides < seen.domain.high - seen.domain.low, (sides / units) ** 2 / 12, 0.0)
-        middles = seen.lower + (seen.upper - seen.lower) / 2
-        means = not np.array_equal(seen.points, middles, equal_nan=True)
-        within = even * (MEANS_SPREAD if means else 1.0)
+        within = even * (MEANS_SPREAD if seen.has_means else 1.0)
         return cls(seen.points[which] / units, weights[which], within, which, seen, units,
                    left_out(synopsis.domain, axes))  # fmt: skip
 
     def bundled(self, most: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return points, weights and inner variances (summed over the axes) of at most about ``most`` bundles.
 
-        Leaves in the same cell of a lattice become their mean. The lattice is as fine as the number allows, so that few
-        leaves stay as they are. With many columns even two parts of each are too many cells: there a sample of the
-        leaves stands for all, taken evenly by weight.
+        Leaves in the same cell of a lattice become their mean. With many columns, a sample taken evenly by weight
+        stands for all.
         """
         points, weights, inner = self.points, self.weights, self.within.sum(axis=1)
         if len(points) <= most:

@@ -1,28 +1,17 @@
 """A refinement that uses the known noise: fit Gaussians to the *signed* noisy counts, and read the counts off the fit.
 
-Cells far from all rows hold pure noise. k-means has to cut that noise off somewhere; a model of the counts can use it:
-negative and positive noise cancel in a least-squares fit. K Gaussians are integrated over the leaves (products of
-differences of normal distribution functions; rows outside the domain were clamped, so border leaves reach to infinity)
-and fitted to the weights as drawn, by least squares weighted with their noise. The starts are the clusters of the
-synopsis thresholded at several heights; the fit with the smallest residual wins.
-
-Clusters need not be Gaussian. Where a weight differs from the fit by more than noise explains, the difference is kept:
-the refined weight is
-
-    fit + (drawn - fit) if |drawn - fit| > ln(cells)/ε, else fit.
-
-With no components this is `refine.threshold`; with little noise it is the weights as drawn, whatever the fit.
-
-Where the constants come from: the starts, the tie of the spreads and the rule for residuals were tried against others
-on generated tables (``benchmarks/tuning/auto.py --section mixture``), the bounds of spreads and the numbers of steps
-were set by hand, for time and for numbers that stay finite.
+Cells far from all rows hold pure noise; negative and positive noise cancel in a least-squares fit. K Gaussians are
+integrated over the leaves (rows outside the domain were clamped, so border leaves reach to infinity) and fitted to the
+weights as drawn, by least squares weighted with their noise. The starts are the clusters of the synopsis thresholded at
+several heights. Clusters need not be Gaussian: a weight that differs from the fit by more than ln(cells)/ε stays as
+drawn. The constants were tried on generated tables (``benchmarks/tuning/auto.py --section mixture``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,27 +37,10 @@ _NARROWEST, _WIDEST = 0.25, 0.5
 _TAIL = 1 / np.sqrt(2 * np.pi)
 
 
-@dataclass(frozen=True, eq=False)
-class MixtureFit:
-    """A fitted mixture and the synopsis refined by it.
+class MixtureFit(NamedTuple):
+    """The refined synopsis; rows, means and spreads of the components, in the domain's coordinates.
 
-    Attributes
-    ----------
-    synopsis : Synopsis
-        The refined synopsis.
-    masses : array of shape (components,)
-        How many rows each component stands for.
-    means, spreads : array of shape (components, columns)
-        In the domain's coordinates. Empty if nothing could be fitted; then `synopsis` is the thresholded one.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> data = dc.datasets.mixture(5000, 2, 3, random_state=0)
-    >>> release = dc.GridSynopsis(1.0, data.domain, 20, random_state=0).fit(data.X).synopsis_
-    >>> fit = fit_mixture(release, 3)
-    >>> fit.means.shape, fit.masses.shape
-    ((3, 2), (3,))
+    Empty if nothing could be fitted; then `synopsis` is the thresholded one.
     """
 
     synopsis: Synopsis
@@ -78,13 +50,7 @@ class MixtureFit:
 
 
 def fit_mixture(
-    synopsis: Synopsis,
-    n_clusters: int,
-    *,
-    residuals: str = "beyond noise",
-    scale: str = "none",
-    n_init: int = 10,
-    random_state: int = 0,
+    synopsis: Synopsis, n_clusters: int, *, scale: str = "none", n_init: int = 10, random_state: int = 0
 ) -> MixtureFit:
     """Refine a synopsis by a fitted mixture of Gaussians, one for each cluster, with axis-parallel spreads.
 
@@ -94,30 +60,24 @@ def fit_mixture(
         With weights as drawn, or consistent ones.
     n_clusters : int
         Number of components.
-    residuals : {"beyond noise", "none"}
-        Whether differences from the fit that are too large for noise are kept. "none" trusts the model wholly.
     scale, n_init, random_state
         Of the k-means that gives the start; see `cluster_synopsis`.
 
     Returns
     -------
     MixtureFit
-        The refined synopsis and the components. A list of survivors (`Synopsis.hidden`), a synopsis without noise and
-        one with fewer heavy leaves than clusters are thresholded instead.
+        The refined ``synopsis``; ``masses``, ``means`` and ``spreads`` of the components. A list of survivors
+        (`Synopsis.hidden`), a synopsis without noise and one with fewer heavy leaves than clusters are thresholded.
 
     Examples
     --------
     >>> import discreet as dc
-    >>> from discreet.synopses import BoxSynopsis
-    >>> edges = np.linspace(0, 1, 11)[:, None]
-    >>> weights = [5, 40, 190, 210, 48, -6, 9, 3, -4, 1]
-    >>> s = BoxSynopsis(dc.Domain.box(0, 1), lower=edges[:-1], upper=edges[1:], weights=weights,
-    ...              variances=np.full(10, 50.0), guarantee=dc.Guarantee("central"))
-    >>> fit_mixture(s, 1).means.round(2).tolist()
-    [[0.3]]
+    >>> data = dc.datasets.mixture(5000, 2, 3, random_state=0)
+    >>> release = dc.GridSynopsis(1.0, data.domain, 20, random_state=0).fit(data.X).synopsis_
+    >>> fit_mixture(release, 3).means.shape
+    (3, 2)
     """
     n_clusters = checks.whole("n_clusters", n_clusters, low=1)
-    residuals = checks.choice("residuals", residuals, ("beyond noise", "none"))
     domain = synopsis.domain
     units = domain.high - domain.low
     distance = np.ones_like(units) if checks.choice("scale", scale, ("none", "domain")) == "none" else units
@@ -132,8 +92,7 @@ def fit_mixture(
     problem = _Problem(synopsis, placed)
     best = min((problem.solve(*start, _TRIAL_STEPS) for start in starts), key=lambda fit: fit.loss)
     best = problem.solve(best.masses, best.means, best.spreads, _FINAL_STEPS)
-    refined = _refined(synopsis, placed, problem, best, keep=residuals == "beyond noise")
-    return MixtureFit(refined, best.masses, best.means * units, best.spreads * units)
+    return MixtureFit(_refined(synopsis, placed, problem, best), best.masses, best.means * units, best.spreads * units)
 
 
 def misfits(
@@ -148,24 +107,19 @@ def misfits(
     return np.array([problem.solve(n, mean / units, spread / units, steps).loss for n, mean, spread in fits])
 
 
-def _refined(synopsis: Synopsis, placed: BoolArray, problem: _Problem, fit: _Components, *, keep: bool) -> Synopsis:
-    """Return the synopsis with weights and representatives of the fit, and residuals where they are to be kept."""
+def _refined(synopsis: Synopsis, placed: BoolArray, problem: _Problem, fit: _Components) -> Synopsis:
+    """Return the synopsis with weights and representatives of the fit, and residuals beyond noise."""
     drawn = synopsis.weights.astype(np.float64)
     fitted = np.zeros(len(drawn))
     fitted[placed] = problem.expected(fit)
     gap = drawn - fitted
-    # A leaf of missing values is outside of the model: it is thresholded.
-    kept = (np.abs(gap) > refine.noise_cut(synopsis)) & (keep | ~placed)
-    weights: FloatArray = np.maximum(np.where(kept, drawn, fitted), 0.0)
+    weights: FloatArray = np.maximum(np.where(np.abs(gap) > refine.noise_cut(synopsis), drawn, fitted), 0.0)
     points = synopsis.points.copy()
-    middles = synopsis.lower + (synopsis.upper - synopsis.lower) / 2
-    if np.array_equal(
-        points[placed], middles[placed]
-    ):  # there are no published means: those of the fit beat the middles
+    if not synopsis.has_means:  # those of the fit beat the middles
         inside = problem.leaf_means(fit) * (synopsis.domain.high - synopsis.domain.low)
         explained = np.minimum(fitted, weights)[placed] / np.where(weights > 0, weights, 1.0)[placed]
         points[placed] += explained[:, np.newaxis] * (inside - points[placed])
-    note = f"mixture: {len(fit.masses)} Gaussians{', residuals beyond noise' * keep}"
+    note = f"mixture: {len(fit.masses)} Gaussians, residuals beyond noise"
     return synopsis.replace(weights=weights, points=points, note=note)
 
 
@@ -286,13 +240,7 @@ class _Problem:
 
 
 def _start(
-    synopsis: Synopsis,
-    placed: BoolArray,
-    n_clusters: int,
-    share: float,
-    distance: FloatArray,
-    n_init: int,
-    seed: int,
+    synopsis: Synopsis, placed: BoolArray, n_clusters: int, share: float, distance: FloatArray, n_init: int, seed: int
 ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
     """Return the clusters of the thresholded synopsis as components; None if too few leaves are left."""
     cut = np.minimum(refine.noise_cut(synopsis), refine.share_cut(synopsis, share))

@@ -88,8 +88,7 @@ def deconvolve(
 ) -> tuple[FloatArray, FloatArray]:
     """Return candidates that got weight, and their weights (which add up to 1).
 
-    With a second round the records' posterior means after the first are the candidates: where a grid does not fit, they
-    lie nearer to the true records than the first ones did. Further rounds draw everything together.
+    In a second round the records' posterior means are the candidates: nearer to the true records than the first ones.
     """
     records, masses = gathered(z)
     for left in range(rounds - 1, -1, -1):

@@ -1,15 +1,8 @@
 """k-means of records that carry a known noise: estimate where the true records lie, then cluster that.
 
-k-means of noisy records finds the clusters of records *plus noise*: centres are drawn apart, small clusters drown, and
-past some noise the centres follow the noise alone. The law of the noise is known, and publishing it costs
-nothing. Two estimates of the true records' distribution use it:
-
-- places: EM over candidate places, a public grid in up to three columns (`deconvolution.py`), for any law;
-- clusters: Gaussians behind isotropic Laplace noise (`mixture.py`), in any dimension, followed by draws of each
-  true record given its noisy one. With little noise the draws are the records, of any shape; with much, the fit.
-
-If both are possible, both are used with equal weight: the first is better where noise hides the clusters, the second
-where it does not (``studies/measures/metric_clustering.py``). Weighted k-means of the estimate gives the centres.
+Two estimates use the law of the noise, which is public: EM over candidate places (`deconvolution.py`), for any law; and
+Gaussians behind isotropic Laplace noise (`mixture.py`), followed by draws of each true record given its noisy one. If
+both are possible, both are used with equal weight (``studies/measures/metric_clustering.py``).
 """
 
 from __future__ import annotations
@@ -44,6 +37,8 @@ _LABEL_POINTS = 400
 class DenoisingKMeans(Declared, Estimator, mixins=("ClusterMixin",)):
     """k-means of noisy records whose noise has a known law, such as those that `discreet.metric.NDLaplace` returns.
 
+    The records must not have been clipped or remapped: the law holds for points as drawn.
+
     Attributes
     ----------
     cluster_centers_ : array of shape (clusters, columns)
@@ -54,12 +49,6 @@ class DenoisingKMeans(Declared, Estimator, mixins=("ClusterMixin",)):
         The most probable cluster of each true record given its noisy one.
     method_ : str
         The method that "auto" chose.
-    n_features_in_ : int
-        Number of columns.
-
-    Notes
-    -----
-    The records must not have been clipped or remapped: the law holds for points as drawn.
 
     Privacy
     -------
@@ -109,22 +98,11 @@ class DenoisingKMeans(Declared, Estimator, mixins=("ClusterMixin",)):
     random_state: int = SEED
 
     def fit(self, X: Any, y: Any = None) -> DenoisingKMeans:
-        """Estimate the centres of the true records.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (records, columns)
-            Noisy records, one for each true one.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        from sklearn.utils.validation import validate_data  # takes long to load
-
+        """Estimate the centres of the true records from noisy ones, one for each true record; ``y`` is ignored."""
         options = self.read_options()
         k, n_init, stream = options["n_clusters"], options["n_init"], noise.generator(options["random_state"])
+        from sklearn.utils.validation import validate_data  # takes long to load
+
         rows = np.asarray(validate_data(self, X, dtype=np.float64, ensure_min_samples=2), np.float64)
         law = read_law(self.law, rows.shape[1])
         self._unit, box = self._box(rows.shape[1])
@@ -149,17 +127,12 @@ class DenoisingKMeans(Declared, Estimator, mixins=("ClusterMixin",)):
     def predict(self, X: Any, *, noisy: bool = True) -> IntArray:
         """Return the cluster of each record.
 
-        Parameters
-        ----------
-        X : array or data frame of shape (records, columns)
-            Records in the columns' units.
-        noisy : bool, default True
-            Whether they carry the noise: then the most probable cluster of the true record, by the law and the fitted
-            distribution. Otherwise the nearest centre.
+        With ``noisy`` (records carry the noise) the most probable cluster of the true record, by the law and the fitted
+        distribution; otherwise the nearest centre.
         """
-        from sklearn.utils.validation import validate_data
-
         check_fitted(self)
+        from sklearn.utils.validation import validate_data  # takes long to load
+
         z = np.asarray(validate_data(self, X, dtype=np.float64, reset=False), np.float64) / self._unit
         if not noisy:
             return nearest(z, self.cluster_centers_ / self._unit)

@@ -1,17 +1,10 @@
 """Gaussian clusters behind a known isotropic Laplace noise: fitted under the law, in any dimension.
 
-The noise of rate ε in d dimensions is exactly a Gaussian of random width: with v = χ²/ε² of d + 1 degrees of freedom
-and g standard normal, sqrt(v)·g has a density proportional to e^(-ε|z|) (Andrews and Mallows 1974 for one dimension,
-Gómez-Sánchez-Manzano, Gómez-Villegas and Marín 2008 for many). So every record has a latent width, as in the EM of a
-t-mixture, and records far from all clusters count less by themselves. The integral over v is a trapezoid sum in log v,
-which converges exponentially for a smooth integrand.
-
-Steps are taken with the true record integrated out: the means by weighted least squares, the covariances by Fisher
-scoring. An EM over the unseen records would slow down as the noise grows.
-
-Where the noise drowns the clusters the likelihood alone throws the means about. A prior holds them: means are spread as
-the true records are as a whole (fitted first, as one cluster), and shares are equal up to what as many records show as
-are needed to see the spread at all.
+The noise of rate ε in d dimensions is a Gaussian of random width: with v = χ²/ε² of d + 1 degrees of freedom and g
+standard normal, sqrt(v)·g has a density proportional to e^(-ε|z|) (Gómez-Sánchez-Manzano, Gómez-Villegas and Marín
+2008). So every record has a latent width, as in the EM of a t-mixture. The integral over v is a trapezoid sum in log v.
+Means climb by weighted least squares, covariances by Fisher scoring, with the true record integrated out. A prior holds
+the means where noise drowns the clusters: they are spread as the true records are as a whole.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Base of the clusterers of a synopsis: a label for each leaf, and labels of the user's own rows.
+"""Base of the clusterers of a synopsis: a label for each leaf, and labels of the user's own rows. Post-processing.
 
-All of it is post-processing of a release: nothing is charged, whatever is tried. Leaves that hold no more than noise
-explains are left out first (`Leaves`), and the others keep their counts as weights.
+Leaves that hold no more than noise explains are left out first (`Leaves`); the others keep their counts as weights.
 """
 
 from __future__ import annotations
@@ -30,28 +29,13 @@ _CANDIDATES = 12
 class LeafClusters(Declared, Estimator):
     """Clusters of the leaves of a synopsis. Methods differ in `_label` alone.
 
-    Attributes
-    ----------
-    labels_ : array of shape (leaves,)
-        Cluster of each leaf of `synopsis_`; -1 for leaves of no cluster.
-    synopsis_ : Synopsis
-        The columns that were clustered.
-    clusters_ : ClusterResult
-        Means of the clusters, their weights with standard errors, and a note.
-    guarantee_ : Guarantee
-        The promise of the release, as it was.
-    suggestion_ : KSuggestion or None
-        What a number of clusters rests on that was not given.
+    ``labels_`` has the cluster of each leaf of ``synopsis_`` (-1 for none), ``clusters_`` means and weights of the
+    clusters, ``guarantee_`` the promise of the release, ``suggestion_`` what a number of clusters rests on that was not
+    given.
     """
 
     def fit(self, synopsis: Synopsis, y: Any = None) -> Any:
-        """Cluster the leaves of a synopsis; ``y`` is ignored.
-
-        Parameters
-        ----------
-        synopsis : Synopsis
-            A release with weights as drawn.
-        """
+        """Cluster the leaves of a synopsis with weights as drawn; ``y`` is ignored."""
         options = self.read_options()
         leaves = Leaves.of(synopsis, options["columns"], options["scale"])
         self.suggestion_: KSuggestion | None = None
@@ -108,13 +92,9 @@ class LeafClusters(Declared, Estimator):
     def predict(self, X: Any) -> IntArray:
         """Return the cluster of each row; -1 for a row of none, or with a missing value. Not for publication.
 
-        A row belongs to the cluster of the box that it lies in; where that box holds nothing but noise, to the cluster
-        of the nearest box that holds more (`DensityClusters`: to none).
-
-        Parameters
-        ----------
-        X : array, data frame, table or path
-            Rows with the columns of the synopsis; values beyond the declared bounds are clamped.
+        A row belongs to the cluster of the box that it lies in. If that box holds nothing but noise, it belongs to the
+        cluster of the nearest box that holds more (`DensityClusters`: to none). Values beyond the declared bounds are
+        clamped.
         """
         check_fitted(self)
         domain = self.synopsis_.domain

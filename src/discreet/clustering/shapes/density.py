@@ -1,17 +1,9 @@
-"""Density clusters on weighted leaves: heights of the released density that stand out of valleys and of the noise.
+"""Density clusters on weighted leaves: peaks of the released density that stand out from the noise.
 
-DBSCAN and HDBSCAN estimate a density from distances between rows. A synopsis has the density: count over volume. What
-is left of them is the hierarchy of its level sets, on the graph of leaves that touch:
-
-- at one **level** (``level=``): leaves above it that hang together are a cluster, as in DBSCAN;
-- over all levels (default), as in HDBSCAN: a hill is a cluster if the rows above the saddle that joins it to a higher
-  one exceed what noise and sampling explain, by ``prominence`` standard deviations. Hills are followed from the top
-  down, each leaf joins the hill of its densest neighbour (Chazal, Guibas, Oudot and Skraba 2013, with rows above the
-  saddle in place of the height, because the noise of a sum is known).
-
-Both defaults were chosen on generated shapes (``benchmarks/tuning/density.py``).
-
-Written by hand: the clusterers of scikit-learn take rows, and estimate the density that is known here.
+HDBSCAN estimates a density from distances between rows. A synopsis has the density: count over volume. A hill is a
+cluster if the rows above the saddle that joins it to a higher one exceed what noise and sampling explain, by
+``prominence`` standard deviations (Chazal, Guibas, Oudot and Skraba 2013, with rows above the saddle in place of the
+height, because the noise of a sum is known). Defaults: ``benchmarks/tuning/density.py``.
 """
 
 from __future__ import annotations
@@ -21,16 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet.clustering.leaves.hills import density, hills, touching
+from discreet.clustering.leaves.hills import hills
 from discreet.clustering.leaves.kmeans import mass_by
 from discreet.clustering.leaves.leaves import Leaves
 from discreet.clustering.options import COLUMNS, SCALE, SEED
 from discreet.clustering.shapes.base import LeafClusters
-from discreet.core import FloatArray, IntArray, later, option
+from discreet.core import IntArray, later, option
 from discreet.synopses import refine
 
-csgraph = later("scipy.sparse.csgraph")
-sparse = later("scipy.sparse")
 spatial = later("scipy.spatial")
 
 #: A cluster has to hold at least this share of the rows, and this many times what one empty leaf may get by noise.
@@ -42,8 +32,8 @@ class DensityClusters(LeafClusters):
 
     Attributes
     ----------
-    labels_, clusters_, synopsis_, guarantee_ : see `fit`
-        Label of each leaf (-1 for none), what the clusters are, what was clustered, its promise.
+    labels_, clusters_, synopsis_, guarantee_
+        Label of each leaf (-1 for none), the clusters, what was clustered, its promise.
 
     Privacy
     -------
@@ -71,58 +61,21 @@ class DensityClusters(LeafClusters):
         help="Mean density of a hill over that of the saddle, at least.",
         details="The cells of a grid cut a curve into hills of their own, which noise does not explain.",
     )
-    level: float | None = option(
-        default=None,
-        above=0,
-        example=2.0,
-        help="Use one density level instead: least density of a leaf, relative to uniform rows.",
-        details="Those that touch are one cluster.",
-    )
-    min_rows: float | None = option(
-        default=None,
-        above=0,
-        example=50,
-        help="Smaller clusters are noise.",
-        details="By default 0.2 % of the rows, and twice what noise may give to an empty leaf.",
-    )
     outliers: bool = option(default=True, help="Leave rows outside of all clusters unlabelled, instead of the nearest.")
     scale: str = SCALE
     columns: Any = COLUMNS
     random_state: int = SEED
 
     def _label(self, leaves: Leaves, options: Mapping[str, Any]) -> IntArray:
-        if options["level"] is not None:
-            dense, (first, second) = density(leaves), touching(leaves)
-            n = len(dense)
-            # Rows spread evenly are exactly as dense as themselves, but for rounding.
-            above = dense >= float(options["level"]) * (1 - 1e-9)
-            kept = above[first] & above[second]
-            graph = sparse.csr_matrix((np.ones(int(kept.sum())), (first[kept], second[kept])), (n, n))
-            labels = np.where(above, csgraph.connected_components(graph, directed=False)[1], -1)
-        else:
-            labels = hills(leaves, float(options["prominence"]), float(options["contrast"]))
-        labels = _heavy(labels, leaves.weights, _least(leaves, options["min_rows"]))
-        if options["outliers"] or not (labels >= 0).any():
+        labels = hills(leaves, float(options["prominence"]), float(options["contrast"]))
+        by_noise = _LEAST_NOISE * float(np.median(refine.noise_cut(leaves.seen)))
+        mass = mass_by(labels, leaves.weights, int(labels.max(initial=-1)) + 1)
+        known = mass[labels] >= max(_LEAST_SHARE * float(leaves.weights.sum()), by_noise)
+        labels = np.where(known, labels, -1)
+        if options["outliers"] or not known.any():
             return labels
-        known = labels >= 0
         return np.where(known, labels, labels[known][spatial.cKDTree(leaves.points[known]).query(leaves.points)[1]])
 
     @property
     def _bounded(self) -> bool:
         return bool(self.outliers)
-
-
-def _least(leaves: Leaves, min_rows: Any) -> float:
-    if min_rows is not None:
-        return float(min_rows)
-    by_noise = _LEAST_NOISE * float(np.median(refine.noise_cut(leaves.seen)))
-    return max(_LEAST_SHARE * float(leaves.weights.sum()), by_noise)
-
-
-def _heavy(labels: IntArray, weights: FloatArray, least: float) -> IntArray:
-    """Drop clusters with fewer rows."""
-    inside = labels >= 0
-    mass = mass_by(labels[inside], weights[inside], int(labels.max(initial=-1)) + 1)
-    out = labels.copy()
-    out[inside] = np.where(mass[labels[inside]] >= least, labels[inside], -1)
-    return out

@@ -17,7 +17,7 @@ from discreet.clustering.leaves.kmeans import nearest, weighted_kmeans
 from discreet.clustering.leaves.leaves import Leaves
 from discreet.clustering.options import AUTO_CLUSTERS, COLUMNS, MAX_CLUSTERS, N_INIT, SCALE, SEED
 from discreet.clustering.shapes.base import LeafClusters
-from discreet.core import FloatArray, IntArray, later, option
+from discreet.core import FloatArray, IntArray, later
 
 linalg = later("scipy.linalg")
 special = later("scipy.special")
@@ -37,8 +37,8 @@ class GaussianClusters(LeafClusters):
     means_, covariances_, shares_ : array
         Of the Gaussians, in the units of the columns; shares add up to 1. In the order of `clusters_`; Gaussians that
         explain no leaf best come last.
-    labels_, clusters_, synopsis_, guarantee_ : see `fit`
-        Label of each leaf (-1 for none), what the clusters are, what was clustered, its promise.
+    labels_, clusters_, synopsis_, guarantee_
+        Label of each leaf (-1 for none), the clusters, what was clustered, its promise.
 
     Privacy
     -------
@@ -56,17 +56,13 @@ class GaussianClusters(LeafClusters):
 
     n_clusters: int | str = AUTO_CLUSTERS
     max_clusters: int = MAX_CLUSTERS
-    covariance: str = option(
-        default="full", choices=("full", "diagonal"), help='"diagonal" keeps the axes of a Gaussian along the columns.'
-    )
     n_init: int = N_INIT
     scale: str = SCALE
     columns: Any = COLUMNS
     random_state: int = SEED
 
     def _label(self, leaves: Leaves, options: Mapping[str, Any]) -> IntArray:
-        full, seed = options["covariance"] == "full", options["random_state"]
-        k = self._wanted(leaves, options)
+        k, seed = self._wanted(leaves, options), options["random_state"]
         points, weights = leaves.points, leaves.weights
         # Long Gaussians side by side are cut across by k-means, but not where all directions count alike.
         starts = [
@@ -75,7 +71,7 @@ class GaussianClusters(LeafClusters):
         ]
         span = (leaves.seen.domain.high - leaves.seen.domain.low) / leaves.units
         least = (_LEAST_WIDTH * span) ** 2
-        fits = [_fitted(points, leaves.within, weights, np.eye(k)[start], full, least) for start in starts]
+        fits = [_fitted(points, leaves.within, weights, np.eye(k)[start], least) for start in starts]
         _, shares, means, covariances = max(fits, key=lambda fit: fit[0])
         labels: IntArray = _explained(points, leaves.within, shares, means, covariances).argmax(axis=1)
         held = np.bincount(labels, weights, minlength=len(shares))
@@ -103,7 +99,7 @@ def _sphered(points: FloatArray, within: FloatArray, weights: FloatArray) -> Flo
 
 
 def _fitted(
-    points: FloatArray, within: FloatArray, weights: FloatArray, owned: FloatArray, full: bool, least: FloatArray
+    points: FloatArray, within: FloatArray, weights: FloatArray, owned: FloatArray, least: FloatArray
 ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
     """Return mean log density, shares, means and covariances, from which component owns which leaf."""
     d = points.shape[1]
@@ -120,7 +116,7 @@ def _fitted(
         for j in range(len(mass)):
             w, gap = owned[:, j] * weights, points - means[j]
             own = (gap * w[:, np.newaxis]).T @ gap + np.diag(w @ within)
-            covariances[j] = (own if full else np.diag(np.diag(own))) / mass[j] + floor
+            covariances[j] = own / mass[j] + floor
         shares = mass / mass.sum()
         logs = _explained(points, within, shares, means, covariances)
         each = special.logsumexp(logs, axis=1)

@@ -1,10 +1,8 @@
 """Spectral clusters: weighted leaves that touch are neighbours, and clusters are parts that few paths join.
 
-The affinity of two leaves that touch is the root of the product of their densities: paths lead where rows are. (Shi and
-Malik 2000; Ng, Jordan and Weiss 2002.) scikit-learn's `SpectralClustering` would do but for two things: it clusters the
-embedding without weights, and it only warns where the graph falls apart, as it does wherever a cluster stands alone. So
-the embedding is SciPy's, parts are joined by their nearest leaves with a faint link, and the last step is our weighted
-k-means.
+The affinity of two leaves that touch is the root of the product of their densities (Shi and Malik 2000; Ng, Jordan and
+Weiss 2002). scikit-learn's `SpectralClustering` clusters the embedding without weights, and only warns where the graph
+falls apart. Here parts are joined by their nearest leaves with a faint link, and the last step is weighted k-means.
 """
 
 from __future__ import annotations
@@ -40,8 +38,8 @@ class SpectralClusters(LeafClusters):
 
     Attributes
     ----------
-    labels_, clusters_, synopsis_, guarantee_ : see `fit`
-        Label of each leaf (-1 for none), what the clusters are, what was clustered, its promise.
+    labels_, clusters_, synopsis_, guarantee_
+        Label of each leaf (-1 for none), the clusters, what was clustered, its promise.
 
     Privacy
     -------

@@ -4,23 +4,25 @@ A 200 answer to a post means that its reports are on the disk. Only the reports 
 header, no time.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging
+import multiprocessing
+import os
+import socket
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from hmac import compare_digest
 from time import monotonic, time
 from typing import Any
 
+from discreet.collector.client_pages import served
 from discreet.collector.service import metrics
 from discreet.collector.service.committer import Committer
 from discreet.collector.service.operator import Operator, asks
-from discreet.collector.service.process import drop_slow_readers, end_with_parent
 from discreet.collector.service.settings import Bucket, Settings
-from discreet.collector.simulation import served
 from discreet.collector.stores.base import Held, Outcome, Post, Store, find_task
 from discreet.errors import DiscreetError, FormatError
 from discreet.local.tasks import split_frame
@@ -296,3 +298,41 @@ def _refuse(proto: Any, status: int, reason: str, text: str, *headers: tuple[str
 
 def _seconds(text: str) -> float:
     return datetime.fromisoformat(text).astimezone(UTC).timestamp()
+
+
+def end_with_parent() -> None:
+    """End this process when its parent is gone.
+
+    Otherwise a worker whose parent was killed keeps the store locked against the next collector. It may end at once:
+    what it acknowledged is on the disk.
+    """
+    parent = multiprocessing.parent_process()
+
+    def wait() -> None:
+        assert parent is not None
+        parent.join()
+        os._exit(1)
+
+    if parent is not None:
+        threading.Thread(target=wait, name="parent", daemon=True).start()
+
+
+def drop_slow_readers(seconds: float) -> bool:
+    """Have the kernel close connections whose peer reads no bytes for so long; False if nothing listens yet.
+
+    granian would wait forever. Connections inherit the setting from the listening socket, which granian does not
+    expose, so it is searched among the files of this process. Only Linux has the setting.
+    """
+    if not hasattr(socket, "TCP_USER_TIMEOUT"):
+        return True
+    for name in os.listdir("/dev/fd"):
+        with suppress(OSError):  # not a socket, or closed meanwhile
+            # Not a copy: closing a copy of an SQLite file would drop its locks.
+            found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, fileno=int(name))
+            try:
+                if found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * seconds))
+                    return True
+            finally:
+                found.detach()
+    return False

@@ -4,8 +4,6 @@ One thread writes. While it waits for the disk, the event loop gathers posts for
 maintains the store; its work is part of the same transactions, a bounded piece in each.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import threading

@@ -4,8 +4,6 @@ Only HTTP/1.1, because its limits hold. Over HTTP/2 granian buffers many bodies 
 can count them, and it waits forever for a connection that does not say its version. A proxy can offer HTTP/2.
 """
 
-from __future__ import annotations
-
 import logging
 import resource
 import socket

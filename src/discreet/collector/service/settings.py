@@ -1,7 +1,5 @@
 """Settings of a collector and the limits it enforces."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic

@@ -4,8 +4,6 @@ A store holds noisy reports, counters, keys and tasks: no address, no time finer
 request. `discreet.local` interprets the reports.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

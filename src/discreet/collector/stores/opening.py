@@ -1,7 +1,5 @@
 """Opening a store by its address."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from discreet.collector.stores.base import Store

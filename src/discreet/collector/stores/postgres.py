@@ -15,24 +15,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from discreet.collector.stores.base import (
-    FORMAT,
-    LEAST_FOLDED,
-    MOST_FOLDED,
-    MOST_ROWS,
-    Ages,
-    Held,
-    Outcome,
-    Post,
-    Run,
-    Work,
-    check_format,
-    check_size,
-    joined,
-    known,
-    read_tasks,
-    with_logs,
-)
+from discreet.collector.stores import base as common
+from discreet.collector.stores.base import Held, Outcome, Post, Run, Work
 from discreet.errors import DataSourceError, MissingExtra, StoreUnavailable
 from discreet.local import Counts, Task
 
@@ -50,7 +34,7 @@ create table if not exists log (id bigint generated always as identity primary k
 create table if not exists state (task integer, period integer, content bytea, primary key (task, period));
 create table if not exists refused (task integer, reason text, n bigint, primary key (task, reason));
 create table if not exists fact (name text primary key, value double precision);
-insert into fact values ('format', {FORMAT}), ('ran', 0) on conflict do nothing;
+insert into fact values ('format', {common.FORMAT}), ('ran', 0) on conflict do nothing;
 """
 #: One round trip: find new posts, keep and return them.
 _TAKE = """
@@ -97,8 +81,8 @@ class PostgresStore:
                     raise DataSourceError(
                         "store: this PostgreSQL runs with fsync=off and may lose what it acknowledged"
                     )
-                check_format(int(_one(base.execute("select value from discreet.fact where name = 'format'"))))
-                self.ages = Ages(_one(base.execute("select value from discreet.fact where name = 'ran'")))
+                common.check_format(int(_one(base.execute("select value from discreet.fact where name = 'format'"))))
+                self.ages = common.Ages(_one(base.execute("select value from discreet.fact where name = 'ran'")))
         except psycopg.Error as error:
             raise DataSourceError(f"store: cannot open the PostgreSQL ({_first(error)}); check the address") from None
 
@@ -134,27 +118,24 @@ class PostgresStore:
     # ---- tasks
 
     def create(self, task: Task) -> bool:
-        """Add a task; False if it exists."""
-        check_size(task)
+        common.check_size(task)
         line = "insert into discreet.task (id, description) values (%s, %s) on conflict do nothing"
         with self._session() as base:
             return int(base.execute(line, (task.digest, task.to_json())).rowcount) > 0
 
     def close_task(self, task: str) -> None:
-        """Accept no more reports for a task."""
-        known(self.tasks(), task)
+        common.known(self.tasks(), task)
         with self._session() as base:
             base.execute("update discreet.task set closed = true where id = %s", (task,))
 
     def tasks(self) -> dict[str, Held]:
-        """Return all tasks by their digest."""
         with self._session() as base:
             line = "select number, id, description, closed from discreet.task order by number"
-            self._held = read_tasks(base.execute(line).fetchall(), self._held)
+            self._held = common.read_tasks(base.execute(line).fetchall(), self._held)
             return self._held
 
     def _known(self, task: str) -> Held:
-        return self._held[task] if task in self._held else known(self.tasks(), task)
+        return self._held[task] if task in self._held else common.known(self.tasks(), task)
 
     # ---- reports
 
@@ -231,17 +212,15 @@ class PostgresStore:
             line = "select period, reports from discreet.log where task = %b"
             for period, reports in base.execute(line, (held.number,), binary=True):
                 logs[period].append(reports)
-        return with_logs(held.task, found, logs)
+        return common.with_logs(held.task, found, logs)
 
     def refused(self, task: str) -> dict[str, int]:
-        """Return the numbers of refused frames of a task, by reason."""
         line = "select reason, n from discreet.refused where task = %s order by reason"
         number = self._known(task).number
         with self._session() as base:
             return dict(base.execute(line, (number,)).fetchall())
 
     def note_refused(self, run: Run, found: dict[tuple[str, str], int]) -> None:
-        """Add to the numbers of refused frames."""
         line = (
             "insert into discreet.refused as r values (%s, %s, %s) "
             "on conflict (task, reason) do update set n = r.n + excluded.n"
@@ -257,7 +236,7 @@ class PostgresStore:
         now, line = monotonic(), "update discreet.fact set value = value + %s where name = 'ran' returning value"
         passed = now - self._ticked if self._keeper is not None and not self._keeper.closed else 0.0
         with self._session() as base:
-            self.ages = Ages(_one(base.execute(line, (passed,))))
+            self.ages = common.Ages(_one(base.execute(line, (passed,))))
         self._ticked = now
 
     def tidy(self, run: Run, *, all_of_it: bool = False) -> None:
@@ -291,15 +270,15 @@ class PostgresStore:
     def _fold(self, base: psycopg.Connection[Any], all_of_it: bool) -> bool:
         """Move the oldest part of the log into the counters; False if the log is too short."""
         line = "select id, octet_length(reports) from discreet.log order by id limit %s"
-        rows = base.execute(line, (MOST_ROWS,)).fetchall()
+        rows = base.execute(line, (common.MOST_ROWS,)).fetchall()
         size = sum(length for _, length in rows)
-        if not rows or not (all_of_it or size >= LEAST_FOLDED or len(rows) >= MOST_ROWS):
+        if not rows or not (all_of_it or size >= common.LEAST_FOLDED or len(rows) >= common.MOST_ROWS):
             return False
         ids, total = [], 0
         for number, length in rows:
             ids.append(number)
             total += length
-            if total >= MOST_FOLDED:
+            if total >= common.MOST_FOLDED:
                 break
         by_number = {held.number: held for held in self._held.values()}
         logs: defaultdict[tuple[int, int], list[bytes]] = defaultdict(list)
@@ -310,7 +289,9 @@ class PostgresStore:
             for place, several in sorted(logs.items()):
                 line = "select content from discreet.state where task = %b and period = %b"
                 row = base.execute(line, place, binary=True).fetchone()
-                counts = joined(by_number[place[0]].task, several, None if row is None else Counts.from_bytes(row[0]))
+                counts = common.joined(
+                    by_number[place[0]].task, several, None if row is None else Counts.from_bytes(row[0])
+                )
                 line = (
                     "insert into discreet.state values (%b, %b, %b) "
                     "on conflict (task, period) do update set content = excluded.content"
@@ -324,7 +305,6 @@ class PostgresStore:
                 base.execute("delete from discreet.seen where task = %s and age < %s", (held.number, age))
 
     def shut(self) -> None:
-        """Close the connections."""
         for base in (self._base, self._keeper, self._other):
             if base is not None:
                 base.close()

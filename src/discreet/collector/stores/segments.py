@@ -6,8 +6,6 @@ interrupted collector writes the same file again. Each row has the report, its k
 device sent to two collectors, its rows occur twice, and counting removes the duplicates.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

@@ -6,8 +6,6 @@ folded into counters: new counters are written in pieces, each as part of a tran
 small last step makes them valid. After any interruption, the valid counters and the log after them are complete.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import sqlite3
@@ -20,27 +18,9 @@ from time import monotonic
 from zlib import crc32
 
 from discreet import noise
+from discreet.collector.stores import base as common
 from discreet.collector.stores import segments
-from discreet.collector.stores.base import (
-    FORMAT,
-    LEAST_FOLDED,
-    MOST_FOLDED,
-    MOST_ROWS,
-    Ages,
-    Held,
-    Outcome,
-    Post,
-    Run,
-    Work,
-    check_format,
-    check_size,
-    counters_of,
-    joined,
-    known,
-    read_tasks,
-    sync,
-    with_logs,
-)
+from discreet.collector.stores.base import Held, Outcome, Post, Run, Work
 from discreet.errors import DataSourceError, StoreUnavailable
 from discreet.local import Counts, Task
 
@@ -69,7 +49,7 @@ create table if not exists state (task integer, period integer, generation integ
   without rowid;
 create table if not exists refused (task integer, reason text, n integer, primary key (task, reason)) without rowid;
 create table if not exists fact (name text primary key, value) without rowid;
-insert or ignore into fact values ('format', {FORMAT}), ('upto', 0), ('ran', 0), ('segment', null),
+insert or ignore into fact values ('format', {common.FORMAT}), ('upto', 0), ('ran', 0), ('segment', null),
   ('secret', null);
 """
 _TAKE = "insert or ignore into seen values (?, ?, ?, ?)"
@@ -87,7 +67,7 @@ class SqliteStore:
             new = not self.folder.exists()
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if new:
-                sync(self.folder.parent)
+                common.sync(self.folder.parent)
             self._lock = _only_one(self.folder) if serving else None
             self._base = self._open()
             with closing(self._base.cursor()) as cursor:
@@ -96,10 +76,10 @@ class SqliteStore:
             raise
         except (OSError, sqlite3.Error) as error:
             raise DataSourceError(f"data: cannot keep reports in {str(folder)!r} ({error}); check the folder") from None
-        check_format(int(self._fact(self._base, "format")))
+        common.check_format(int(self._fact(self._base, "format")))
         self._held: dict[str, Held] = {}
         self._looking = threading.Lock()
-        self.ages = Ages(self._fact(self._base, "ran"))
+        self.ages = common.Ages(self._fact(self._base, "ran"))
         self._swept: dict[int, int] = {}
         rows, size = self._base.execute("select count(*), coalesce(sum(length(reports)), 0) from log").fetchone()
         # The writer counts what is appended, the keeper what is removed: two threads, no lock.
@@ -137,14 +117,12 @@ class SqliteStore:
     # ---- tasks
 
     def create(self, task: Task) -> bool:
-        """Add a task; False if it exists."""
-        check_size(task)
+        common.check_size(task)
         made = self._change("insert or ignore into task (id, description) values (?, ?)", (task.digest, task.to_json()))
         return made > 0
 
     def close_task(self, task: str) -> None:
-        """Accept no more reports for a task."""
-        known(self.tasks(), task)
+        common.known(self.tasks(), task)
         self._change("update task set closed = 1 where id = ?", (task,))
 
     def _change(self, line: str, values: tuple[object, ...]) -> int:
@@ -155,15 +133,14 @@ class SqliteStore:
             raise StoreUnavailable(str(error)) from None
 
     def tasks(self) -> dict[str, Held]:
-        """Return all tasks by their digest."""
         with self._looking:  # the first reader must not write last
             with self._reading() as base:
                 rows = base.execute("select number, id, description, closed from task order by number").fetchall()
-            self._held = read_tasks(rows, self._held)
+            self._held = common.read_tasks(rows, self._held)
             return self._held
 
     def _known(self, task: str) -> Held:
-        return self._held[task] if task in self._held else known(self.tasks(), task)
+        return self._held[task] if task in self._held else common.known(self.tasks(), task)
 
     # ---- reports
 
@@ -251,7 +228,7 @@ class SqliteStore:
             line = "select period, reports from log where id > ? and task = ? order by id"
             for period, reports in base.execute(line, (upto, held.number)):
                 logs[period].append(reports)
-        return with_logs(held.task, found, logs)
+        return common.with_logs(held.task, found, logs)
 
     @staticmethod
     def _state(base: sqlite3.Connection, held: Held, period: int) -> Counts | None:
@@ -263,20 +240,17 @@ class SqliteStore:
         return Counts.from_bytes(b"".join(r[0] for r in base.execute(line, (held.number, period, row[0]))))
 
     def refused(self, task: str) -> dict[str, int]:
-        """Return the numbers of refused frames of a task, by reason."""
         number = self._known(task).number
         with self._reading() as base:
             return dict(base.execute("select reason, n from refused where task = ? order by reason", (number,)))
 
     def note_refused(self, run: Run, found: dict[tuple[str, str], int]) -> None:
-        """Add to the numbers of refused frames."""
         line = "insert into refused values (?, ?, ?) on conflict (task, reason) do update set n = n + excluded.n"
         run([(line, [(self._known(task).number, reason, n) for (task, reason), n in found.items()])])
 
     # ---- maintenance next to the commits
 
     def tick(self, run: Run) -> None:
-        """Record how long the store ran."""
         run([(_FACT, [(self.ages.ran, "ran")])])
 
     def tidy(self, run: Run, *, all_of_it: bool = False) -> None:
@@ -285,8 +259,8 @@ class SqliteStore:
         while True:
             rows, size = (a - b for a, b in zip(self._appended, self._removed, strict=True))
             # All counters are rewritten, so wait until the log is as long as they are.
-            worth = min(max(LEAST_FOLDED, sum(map(self._size, list(self._touched)))), MOST_FOLDED)
-            due = all_of_it or rows >= MOST_ROWS * max(1, worth // LEAST_FOLDED)
+            worth = min(max(common.LEAST_FOLDED, sum(map(self._size, list(self._touched)))), common.MOST_FOLDED)
+            due = all_of_it or rows >= common.MOST_ROWS * max(1, worth // common.LEAST_FOLDED)
             if self.segments is not None:
                 worth, due = SEGMENT_BYTES, all_of_it or monotonic() - self._folded_at > SEGMENT_SECONDS
             if not rows or not (due or size >= worth):
@@ -302,7 +276,7 @@ class SqliteStore:
         """Return the last known size in bytes of the counters of a task and period."""
         if place not in self._sizes:
             held = next(h for h in self._held.values() if h.number == place[0])
-            self._sizes[place] = 8 * counters_of(held.task)
+            self._sizes[place] = 8 * common.counters_of(held.task)
         return self._sizes[place]
 
     def _fold(self, run: Run) -> None:
@@ -316,7 +290,7 @@ class SqliteStore:
             segments.write(self.segments, self._named(run, upto), logs, heads, by_number)
         flip = [(*place, upto) for place in states]
         for place in flip:
-            content = joined(by_number[place[0]].task, logs.pop(place[:2]), states.pop(place[:2])).to_bytes()
+            content = common.joined(by_number[place[0]].task, logs.pop(place[:2]), states.pop(place[:2])).to_bytes()
             self._sizes[place[:2]] = len(content)
             # An interrupted fold may have left pieces of the same name.
             run([("delete from piece where task = ? and period = ? and generation = ?", [place])])
@@ -347,7 +321,7 @@ class SqliteStore:
             logs[task, period].append(reports)
             heads[task, period].append(head)
             upto, total = number, total + len(reports)
-            if total >= MOST_FOLDED and planned is None:
+            if total >= common.MOST_FOLDED and planned is None:
                 break
         return upto, logs, heads
 
@@ -395,7 +369,7 @@ class SqliteStore:
             with closing(self._open()) as base:
                 base.execute("vacuum into ?", (str(place),))
             for path in (place, place.parent):
-                sync(path)
+                common.sync(path)
         except (OSError, sqlite3.Error) as error:
             raise StoreUnavailable(f"no copy was made: {error}") from None
 

@@ -33,43 +33,15 @@ _ROUNDING = Fraction(1, 2**36)
 
 @dataclass(frozen=True)
 class Draw:
-    """Noise that was drawn for a line.
-
-    Attributes
-    ----------
-    law : str
-        "laplace" and "gaussian" (discrete, one draw per number), "max-norm" and "isotropic" (one draw per vector),
-        "choice" (one choice by the exponential mechanism per row), "choices" (several), "privtree", "flip" (randomised
-        bits), "selection" (private categories), "sampling" (drawn classes), "report" (local and metric privacy).
-    scale : Fraction
-        The scale of the noise; the standard deviation parameter σ for "gaussian". 0: no noise.
-    moves : Fraction
-        What one row changes at most: the l1 norm, the maximum norm, the square of the l2 norm, or the span of scores.
-    rows : int
-        How often one unit counts: the rows of a person; for "gaussian" the largest sum of squares of a person's rows in
-        one cell.
-    number : int or None
-        How many numbers or vectors were drawn; None where that is not public.
-    bias : int
-        PrivTree's bias per level.
-    epsilon, delta : Fraction; inf for an epsilon without privacy
-        The stated price of laws that have no scale.
-
-    Examples
-    --------
-    >>> Draw("laplace", Fraction(2), rows=3, number=10).price
-    Epsilon(3/2)
-    >>> Draw("gaussian", Fraction(2), Fraction(5)).price
-    Rho(5/8)
-    """
+    """Noise that was drawn for a line."""
 
     law: str
-    scale: Fraction = Fraction(0)
-    moves: Fraction = Fraction(1)
-    rows: int = 1
-    number: int | None = None
-    bias: int = 0
-    epsilon: Exact = Fraction(0)
+    scale: Fraction = Fraction(0)  # σ for "gaussian"; 0: no noise
+    moves: Fraction = Fraction(1)  # by how much one row changes the values at most, in the norm of `_MOVES`
+    rows: int = 1  # rows of a person; for "gaussian" the largest sum of squares of their rows in one cell
+    number: int | None = None  # numbers or vectors drawn; None where that is not public
+    bias: int = 0  # of PrivTree, per level
+    epsilon: Exact = Fraction(0)  # stated by laws that have no scale
     delta: Fraction = Fraction(0)
 
     @property
@@ -91,9 +63,7 @@ class Draw:
         return Epsilon(moves * self.rows / self.scale)
 
     def cost(self, accounting: str) -> Fraction | float:
-        """Return the price in a ledger's unit. `FormatError` if that ledger cannot pay for it: Gaussian noise has no
-        pure ε.
-        """
+        """Return the price in a ledger's unit; `FormatError` if it has none there: Gaussian noise has no pure ε."""
         price = self.price
         if isinstance(price, Approx):
             if accounting == "rho":
@@ -120,7 +90,6 @@ class Draw:
 
     @classmethod
     def from_dict(cls, facts: Any) -> Draw:
-        """Read what `to_dict` wrote."""
         if not isinstance(facts, Mapping) or facts.get("law") not in (*_MOVES, *_STATED):
             raise FormatError("a ledger line has a draw of an unknown law")
         law, number = facts["law"], facts.get("number")
@@ -149,11 +118,6 @@ def privtree_loss(scale: Fraction, bias: int) -> Fraction:
     off by less than 2^-36 of itself. What is left out after the last term J is at most (1-α) Σ_{j>J} q_j <= (1-α) q_J
     <= 4 ρ(1 + Jδ), as α^δ <= 1/b <= 1/2, 1+α-q_J <= 2 and ln(1+z) >= z/2 up to z = 1; an exponential that underflows
     is below 2^-1000.
-
-    Examples
-    --------
-    >>> round(float(privtree_loss(Fraction(5, 2), 2)), 3)
-    0.992
     """
     terms = privtree_terms(scale, bias)
     tail = 4 * terms[-1] + 2.0**-1000

@@ -157,11 +157,6 @@ class Guarantee:
         ``law`` has ``epsilon`` (the stated cost), ``price`` (the cost of the probabilities that are used) and ``lines``
         (labels and amounts). If ``one_of`` is not empty, a report is one of several, and only the most expensive line
         counts.
-
-        Raises
-        ------
-        ArithmeticError
-            If the law's chances cost more than it says: nothing may be drawn from it.
         """
         if law.price > law.epsilon:
             raise ArithmeticError(f"the chances of a report cost epsilon {float(law.price):.17g}, above {law.epsilon}")
@@ -235,21 +230,11 @@ class Guarantee:
                 f"not a guarantee this version can read: format must be {(_FORMAT, _FORMAT_VERSION)}, got {got}"
             )
         try:
-            domain = facts["domain"]
-            promise = cls(
-                model=facts["model"],
-                unit=facts["unit"],
-                neighbours=facts["neighbours"],
-                ledger=tuple(_line_from_dict(x) for x in facts["ledger"]),
-                accounting=facts["accounting"],
-                delta=float(facts["delta"]),
-                parameters=facts["parameters"],
-                domain=None if domain is None else _domain_from_dict(domain),
-                assumptions=tuple(facts["assumptions"]),
-                seeded=facts["seeded"],
-                version=facts["version"],
-                digest=facts["digest"],
-            )
+            given: dict[str, Any] = {each.name: facts[each.name] for each in fields(cls)}
+            given["ledger"] = tuple(_line_from_dict(x) for x in given["ledger"])
+            given["delta"], given["assumptions"] = float(given["delta"]), tuple(given["assumptions"])
+            given["domain"] = None if given["domain"] is None else _domain_from_dict(given["domain"])
+            promise = cls(**given)
             stated = (facts["spent"], facts["epsilon"])
             found = promise.to_dict()
         except KeyError as error:
@@ -271,16 +256,7 @@ class Guarantee:
         return Guarantee.from_dict, (self.to_dict(),)
 
     def seal(self, payload: Payload) -> Guarantee:
-        """Return this guarantee with a digest over itself and the artifact's payload, which may come in pieces.
-
-        Examples
-        --------
-        >>> promise = Guarantee("syntactic", parameters={"k": 10}).seal(b"the released table")
-        >>> promise.verify(b"the released table"), promise.verify(b"another table")
-        (True, False)
-        >>> promise.verify([b"the released ", b"table"])
-        True
-        """
+        """Return this guarantee with a digest over itself and the artifact's payload, which may come in pieces."""
         return replace(self, digest=self._digest(payload))
 
     def verify(self, payload: Payload) -> bool:
@@ -356,13 +332,7 @@ class Guarantee:
 
 
 def kept_text(kept: Mapping[str, Any]) -> str:
-    """Describe the columns that an anonymous table passes on unchanged, and the risk of that.
-
-    Examples
-    --------
-    >>> kept_text({"columns": ["hours", "weight"], "k": 1, "unique": 0.995}).partition(": ")[2]
-    'if they are known too, the smallest group is 1 and 99.5 % of the rows are unique.'
-    """
+    """Describe the columns that an anonymous table passes on unchanged, and the risk of that."""
     names = [str(name) for name in kept["columns"]]
     were = f"Column {names[0]} was" if len(names) == 1 else f"Columns {', '.join(names)} were"
     told = "it is" if len(names) == 1 else "they are"
@@ -386,12 +356,6 @@ def found_at_most(guarantee: Guarantee) -> float | None:
 
     Guessing among the persons of a group is right with probability 1/k; guessing among its rows, with the person's
     share of rows. The larger one counts.
-
-    Examples
-    --------
-    >>> facts = {"required": {"k": 4}, "reached": {"k": 5, "largest_share": 0.375}}
-    >>> found_at_most(Guarantee("syntactic", parameters={**facts, "k_counts": "persons, by column 'who'"}))
-    0.375
     """
     reached = guarantee.parameters.get("reached")
     if person_column(guarantee) is None or not isinstance(reached, Mapping) or not reached.get("k"):

@@ -48,7 +48,6 @@ class Entry:
 
     @property
     def line(self) -> Line:
-        """The line as it stands."""
         return Line(self.label, self.amount, self.kind, self.parts, tuple(self.draws), self.unused, self.law)
 
 
@@ -83,35 +82,6 @@ class Scope:
 
         The line is marked *external*: you have to prove that the price is right. The methods of this package charge and
         draw in one call (`discreet.mechanisms`).
-
-        Parameters
-        ----------
-        label : str
-            The purpose.
-        epsilon : float or Fraction
-            The price of an ε-differentially private step. A zCDP ledger charges ρ = ε²/2.
-        kind : {"sequential", "parallel"}, default "sequential"
-            "parallel" notes that the price covers disjoint cells. For disjoint parts at different prices, use
-            `parallel`.
-        rho : float or Fraction
-            The price of a ρ-zCDP step; zCDP ledgers only.
-        law : {"laplace", "gaussian", "exponential", "response"}, optional
-            The law of the step, if it is one draw of, for example, discrete Laplace noise of scale 1/ε on a value of
-            sensitivity 1. Then an account may compose it more tightly.
-        delta : float or Fraction, default 0
-            The δ of an (ε, δ) step, in a ledger that was opened with one. They add up, also those of parallel parts.
-
-        Returns
-        -------
-        Fraction or inf
-            The exact price to use in the mechanism, in its own unit: ``scale = 1 / spend(...)``.
-
-        Raises
-        ------
-        BudgetExceeded
-            The ledger does not hold that much; nothing is charged.
-        InvalidArgument
-            A parallel group already has a member of this name.
         """
         kind = checks.choice("kind", kind, KINDS[:2])
         price, amount = self.priced(label, epsilon, rho)
@@ -128,9 +98,7 @@ class Scope:
         unused: bool = False,
         law: str = "",
     ) -> Entry:
-        """Write a line for noise that the caller (`discreet.mechanisms`) draws at once; ``amount`` is in this group's
-        unit.
-        """
+        """Write a line, in this group's unit, for noise that the caller (`discreet.mechanisms`) draws at once."""
         _check_label(label)
         share = self._ledger._share(delta)
         with self._ledger._lock:
@@ -201,16 +169,7 @@ class Scope:
         return self._open(label, "sequential", limit)
 
     def pure(self, label: str, limit: Exact) -> Scope:
-        """Open a group of pure ε steps in a zCDP ledger: they add up to a limit in ε, and cost (Σε)²/2.
-
-        Examples
-        --------
-        >>> ledger = Ledger(rho=1, delta=1e-6)
-        >>> with ledger.pure("cuts", 1) as cuts:
-        ...     _ = cuts.spend("axis", 0.5), cuts.spend("place", 0.5)
-        >>> ledger.spent
-        0.5
-        """
+        """Open a group of pure ε steps in a zCDP ledger: they add up to a limit in ε, and cost (Σε)²/2."""
         if self.unit == "epsilon":
             raise InvalidArgument("kind", "pure", "used in a zCDP ledger only", f"sequential({label!r})")
         return self._open(label, "pure", limit)
@@ -219,16 +178,6 @@ class Scope:
         """Open a group whose members work on disjoint rows: it costs as much as its most expensive member.
 
         A label may not be repeated: if it meant the same rows, the second step would seem free.
-
-        Examples
-        --------
-        >>> ledger = Ledger(epsilon=1)
-        >>> with ledger.parallel("by region") as regions:
-        ...     for name, price in [("north", 0.25), ("south", 0.5)]:
-        ...         with regions.sequential(name) as region:
-        ...             _ = region.spend("count", price)
-        >>> ledger.remaining
-        0.5
         """
         return self._open(label, "parallel")
 
@@ -367,10 +316,7 @@ class Ledger(Scope):
         return self.spent if self._unit == "epsilon" else zcdp_to_epsilon(self.spent, self._delta)
 
     def _share(self, delta: Any) -> Fraction:
-        """Check the δ of a step."""
-        share = checks.exact("delta", delta, "a number from 0, and below 1", "delta=1e-6")
-        if not 0 <= share < 1:
-            raise InvalidArgument("delta", delta, "a number from 0, and below 1", "delta=1e-6")
+        share = checks.delta_share(delta)
         if share and (self._unit == "rho" or not self._delta):
             what = "0 in a zCDP ledger" if self._unit == "rho" else "0 in a ledger that was opened without one"
             raise InvalidArgument("delta", delta, what, "Ledger(epsilon=1.0, delta=1e-6)")
@@ -384,13 +330,7 @@ class Ledger(Scope):
             )
 
     def split(self, *weights: Any) -> tuple[Fraction, ...]:
-        """Divide what remains in the given proportions, exactly.
-
-        Examples
-        --------
-        >>> Ledger(epsilon=0.1).split(1, 2)
-        (Fraction(1, 30), Fraction(1, 15))
-        """
+        """Divide what remains in the given proportions, exactly."""
         if not weights:
             raise InvalidArgument("weights", weights, "at least one positive number", "split(1, 2)")
         shares = [checks.positive("weights", w, fix="split(1, 2)") for w in weights]

@@ -24,38 +24,14 @@ class Line:
 
     A step without draws that is not unused is *external*: a mechanism outside this package was charged with
     `Ledger.spend`, and the promise relies on its author.
-
-    Attributes
-    ----------
-    label : str
-        The purpose.
-    amount : Fraction or inf
-        The cost. For a group: the sum (sequential) or the maximum (parallel) of its parts.
-    kind : {"sequential", "parallel", "pure"}
-        For a step, "parallel" means that the price covers many disjoint cells. A group of kind "pure" holds pure ε
-        steps in a zCDP ledger: it costs (Σε)²/2.
-    parts : tuple of Line
-        The steps of a group.
-    draws : tuple of Draw
-        The noise; several only on disjoint cells.
-    unused : bool
-        True for a reserved share of the budget that was not used. It stays spent.
-    law : str
-        The law that a user stated for their own mechanism.
-
-    Examples
-    --------
-    >>> line = Line("count", Fraction(1, 4))
-    >>> line.external, Line("cells", Fraction(1), "parallel", draws=(Draw("laplace", Fraction(1)),)).external
-    (True, False)
     """
 
     label: str
     amount: Exact
-    kind: Kind = "sequential"
+    kind: Kind = "sequential"  # of a step, "parallel": one price for many disjoint cells
     parts: tuple[Line, ...] = ()
-    draws: tuple[Draw, ...] = ()
-    unused: bool = False
+    draws: tuple[Draw, ...] = ()  # several only on disjoint cells
+    unused: bool = False  # a reserved share that was not used; it stays spent
     law: str = field(default="", repr=False, compare=False)
 
     @property
@@ -83,15 +59,7 @@ class Line:
 
 
 def add_up(lines: Sequence[Line], kind: Kind = "sequential") -> Exact:
-    """Add lines up again from the steps alone, as an auditor would.
-
-    Examples
-    --------
-    >>> add_up([Line("a", Fraction(1, 4)), Line("b", Fraction(1, 2))])
-    Fraction(3, 4)
-    >>> add_up([Line("a", Fraction(1, 4)), Line("b", Fraction(1, 2))], "parallel")
-    Fraction(1, 2)
-    """
+    """Add lines up again from the steps alone, as an auditor would."""
     amounts = [add_up(x.parts, x.kind) if x.parts else x.amount for x in lines]
     total: Exact = Fraction(0)
     for amount in amounts:
@@ -100,13 +68,7 @@ def add_up(lines: Sequence[Line], kind: Kind = "sequential") -> Exact:
 
 
 def spending(lines: Sequence[Line], unit: str, names: Sequence[str], kind: Kind = "sequential") -> list[str]:
-    """Write lines in one sentence; for many marginals, their number and sum.
-
-    Examples
-    --------
-    >>> spending([Line("a", Fraction(1, 4)), Line("cells", Fraction(1, 2), "parallel")], "rho", [])
-    ['a ρ 0.25 (external)', 'cells ρ 0.5 (one price over disjoint cells) (external)']
-    """
+    """Write lines in one sentence; for many marginals, their number and sum."""
     sign = "ρ " if unit == "rho" else ""
     alike = [_sort(line, names) if kind == "sequential" else "" for line in lines]
     told: dict[str, str] = {}

@@ -26,13 +26,7 @@ _GRAIN = 2**40
 
 
 def root(square: Fraction, *, up: bool = False) -> Fraction:
-    """Return a rational near the square root, rounded down, or up (``up``).
-
-    Examples
-    --------
-    >>> root(Fraction(2)) ** 2 <= 2 <= root(Fraction(2), up=True) ** 2, root(Fraction(9, 4))
-    (True, Fraction(3, 2))
-    """
+    """Return a rational near the square root, rounded down, or up (``up``)."""
     # √(p/q) = √(pq)/q, and whole roots are exact.
     under = square.numerator * square.denominator * _GRAIN**2
     found = math.isqrt(under)
@@ -98,13 +92,7 @@ class _Price:
         return self.amount == math.inf
 
     def divide(self, weights: Any) -> list[Self]:
-        """Return shares in proportion to weights, rounded to 2^-32 of the price; they add up to all of it.
-
-        Examples
-        --------
-        >>> Epsilon(1).divide([1, 3])
-        [Epsilon(1/4), Epsilon(3/4)]
-        """
+        """Return shares in proportion to weights, rounded to 2^-32 of the price; they add up to all of it."""
         if self.infinite:
             return [self for _ in weights]
         total = float(np.sum(weights))
@@ -118,17 +106,7 @@ class _Price:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Epsilon(_Price):
-    """A price in pure ε; infinite for a run without privacy.
-
-    Examples
-    --------
-    >>> Epsilon(1) / 4 + Epsilon(Fraction(1, 4)), Epsilon(1) > Epsilon(2)
-    (Epsilon(1/2), False)
-    >>> Epsilon(1) + 0.5
-    Traceback (most recent call last):
-    ...
-    TypeError: Epsilon cannot be combined with float
-    """
+    """A price in pure ε; infinite for a run without privacy."""
 
     def __post_init__(self) -> None:
         if not (isinstance(self.amount, float) and self.amount == math.inf):
@@ -149,13 +127,7 @@ class Epsilon(_Price):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rho(_Price):
-    """A price in ρ of zero-concentrated differential privacy (zCDP).
-
-    Examples
-    --------
-    >>> Rho(Fraction(1, 8)).pure(), Rho(Fraction(1, 8)).choice(), Epsilon(Fraction(1, 2)).as_rho()
-    (Epsilon(1/2), Epsilon(1), Rho(1/8))
-    """
+    """A price in ρ of zero-concentrated differential privacy (zCDP)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "amount", _exact(self.amount))
@@ -182,14 +154,7 @@ class Rho(_Price):
 
     @classmethod
     def within(cls, epsilon: Epsilon, delta: Fraction) -> Rho:
-        """Return the largest ρ found that implies (ε, δ)-differential privacy, rounded down to 15 digits.
-
-        Examples
-        --------
-        >>> price = Rho.within(Epsilon(1), Fraction(1, 10**6))
-        >>> round(price.shown, 5), price.at(Fraction(1, 10**6)) <= 1
-        (0.02436, True)
-        """
+        """Return the largest ρ found that implies (ε, δ)-differential privacy, rounded down to 15 digits."""
         found = Fraction(epsilon_to_zcdp(Fraction(epsilon.amount), delta))
         digits = 10 ** (15 - math.floor(math.log10(found)))
         return cls(Fraction(math.floor(found * digits), digits))
@@ -217,23 +182,6 @@ class Wanted:
     (ε, δ) allows pure ε or the largest ρ that implies it; ρ allows pure ε = √(2ρ) or ρ itself. Gaussian noise grows
     with the *Euclidean* length of a row's change, so it is better if a row changes many numbers. Each method compares
     variances, from public values, before it reads rows.
-
-    Attributes
-    ----------
-    pure : Epsilon
-        What a pure release may spend.
-    rho : Rho or None
-        What a zCDP release may spend; None where only pure ones are wanted.
-    delta : Fraction or None
-        The δ of such a release.
-
-    Examples
-    --------
-    >>> Wanted.read(1.0, None, None)
-    Wanted(pure=Epsilon(1), rho=None, delta=None)
-    >>> wanted = Wanted.read(None, 0.5, 1e-6)
-    >>> wanted.pure, wanted.rho
-    (Epsilon(1), Rho(1/2))
     """
 
     pure: Epsilon

@@ -1,9 +1,8 @@
 """Top and bottom coding: public thresholds beyond which an anonymous table prints all values as one, ``> 90``.
 
-Extreme values are rare and revealing. If a column declares ``top``, everything beyond it shares one bin of the public
-grid and prints as ``> 90``; ``bottom`` does the same at the other end. Thresholds are declared like bounds, never taken
-from the rows. The printed text is exact: whole numbers and times print ``> 90`` (91 and more) and ``< 18``, other
-numbers and dates ``>= 90`` and ``< 18``, because a bin holds its lower end.
+Extreme values are rare and revealing. Thresholds are declared like bounds, never taken from the rows; everything beyond
+shares one bin of the public grid. The printed text is exact: whole numbers and times print ``> 90`` (91 and more) and
+``< 18``, other numbers and dates ``>= 90`` and ``< 18``, because a bin holds its lower end.
 """
 
 from typing import Any
@@ -54,14 +53,7 @@ def _number(column: Any, side: str, given: Any) -> float:
 
 
 def edges(column: Any) -> tuple[float | None, float | None]:
-    """Return where the coded ends begin on the axis of a column; None if there is none.
-
-    Examples
-    --------
-    >>> from discreet.core.columns.kinds import Integer, Numeric
-    >>> edges(Integer(0, 120, top=90)), edges(Numeric("pay", 0, 1e6, bottom=1000, top=2e5))
-    ((None, 90.5), (1000.0, 200000.0))
-    """
+    """Return where the coded ends begin on the axis of a column; None if there is none."""
     half = _half(column)
     below, above = getattr(column, "bottom", None), getattr(column, "top", None)
     return None if below is None else below - half, None if above is None else above + half

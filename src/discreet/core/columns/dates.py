@@ -31,13 +31,7 @@ _OF_DAY = (
 
 
 def day_number(value: object) -> float | None:
-    """Return the day of a date, a time stamp or an ISO 8601 text; None for anything else.
-
-    Examples
-    --------
-    >>> day_number(datetime.date(1970, 2, 1)), day_number("1970-02-01T23:59"), day_number("1 February")
-    (31.0, 31.0, None)
-    """
+    """Return the day of a date, a time stamp or an ISO 8601 text; None for anything else."""
     if isinstance(value, np.datetime64):
         value = None if np.isnat(value) else value.astype("datetime64[D]").item()
     if isinstance(value, str):
@@ -51,36 +45,17 @@ def day_number(value: object) -> float | None:
 
 
 def date_text(day: float) -> str:
-    """Write a day as ISO 8601.
-
-    Examples
-    --------
-    >>> date_text(31.0)
-    '1970-02-01'
-    """
     return datetime.date.fromordinal(_EPOCH + math.floor(day)).isoformat()
 
 
 def date_array(days: FloatArray) -> pa.Array:
-    """Return days as Arrow dates, NaN as null.
-
-    Examples
-    --------
-    >>> date_array(np.array([31.0, np.nan])).to_pylist()
-    [datetime.date(1970, 2, 1), None]
-    """
+    """Return days as Arrow dates, NaN as null."""
     missing = np.isnan(days)
     return pa.array(np.floor(np.where(missing, 0, days)).astype(np.int32), pa.int32(), mask=missing).cast(pa.date32())
 
 
 def second_number(value: object) -> float | None:
-    """Return the seconds since midnight of a time, a time stamp or their text; None for anything else.
-
-    Examples
-    --------
-    >>> second_number(datetime.time(8, 30)), second_number("8:30:05"), second_number("24:00")
-    (30600.0, 30605.0, None)
-    """
+    """Return the seconds since midnight of a time, a time stamp or their text; None for anything else."""
     if isinstance(value, np.datetime64):
         value = None if np.isnat(value) else str(value.astype("datetime64[s]"))
     if isinstance(value, (datetime.time, datetime.datetime)) and value == value:
@@ -93,25 +68,13 @@ def second_number(value: object) -> float | None:
 
 
 def time_text(second: float) -> str:
-    """Write seconds since midnight.
-
-    Examples
-    --------
-    >>> time_text(30605)
-    '08:30:05'
-    """
+    """Write seconds since midnight."""
     whole = math.floor(second)
     return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
 def time_array(seconds: FloatArray) -> pa.Array:
-    """Return seconds since midnight as Arrow times, NaN as null.
-
-    Examples
-    --------
-    >>> time_array(np.array([30605.0, np.nan])).to_pylist()
-    [datetime.time(8, 30, 5), None]
-    """
+    """Return seconds since midnight as Arrow times, NaN as null."""
     missing = np.isnan(seconds)
     whole = np.clip(np.rint(np.where(missing, 0, seconds)), 0, _DAY - 1)
     return pa.array(whole.astype(np.int32), pa.int32(), mask=missing).cast(pa.time32("s"))
@@ -132,13 +95,7 @@ def arrow_seconds(values: pa.Array) -> FloatArray:
 
 
 def parse_seconds(texts: pa.LargeBinaryArray) -> FloatArray:
-    """Return the seconds since midnight of texts ``HH:MM`` or ``HH:MM:SS``, also after a date; NaN for other texts.
-
-    Examples
-    --------
-    >>> parse_seconds(pa.array([b"8:30", b"2020-01-31T23:59:59.7", b"25:00", b"noon"], pa.large_binary())).tolist()
-    [30600.0, 86399.0, nan, nan]
-    """
+    """Return the seconds since midnight of texts ``HH:MM`` or ``HH:MM:SS``, also after a date; NaN for other texts."""
     parts = pc.extract_regex(texts.fill_null(b""), _OF_DAY)
     known = np.asarray(parts.is_valid().to_numpy(zero_copy_only=False), np.bool_)
     seconds = np.full(len(texts), np.nan)
@@ -153,13 +110,7 @@ def parse_seconds(texts: pa.LargeBinaryArray) -> FloatArray:
 
 
 def round_marks(kind: str, low: float, high: float, most: int = 6) -> list[tuple[float, str]]:
-    """Return at most so many round dates or times of day between two places of their axis, with their texts.
-
-    Examples
-    --------
-    >>> [text for _, text in round_marks("date", 0, 9000)], [text for _, text in round_marks("time", 0, 86399)]
-    (['1970', '1975', '1980', '1985', '1990'], ['00:00', '06:00', '12:00', '18:00'])
-    """
+    """Return at most so many round dates or times of day between two places of their axis, with their texts."""
     if kind == "time":
         for step in (1, 5, 15, 30, 60, 300, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200):
             places = range(math.ceil(low / step) * step, math.floor(high) + 1, step)
@@ -211,15 +162,7 @@ def numpy_days(values: npt.NDArray[np.datetime64]) -> FloatArray:
 
 
 def parse_days(texts: pa.LargeBinaryArray) -> FloatArray:
-    """Return the days of texts ``YYYY-MM-DD``, also followed by a time; NaN for other texts.
-
-    Examples
-    --------
-    >>> parse_days(pa.array([b"1970-02-01", b" 1970-01-02 10:00", b"1970-02-30"], pa.large_binary())).tolist()
-    [31.0, 1.0, nan]
-    >>> parse_days(pa.array([b"1970-01-02T10:00:00.5+01:00", b"1970-01-02 24:59:99"], pa.large_binary())).tolist()
-    [1.0, nan]
-    """
+    """Return the days of texts ``YYYY-MM-DD``, also followed by a time; NaN for other texts."""
     days = np.full(len(texts), np.nan)
     trimmed = pc.ascii_trim_whitespace(texts.fill_null(b"").view(pa.large_string())).view(pa.large_binary())
     sizes = np.asarray(pc.binary_length(trimmed).to_numpy(zero_copy_only=False))

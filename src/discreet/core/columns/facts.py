@@ -45,14 +45,7 @@ class Function:
     written: tuple[tuple[str, Any], ...]
 
     def before(self, column: Column, stretches: Intervals) -> Intervals:
-        """Return the intervals of the source that lead into some intervals of the column; missing from missing.
-
-        Examples
-        --------
-        >>> grade = Function("grade", "points", ((-0.5, 49.5, 0.5), (49.5, 100.5, 1.5)), ())
-        >>> grade.before(Categorical("grade", ["failed", "passed"]), [(1.0, 2.0)])
-        [(49.5, 100.5)]
-        """
+        """Return the intervals of the source that lead into some intervals of the column; missing from missing."""
         gone = [pair for pair in stretches if np.isnan(pair[0])]
         places = np.array([place for *_, place in self.pieces])
         made: Intervals = []
@@ -75,15 +68,7 @@ class Impossible:
 
 @dataclass(frozen=True)
 class Facts:
-    """All facts that a domain declares about its columns.
-
-    Examples
-    --------
-    >>> columns = {"sex": Categorical("sex", ["f", "m"]), "role": Categorical("role", ["wife", "husband"])}
-    >>> facts = Facts.read(columns, None, [{"sex": "m", "role": "wife"}])
-    >>> facts.sentences
-    ('no row has sex = m and role = wife',)
-    """
+    """All facts that a domain declares about its columns."""
 
     functions: tuple[Function, ...] = ()
     impossible: tuple[Impossible, ...] = ()
@@ -114,7 +99,6 @@ class Facts:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The facts in words."""
         told = [f"{f.column} is a function of {f.source}" for f in self.functions]
         return (*told, *(one.text for one in self.impossible))
 
@@ -179,13 +163,7 @@ def _through(one: Impossible, functions: Mapping[str, Function], columns: Mappin
 
 
 def told_of(facts: Facts, used: Sequence[str] | None) -> list[str]:
-    """Write which declared facts a release used, or that it used none.
-
-    Examples
-    --------
-    >>> told_of(Facts(), None), told_of(Facts(), ["years is a function of school"])
-    ([], ['Public facts used, which every row keeps: years is a function of school.'])
-    """
+    """Write which declared facts a release used, or that it used none."""
     if used:
         more = f"; and {len(used) - _MOST_TOLD:,} more" if len(used) > _MOST_TOLD else ""
         return [f"Public facts used, which every row keeps: {'; '.join(used[:_MOST_TOLD])}{more}."]
@@ -197,11 +175,6 @@ def a_choice(members: Sequence[Mapping[Key, NDArray[np.bool_]]]) -> dict[Key, in
     """Choose a value for every column so that no combination is met in all its columns; None if impossible.
 
     ``members`` maps, for each combination, its columns to the values that belong to it.
-
-    Examples
-    --------
-    >>> a_choice([{"a": np.array([True, False]), "b": np.array([True, False])}, {"a": np.array([False, True])}])
-    {'a': 0, 'b': 1}
     """
     names = list(dict.fromkeys(name for one in members for name in one))
     values = {}

@@ -138,10 +138,11 @@ def in_a_file() -> Iterator[None]:
             keys = ast.literal_eval(f"{{{error.fix}}}")
         except (SyntaxError, ValueError):
             keys = None
-        if not isinstance(keys, dict) or not keys:
+        name = "[unit]" if error.name == "unit" else error.name
+        if (not isinstance(keys, dict) or not keys) and name == error.name:
             raise
-        fix = ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in keys.items())
-        raise type(error)(error.name, error.value, error.expected, fix) from None
+        lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in (keys or {}).items()]
+        raise type(error)(name, error.value, error.expected, ", ".join(lines) or error.fix) from None
 
 
 @contextmanager

@@ -32,13 +32,7 @@ _KEYS = {"kind", "bounds", "categories", "role", "missing", "categories_file", "
 
 
 def category_text(value: Category) -> str:
-    """Return the text that identifies a declared category in a file.
-
-    Examples
-    --------
-    >>> [category_text(v) for v in ("f", 7, True)]
-    ['f', '7', 'true']
-    """
+    """Return the text that identifies a declared category in a file."""
     return str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
 
 
@@ -93,8 +87,13 @@ class Numeric:
         coding.settle(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the declaration as plain data."""
-        return {"bounds": [self.low, self.high], "role": self.role, "missing": self.missing, **coding.declared(self)}
+        """Return the declaration as plain data; dates and times as text."""
+        kind = {"kind": self.kind} if isinstance(self, Integer) else {}
+        rules = {"role": self.role, "missing": self.missing, **coding.declared(self)}
+        return {**kind, "bounds": self._ends(), **rules}
+
+    def _ends(self) -> list[Any]:
+        return [self.low, self.high]
 
 
 @dataclass(frozen=True)
@@ -135,10 +134,8 @@ class Date(Numeric):
             raise InvalidArgument(label, shown, "a first and a later last day", hints.mended_days(self.low, self.high))
         super().__post_init__()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the declaration as plain data; dates as text."""
-        ends = [dates.date_text(self.low), dates.date_text(self.high)]
-        return {"bounds": ends, "role": self.role, "missing": self.missing, **coding.declared(self)}
+    def _ends(self) -> list[Any]:
+        return [dates.date_text(self.low), dates.date_text(self.high)]
 
 
 @dataclass(frozen=True, init=False)
@@ -196,7 +193,7 @@ class Integer(Numeric):
 
     def __repr__(self) -> str:
         changed = [f"{k}={getattr(self, k)!r}" for k, usual in _USUAL.items() if getattr(self, k) != usual]
-        return f"Integer({', '.join([str(self.least), str(self.most), *changed])})"
+        return f"{type(self).__name__}({', '.join([*map(repr, self._ends()), *changed])})"
 
     @property
     def least(self) -> int:
@@ -213,11 +210,8 @@ class Integer(Numeric):
         """Number of whole numbers."""
         return self.most - self.least + 1
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the declaration as plain data."""
-        bounds = [self.least, self.most]
-        rules = {"role": self.role, "missing": self.missing, **coding.declared(self)}
-        return {"kind": "integer", "bounds": bounds, **rules}
+    def _ends(self) -> list[Any]:
+        return [self.least, self.most]
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -243,14 +237,7 @@ class Time(Integer):
 
     kind: ClassVar[str] = "time"
 
-    def __init__(
-        self,
-        low: Any = "00:00:00",
-        high: Any = "23:59:59",
-        *,
-        name: str = "",
-        **rules: Any,
-    ) -> None:
+    def __init__(self, low: Any = "00:00:00", high: Any = "23:59:59", *, name: str = "", **rules: Any) -> None:
         ends: list[Any] = []
         fix = 'low="00:00", high="23:59:59"'  # a night that ends in the morning lies in it too
         for side, given in (("low", low), ("high", high)):
@@ -265,15 +252,8 @@ class Time(Integer):
             raise InvalidArgument(label, (low, high), "a first and a later last time of day", fix)
         super().__init__(*ends, name=name, **rules)
 
-    def __repr__(self) -> str:
-        changed = [f"{k}={getattr(self, k)!r}" for k, usual in _USUAL.items() if getattr(self, k) != usual]
-        return f"Time({', '.join([*map(repr, self.to_dict()['bounds']), *changed])})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the declaration as plain data; times as text."""
-        ends = [dates.time_text(self.least), dates.time_text(self.most)]
-        rules = {"role": self.role, "missing": self.missing, **coding.declared(self)}
-        return {"kind": "time", "bounds": ends, **rules}
+    def _ends(self) -> list[Any]:
+        return [dates.time_text(self.least), dates.time_text(self.most)]
 
 
 @dataclass(frozen=True)
@@ -356,13 +336,7 @@ Column: TypeAlias = Numeric | Categorical
 
 
 def even_edges(column: Numeric | Categorical, bins: int) -> FloatArray:
-    """Divide the axis of a column into equal bins; for whole numbers, as equal as possible.
-
-    Examples
-    --------
-    >>> even_edges(Numeric("x", 0, 1), 2).tolist(), even_edges(Integer(1, 10), 4).tolist()
-    ([0.0, 0.5, 1.0], [0.5, 3.5, 6.5, 9.5, 10.5])
-    """
+    """Divide the axis of a column into equal bins; for whole numbers, as equal as possible."""
     if not isinstance(column, Integer):
         return np.linspace(column.low, column.high, bins + 1)
     return np.append(np.arange(column.low, column.high, -(-column.n_values // bins)), column.high)

@@ -54,9 +54,7 @@ def beside(columns: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def short(column: Any, folder: Path | None) -> dict[str, Any]:
-    """Return a column as a schema file in a folder declares it: by its list file, unless that is missing or has
-    changed.
-    """
+    """Return a column as a schema file declares it: by its list file, unless that is missing or has changed."""
     told: dict[str, Any] = column.to_dict()
     if "categories_file" not in told:
         return told

@@ -124,19 +124,15 @@ Unit: TypeAlias = Literal["row"] | Person
 
 
 def read_unit(unit: Any) -> Unit | None:
-    """Check a unit from a user or a file; None if nothing is given.
-
-    Examples
-    --------
-    >>> read_unit("row"), read_unit({"person": "user", "rows": 8})
-    ('row', Person(column='user', rows=8, group=(), per_group=None))
-    """
+    """Check a unit from a user or a file; None if nothing is given."""
     if unit is None or isinstance(unit, Person):
         return unit
     if isinstance(unit, Mapping):
         if set(unit) - {"person", "rows", "group", "per_group"} or not {"person", "rows"} <= set(unit):
-            expected = "'row', or a table of person and rows (and group and per_group)"
-            raise InvalidType("unit", sorted(map(str, unit)), expected, f"unit='row' or {_EXAMPLE}")
+            strange = sorted(map(str, set(unit) - {"person", "rows", "group", "per_group"}))
+            fix = f"leaving {strange[0]} out" if strange else '"rows": 8' if "person" in unit else '"person": "user"'
+            expected = "a table of person and rows (and group and per_group), or 'row'"
+            raise InvalidType("unit", sorted(map(str, unit)), expected, fix)
         rest = {key: value for key, value in unit.items() if key != "person"}
         return Person(unit["person"], **rest)
     if not isinstance(unit, str):
@@ -152,11 +148,5 @@ def unit_to_plain(unit: Unit) -> str | dict[str, Any]:
 
 
 def unit_kind(text: str) -> str:
-    """Return the kind of unit that the text of a guarantee names: "row", "person", or the text itself.
-
-    Examples
-    --------
-    >>> unit_kind("one row"), unit_kind(Person("user", rows=8).describe()), unit_kind("one user's trajectory")
-    ('row', 'person', "one user's trajectory")
-    """
+    """Return the kind of unit that the text of a guarantee names: "row", "person", or the text itself."""
     return "row" if text == ROW else "person" if text.startswith(PERSON) else text

@@ -17,17 +17,7 @@ USUAL_DELTA = 1e-5
 
 
 def large_delta(delta: float, rows: int | None = None) -> str:
-    """Return a warning about a delta that is large, or large for a public number of rows; "" otherwise.
-
-    Examples
-    --------
-    >>> large_delta(1e-4)
-    'delta = 0.0001 is above 1e-05: with that chance anything may come out about anybody; try delta=1e-6'
-    >>> large_delta(1e-6, rows=2_000_000).partition(": ")[0]
-    'delta = 1e-06 is above one in 2,000,000 rows'
-    >>> large_delta(1e-6), large_delta(1e-6, rows=1000)
-    ('', '')
-    """
+    """Return a warning about a delta that is large, or large for a public number of rows; "" otherwise."""
     by_rows = rows is not None and 1 / rows < USUAL_DELTA
     if delta <= (1 / rows if rows is not None and by_rows else USUAL_DELTA):
         return ""
@@ -37,24 +27,12 @@ def large_delta(delta: float, rows: int | None = None) -> str:
 
 
 def at_most(number: float | Fraction, digits: int = 6) -> str:
-    """Write a positive upper bound with ``digits`` digits, rounded up.
-
-    Examples
-    --------
-    >>> at_most(3.0041660239, 3), at_most(2.5, 3), at_most(math.exp(7), 3), at_most(Fraction(1, 3), 3)
-    ('3.01', '2.5', '1.1e+03', '0.334')
-    """
+    """Write a positive upper bound with ``digits`` digits, rounded up."""
     return _rounded(number, digits, 1)
 
 
 def at_least(number: float | Fraction, digits: int = 6) -> str:
-    """Write a positive lower bound with ``digits`` digits, rounded down.
-
-    Examples
-    --------
-    >>> at_least(Fraction(2, 3), 3), at_least(0.25, 3)
-    ('0.666', '0.25')
-    """
+    """Write a positive lower bound with ``digits`` digits, rounded down."""
     return _rounded(number, digits, -1)
 
 
@@ -68,42 +46,18 @@ def _rounded(number: float | Fraction, digits: int, side: int) -> str:
 
 
 def as_it_is(number: float) -> str:
-    """Write a number with as many digits as it needs.
-
-    Examples
-    --------
-    >>> as_it_is(200.0), as_it_is(0.1), as_it_is(1234567.891)
-    ('200', '0.1', '1234567.891')
-    """
+    """Write a number with as many digits as it needs."""
     text = f"{number:g}"
     return text if float(text) == number else repr(float(number))
 
 
 def counted(number: int, thing: str) -> str:
-    """Write a number of things, with an s for more than one.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(1200, "row")
-    ('1 row', '1,200 rows')
-    """
+    """Write a number of things, with an s for more than one."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def rule_text(name: str, value: Any) -> str:
-    """Write the requirement of a rule of an anonymous table.
-
-    Examples
-    --------
-    >>> rule_text("l", {"kind": "entropy", "least": 2})
-    'l = 2 (entropy)'
-    >>> rule_text("l", {"kind": "distinct", "least": 2.0, "counts": "persons"})
-    'l = 2 (distinct, counted in persons)'
-    >>> rule_text("probabilistic_k", 5)
-    'probabilistic k-anonymity with k = 5'
-    >>> rule_text("k_by_columns", {"least": 5, "columns": [["age"], ["job", "town"]]})
-    'k = 5 in each of these groups of columns by itself, and not in whole rows: age; job, town'
-    """
+    """Write the requirement of a rule of an anonymous table."""
     if name == "probabilistic_k":
         return f"probabilistic k-anonymity with k = {value}"
     if not isinstance(value, Mapping):

@@ -7,7 +7,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -91,27 +91,9 @@ class NewFile:
 
     Bytes go to a temporary file in the same folder. `keep` renames it; without `keep`, nothing is left. A symbolic link
     is replaced; its target stays. Other special files are never replaced: a pipe, terminal or device such as
-    ``/dev/null`` receives the bytes if the output ``streams``; folders, sockets and disks are refused.
-
-    Parameters
-    ----------
-    path : str or Path
-        The target.
-    private : bool
-        Only the owner may read the file.
-    durable : bool
-        The bytes are on the disk before an earlier file is replaced. Only one program at a time may write such a file:
-        the temporary name is fixed, so that crashes leave at most one.
-    streams : bool
-        The output may go to a pipe: for pages and figures, not for releases with a guarantee.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as folder, NewFile(f"{folder}/page.html") as out:
-    ...     _ = out.file.write(b"<html>")
-    ...     out.keep()
-    ...     os.listdir(folder)
-    ['page.html']
+    ``/dev/null`` receives the bytes if the output ``streams``; folders, sockets and disks are refused. ``durable``:
+    the bytes are on the disk before an earlier file is replaced, and one program at a time may write (a fixed temporary
+    name, so that crashes leave at most one).
     """
 
     file: BinaryIO
@@ -175,14 +157,17 @@ def cannot_write(path: str | Path, error: OSError) -> DataSourceError:
     return DataSourceError(f"output: cannot write {str(path)!r}{reason}; check the folder and its room")
 
 
-def unfit(text: str, *, path: bool = False) -> str:
-    """Return what is wrong with a text that cannot be shown or cannot name a file; "" if it is fine.
+@contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Report an `OSError` as `cannot_write` does."""
+    try:
+        yield
+    except OSError as error:
+        raise cannot_write(path, error) from None
 
-    Examples
-    --------
-    >>> unfit("café"), unfit("a\\0b"), unfit("caf\\udce9")
-    ('', 'a text without the character NUL', 'a text in UTF-8')
-    """
+
+def unfit(text: str, *, path: bool = False) -> str:
+    """Return what is wrong with a text that cannot be shown or cannot name a file; "" if it is fine."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -204,12 +189,9 @@ def check_name(path: str | Path) -> None:
 
 def write_whole(path: str | Path, data: bytes | str, *, private: bool = False, streams: bool = False) -> None:
     """Write a file so that no one ever meets half of it; see `NewFile`."""
-    try:
-        with NewFile(path, private=private, streams=streams) as out:
-            out.file.write(data.encode() if isinstance(data, str) else data)
-            out.keep()
-    except OSError as error:
-        raise cannot_write(path, error) from None
+    with writing(path), NewFile(path, private=private, streams=streams) as out:
+        out.file.write(data.encode() if isinstance(data, str) else data)
+        out.keep()
 
 
 def after_promise(path: str | Path, sealed: Any, put: Callable[[], None]) -> None:
@@ -266,9 +248,6 @@ def write_with_promise(path: str | Path, payload: bytes, guarantee: Any) -> Any:
 
 def write_sealed(path: str | Path, payload: bytes, sealed: Any) -> None:
     """Write a table and the guarantee that is sealed over its bytes."""
-    try:
-        with NewFile(path) as out:
-            out.file.write(payload)
-            out.keep(sealed)
-    except OSError as error:
-        raise cannot_write(path, error) from None
+    with writing(path), NewFile(path) as out:
+        out.file.write(payload)
+        out.keep(sealed)

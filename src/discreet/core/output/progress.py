@@ -26,17 +26,7 @@ _listeners: list[Listener] = []
 
 @contextmanager
 def followed(listener: Listener) -> Iterator[None]:
-    """Report the progress of all work in this process to ``listener``.
-
-    Examples
-    --------
-    >>> told = []
-    >>> with followed(lambda stage, share: told.append((stage, share))), Meter(4, progress=False) as meter:
-    ...     meter.advance(1)
-    ...     stage("model")
-    >>> told
-    [('counting', 0.0), ('counting', 0.25), ('model', None)]
-    """
+    """Report the progress of all work in this process to ``listener``."""
     _listeners.append(listener)
     try:
         yield
@@ -54,14 +44,9 @@ class Meter:
     """Measures work of a known size and shows a bar if it takes long.
 
     ``progress``: True shows the bar at once, False never, None if stderr is a terminal and the work takes long.
-
-    Examples
-    --------
-    >>> with Meter(10, progress=False) as meter:
-    ...     meter.advance(10)
     """
 
-    def __init__(self, total: int, progress: bool | None) -> None:
+    def __init__(self, total: int, progress: bool | None = None) -> None:
         self._total, self._done = total, 0
         self._wanted = sys.stderr.isatty() if progress is None else progress
         self._due = time.monotonic() + (0.0 if progress else PATIENCE)

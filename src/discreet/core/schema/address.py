@@ -19,13 +19,7 @@ _EXAMPLE = "sqlite:///people.db?table=people"
 
 
 def is_address(text: object) -> TypeGuard[str]:
-    """Return whether a text names a database rather than a file.
-
-    Examples
-    --------
-    >>> is_address("sqlite:///people.db?table=people"), is_address("people.db")
-    (True, False)
-    """
+    """Return whether a text names a database rather than a file."""
     found = re.match(r"([A-Za-z][\w+.-]+)://", text) if isinstance(text, str) else None
     if found is not None and found[1].lower() not in _KINDS:
         # No more of it: there may be a password.
@@ -35,13 +29,7 @@ def is_address(text: object) -> TypeGuard[str]:
 
 
 def without_password(text: str) -> str:
-    """Return the address of a database without its password; the same text if it holds none.
-
-    Examples
-    --------
-    >>> without_password("postgresql://joe:pw@db.local/ward?sslmode=require&password=pw")
-    'postgresql://joe@db.local/ward?sslmode=require'
-    """
+    """Return the address of a database without its password; the same text if it holds none."""
     scheme, mark, rest = text.partition("://")
     user = _USER.match(rest)[0]  # type: ignore[index]  # it matches every text
     place, _, asked = rest[len(user) :].partition("?")
@@ -52,40 +40,20 @@ def without_password(text: str) -> str:
 
 @dataclass(frozen=True)
 class Address:
-    """A database and the rows to read.
-
-    Attributes
-    ----------
-    kind : {"sqlite", "postgresql"}
-        The database.
-    uri : str
-        Where it is: a path for SQLite, an address without ``table`` and ``query`` for PostgreSQL. It may hold a
-        password, so neither an error nor a release may show it.
-    table, query : str
-        One of them is given.
-    secret : bool
-        Whether the address holds a password.
-    """
+    """A database and the rows to read."""
 
     kind: str
-    uri: str
+    uri: str  # may hold a password: neither an error nor a release may show it
     table: str
     query: str
-    secret: bool
+    secret: bool  # it holds one
 
     def __repr__(self) -> str:
         return f"Address(kind={self.kind!r})"
 
 
 def read_address(text: str, *, table: str = "", query: str = "") -> Address:
-    """Take an address apart. The table or query is part of it, or is given separately.
-
-    Examples
-    --------
-    >>> found = read_address("postgresql://joe:pw@db.local/ward?sslmode=require&table=public.people")
-    >>> found.table, found.secret, found
-    ('public.people', True, Address(kind='postgresql'))
-    """
+    """Take an address apart. The table or query is part of it, or is given separately."""
     scheme, _, rest = text.partition("://")
     place, _, asked = rest.partition("?")
     kept, found = [], {"table": table, "query": query}

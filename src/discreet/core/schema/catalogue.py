@@ -79,12 +79,6 @@ KINDS = (
 
 
 def known_kind(name: str) -> KnownKind | None:
-    """Return the usual meaning of a column name; None if unknown.
-
-    Examples
-    --------
-    >>> known_kind("Age").declared["bounds"], known_kind("hours-per-week").declared["bounds"], known_kind("income")
-    ([0, 125], [0, 168], None)
-    """
+    """Return the usual meaning of a column name; None if unknown."""
     plain = re.sub(r"[^\w]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip())).strip("_").casefold()
     return next((kind for kind in KINDS if re.fullmatch(kind.names, plain)), None)

@@ -38,17 +38,7 @@ _GROUPS = ({"kind", "bounds", "categories"}, {"role", "rows"})
 
 
 def read_codebook(path: Path) -> dict[str, dict[str, Any]]:
-    """Return what a codebook declares for each column: categories, or nothing for continuous columns.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     place = Path(folder) / "people.names"
-    ...     _ = place.write_text("poor, rich.   | the classes\\nage: continuous.\\nsex: Female, Male.\\n")
-    ...     list(read_codebook(place).items())[:2]
-    [('age', {}), ('sex', {'categories': ['Female', 'Male'], 'missing': 'own'})]
-    """
+    """Return what a codebook declares for each column: categories, or nothing for continuous columns."""
     try:
         text = path.expanduser().read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -72,14 +62,6 @@ def of_header(book: Mapping[str, dict[str, Any]], names: Sequence[str]) -> dict[
     """Return what a codebook declares for a table with its own names; nothing if they do not match.
 
     Names match if their letters and digits do. The class, which has no name in a codebook, is the remaining column.
-
-    Examples
-    --------
-    >>> book = {"hours-per-week": {}, "sex": {"categories": ["f", "m"]}, "class": {"categories": ["poor", "rich"]}}
-    >>> of_header(book, ["hours_per_week", "Sex", "income"])
-    {'hours_per_week': {}, 'Sex': {'categories': ['f', 'm']}, 'income': {'categories': ['poor', 'rich']}}
-    >>> of_header(book, ["40", "f", "rich"])
-    {}
     """
     said = {_bare(name): declared for name, declared in book.items()}
     found = {name: said[_bare(name)] for name in names if _bare(name) in said}
@@ -103,24 +85,18 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
     persons with at most eight rows each; ``job=own`` gives missing values their own cell. Several columns may share a
     declaration: ``age,sex=quasi-identifier``, ``pixel*=0..16``. Malformed declarations are refused, not taken as
     categories.
-
-    Examples
-    --------
-    >>> read_declarations(["age=0..120", "age,share=sensitive"], ["age", "share"])
-    {'age': {'kind': 'integer', 'bounds': [0, 120], 'role': 'sensitive'}, 'share': {'role': 'sensitive'}}
-    >>> read_declarations(["x*=0:1"], ["x1", "x2", "y"])
-    {'x1': {'bounds': [0.0, 1.0]}, 'x2': {'bounds': [0.0, 1.0]}}
     """
     found: dict[str, dict[str, Any]] = {}
     for text in texts:
         left, equals, value = (part.strip() for part in text.partition("="))
         listed = [left] if left in names else _listed(left, names)
-        if not equals or not value or not set(listed) <= set(names):
-            more = ", …" if len(names) > 20 else ""
-            expected = f"{_FORMS}, of {', '.join(names[:20])}{more} (several: A,B=0..120, or all that begin alike: A*)"
-            raise InvalidArgument("--declare", text, expected, f"--declare {shlex.quote(f'{names[0]}=0..120')}")
+        if not equals or not left or not value or not set(listed) <= set(names):
+            known = f"{', '.join(filter(None, names[:20]))}{', …' if len(names) > 20 else ''}"
+            expected = f"{_FORMS}, of {known} (several: A,B=0..120, or all that begin alike: A*)"
+            first = shlex.quote(f"{next(filter(None, names), 'age')}=0..120")
+            raise InvalidArgument("--declare", text, expected, f"--declare {first}")
         if fix := _meant(value):
-            alone = "a single category must not look like a range, a list, a kind or a role"
+            alone = "a single category must not look like a number, a range, a list, a kind or a role"
             expected = f"{_FORMS} (the lower end first; {alone})"
             raise InvalidArgument("--declare", text, expected, f"--declare {shlex.quote(f'{left}={fix}')}")
         for name in listed:
@@ -129,9 +105,7 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
 
 
 def _listed(left: str, names: Sequence[str]) -> list[str]:
-    """Return the named columns: separated by commas, or by a pattern such as ``x*``. Unknown names are returned as
-    typed.
-    """
+    """Return the named columns: separated by commas, or by a pattern such as ``x*``. Unknown names stay as typed."""
     found: list[str] = []
     for part in map(str.strip, left.split(",")):
         fits = re.compile(re.escape(part).replace(r"\*", ".*"), re.DOTALL)
@@ -140,13 +114,7 @@ def _listed(left: str, names: Sequence[str]) -> list[str]:
 
 
 def merged(known: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a declaration updated by a later one. Bounds, categories and kind replace each other; so do role and rows.
-
-    Examples
-    --------
-    >>> merged({"kind": "integer", "bounds": [0, 125], "role": "quasi-identifier"}, {"bounds": [0.0, 1.5]})
-    {'role': 'quasi-identifier', 'bounds': [0.0, 1.5]}
-    """
+    """Update a declaration by a later one. Bounds, categories and kind replace each other; role and rows too."""
     named = {key for group in _GROUPS if group & set(said) for key in group}
     return {**{key: value for key, value in known.items() if key not in named}, **said}
 
@@ -182,6 +150,9 @@ def _meant(value: str) -> str:
         return f"{ends[2]}:{ends[1]}"
     if (ends := re.fullmatch(rf"({_DAY}):({_DAY})", value)) and ends[1] > ends[2]:
         return f"{ends[2]}:{ends[1]}"
+    if re.fullmatch(_NUMBER, value):
+        low, high = sorted(("0", value), key=float)
+        return f"{low}..{high}" if re.fullmatch(r"-?\d+", value) else f"{low}:{high}"
     if "," in value or set(_declared(value)) != {"categories"}:
         return ""
     days = [_iso(part) for part in re.findall(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}", value)]

@@ -19,12 +19,7 @@ from discreet.core.schema.file import toml_tables
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 #: What schemas may call an encoding, and what Python calls it.
-ENCODINGS = {
-    "utf-8": "utf-8",
-    "utf-16": "utf-16",
-    "latin-1": "latin-1",
-    "windows-1252": "cp1252",
-}
+ENCODINGS = {"utf-8": "utf-8", "utf-16": "utf-16", "latin-1": "latin-1", "windows-1252": "cp1252"}
 #: The directives that a date format may use, and how many digits each takes.
 DIRECTIVES = {"Y": (4, 4), "y": (2, 2), "m": (1, 2), "d": (1, 2), "H": (1, 2), "M": (1, 2), "S": (1, 2)}
 _DELIMITERS = (",", ";", "\t", "|")
@@ -156,25 +151,13 @@ class Dialect:
 
 
 def load_dialect(source: str | Path) -> Dialect:
-    """Return the format that a schema file declares; its columns may still be incomplete.
-
-    Examples
-    --------
-    >>> load_dialect('[source]\\ndelimiter = ";"\\n[columns]\\nuser = {}\\n').delimiter
-    ';'
-    """
+    """Return the format that a schema file declares; its columns may still be incomplete."""
     where, table = toml_tables(source)
     return read_dialect(table.get("source"), f"[source] of {where}")
 
 
 def read_dialect(declared: object, where: str = "[source]") -> Dialect:
-    """Read what a schema declares under ``[source]``, or a `Dialect`.
-
-    Examples
-    --------
-    >>> read_dialect({"delimiter": ";", "dates": "%d.%m.%Y"}).dates
-    ('%d.%m.%Y',)
-    """
+    """Read what a schema declares under ``[source]``, or a `Dialect`."""
     if declared is None:
         return _USUAL
     if isinstance(declared, Dialect):
@@ -190,13 +173,7 @@ def read_dialect(declared: object, where: str = "[source]") -> Dialect:
 
 
 def lowered(words: Iterable[str]) -> list[str]:
-    """Return words in lower case, letter by letter, as they are compared with a file.
-
-    Examples
-    --------
-    >>> lowered(["JA", "İYİ"])
-    ['ja', 'iyi']
-    """
+    """Return words in lower case, letter by letter, as they are compared with a file."""
     listed = list(words)
     found: list[str] = pc.utf8_lower(pa.array(listed, pa.large_string())).to_pylist() if listed else []
     return found

@@ -42,11 +42,6 @@ def draft_schema(
     ``read`` states what was read: "names" that the file keeps apart from its rows, its "first line", or only its number
     of "fields". ``dialect`` and ``reasons`` are the guessed format and why, ``kinds`` the kinds found in rows that the
     user allowed to look at, ``labels`` value labels of the file, and ``declared`` what the user has declared.
-
-    Examples
-    --------
-    >>> print(draft_schema(["mood"], "people.csv").partition("[columns]")[2].strip())
-    mood = {}
     """
     text = [_said(read, toml_value(source), dialect), _HOW]
     written = {} if dialect is None else dialect.to_dict()

@@ -1,10 +1,8 @@
 """The TOML schema file: a table ``[columns.NAME]`` per column, perhaps a first line ``unit = "row"`` and ``[source]``.
 
-``[source]`` is the format of the table (`Dialect`): ``delimiter = ";"``, ``decimal = ","``, or ``header = false`` if
-its first line is a record; then columns are called column_1, column_2, ... Public facts are
-``[functions.COLUMN.OTHER]`` with a line for each value of the other column, and ``[[impossible]]`` with a line for each
-column of an impossible combination. A column may also be one line under ``[columns]``: ``age = {kind = "integer",
-bounds = [0, 120]}``.
+``[source]`` is the format of the table (`Dialect`). Public facts are ``[functions.COLUMN.OTHER]`` with a line for each
+value of the other column, and ``[[impossible]]`` with a line for each column of an impossible combination. A column may
+also be one line under ``[columns]``: ``age = {kind = "integer", bounds = [0, 120]}``.
 """
 
 import re
@@ -33,11 +31,6 @@ def looks_like_a_record(names: Sequence[str]) -> bool:
 
     Signs are numbers, dates or addresses, gaps (except one at the front, where some programs put row numbers) and
     repeats. A record of different plain words looks like names.
-
-    Examples
-    --------
-    >>> looks_like_a_record(["age", "town"]), looks_like_a_record(["", "age"]), looks_like_a_record(["34", "Ulm"])
-    (False, False, True)
     """
     plain = [name.strip() for name in names]
     if any(_RECORD.fullmatch(name) for name in plain) or not all(plain[1:]):
@@ -67,13 +60,7 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
 
 
 def undeclared(declared: Any) -> bool:
-    """Return whether a draft's column still needs values; identifiers and persons need none.
-
-    Examples
-    --------
-    >>> undeclared({"role": "sensitive"}), undeclared({"role": "identifier"}), undeclared({"bounds": [0, 1]})
-    (True, False, False)
-    """
+    """Return whether a draft's column still needs values; identifiers and persons need none."""
     filled = {"bounds", "categories", "categories_file"} if isinstance(declared, dict) else set()
     return (
         isinstance(declared, dict)
@@ -101,14 +88,7 @@ def toml_tables(source: str | Path) -> tuple[str, dict[str, Any]]:
 
 
 def write_toml(table: Mapping[str, Any]) -> str:
-    """Return the text of a TOML file.
-
-    Examples
-    --------
-    >>> print(write_toml({"columns": {"age": {"bounds": [0.0, 120.5]}}}), end="")
-    [columns.age]
-    bounds = [0, 120.5]
-    """
+    """Return the text of a TOML file."""
     # The writer gives every item of a list a line. Texts hold no line breaks, so that these are all there are.
     text = tomli_w.dumps(_whole(table), indent=0)
     return text.replace("[\n", "[").replace(",\n]", "]").replace(",\n", ", ")
@@ -124,7 +104,6 @@ def _whole(value: Any) -> Any:
 
 
 def toml_key(name: str) -> str:
-    """Return a key as TOML."""
     return write_toml({name: 0}).removesuffix(" = 0\n")
 
 

@@ -94,13 +94,7 @@ class GridMap:
         return math.prod(self.shape)
 
     def ids(self, columns: Sequence[FloatArray]) -> IntArray:
-        """Return the cell of each row, -1 for a dropped row.
-
-        Examples
-        --------
-        >>> GridMap(Domain({"age": (0, 120)}), 4).ids([np.array([-5.0, 30.0, 1e9])]).tolist()
-        [0, 1, 3]
-        """
+        """Return the cell of each row, -1 for a dropped row."""
         if len(columns) != len(self.domain):
             raise SchemaError(f"a grid over {', '.join(self.names[:8])} needs {len(self.domain)} columns")
         ids = np.zeros(len(columns[0]), dtype=np.int64)
@@ -109,15 +103,7 @@ class GridMap:
         return ids
 
     def boxes(self, cells: Any) -> tuple[FloatArray, FloatArray]:
-        """Return the real bounds of cells (public), as opposite corners; NaN on an axis where the cell holds missing
-        values.
-
-        Examples
-        --------
-        >>> lower, upper = GridMap(Domain({"age": (0, 120), "sex": ["f", "m"]}), 12).boxes([7])
-        >>> lower.tolist(), upper.tolist()
-        ([[30.0, 1.0]], [[40.0, 2.0]])
-        """
+        """Return opposite corners of cells (public); NaN on an axis where a cell holds missing values."""
         flat = np.asarray(cells)
         if flat.ndim != 1 or (flat.size and flat.dtype.kind not in "iu"):
             raise InvalidType("cells", type(cells), "a one-dimensional array of cell numbers", "cells=[0, 1]")
@@ -140,13 +126,7 @@ class GridMap:
 
 @dataclass(frozen=True)
 class RowMap:
-    """One cell for all rows that a grid over the domain would count.
-
-    Examples
-    --------
-    >>> RowMap(Domain({"age": (0, 120)})).ids([np.array([35.0, np.nan, np.inf])]).tolist()
-    [0, -1, 0]
-    """
+    """One cell for all rows that a grid over the domain would count."""
 
     domain: Domain
     n_cells: ClassVar[int] = 1

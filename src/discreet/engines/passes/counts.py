@@ -49,13 +49,7 @@ class CellCounts:
         self.counts: IntArray = np.asarray(counts, dtype=np.int64)
 
     def dense(self) -> IntArray:
-        """Return the counts of all cells as one flat array.
-
-        Examples
-        --------
-        >>> CellCounts(3, [2], [5]).dense().tolist()
-        [0, 0, 5]
-        """
+        """Return the counts of all cells as one flat array."""
         if self.n_cells > DENSE_LIMIT:
             raise InvalidArgument(
                 "n_cells", self.n_cells, f"at most {DENSE_LIMIT} to list all cells", "fewer parts per axis"
@@ -92,13 +86,6 @@ class CellTally:
 
     With many cells only occupied ones are kept, as sorted runs. Two runs are merged when the later one is as long as
     the earlier one, so each cell moves a logarithmic number of times.
-
-    Examples
-    --------
-    >>> tally = CellTally(10)
-    >>> tally.add(np.array([3, -1, 3]))
-    >>> tally.result().dense().tolist()
-    [0, 0, 0, 2, 0, 0, 0, 0, 0, 0]
     """
 
     def __init__(self, n_cells: int) -> None:
@@ -124,7 +111,6 @@ class CellTally:
                 self._sort()
 
     def result(self) -> CellCounts:
-        """Return what was counted."""
         if self._dense is not None:
             cells = np.flatnonzero(self._dense != 0)  # several times as quick as of the numbers themselves
             return CellCounts(self._n_cells, cells, self._dense[cells])

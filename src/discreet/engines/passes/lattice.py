@@ -34,28 +34,13 @@ BATCH_SIZE, BATCH_NUMBERS = 2**17, 2**20
 
 
 def batch_rows(n_axes: int) -> int:
-    """Return the number of rows of a batch for so many columns.
-
-    Examples
-    --------
-    >>> batch_rows(16), batch_rows(784)
-    (65536, 1337)
-    """
+    """Return the number of rows of a batch for so many columns."""
     return max(256, min(BATCH_SIZE, BATCH_NUMBERS // n_axes))
 
 
 @dataclass(frozen=True, eq=False)
 class Lattice:
-    """Lattice points of rows. Coordinates are divided by ``units`` before distances are taken.
-
-    Examples
-    --------
-    >>> lattice = Lattice(Domain.box([0, 0], [3, 4]))
-    >>> lattice.step * REACH, lattice.rows([np.array([0.0, np.nan]), np.array([9.0, 1.0])])[0].tolist()
-    (2.5, [[-629146.0, 838861.0]])
-    >>> lattice.coordinates(lattice.points(np.array([[1.0, 1.0]]))).round(4).tolist()
-    [[1.0, 1.0]]
-    """
+    """Lattice points of rows. Coordinates are divided by ``units`` before distances are taken."""
 
     domain: Domain
     units: FloatArray
@@ -69,7 +54,6 @@ class Lattice:
 
     @property
     def middle(self) -> FloatArray:
-        """The origin."""
         return self.domain.low + (self.domain.high - self.domain.low) / 2
 
     def rows(self, columns: Sequence[FloatArray] | FloatArray) -> tuple[FloatArray, BoolArray]:
@@ -96,13 +80,6 @@ class Projection:
     """A public map from lattice points to few axes: y = (z - origin) M s.
 
     M holds whole numbers: an orthonormal matrix times `ONE`, rounded. ``origin`` is the lattice point that goes to 0.
-
-    Examples
-    --------
-    >>> lattice = Lattice(Domain.box([0, 0], [2, 2]))
-    >>> turned = Projection(lattice, np.array([[ONE], [0]]), np.zeros(2))
-    >>> turned.columns([np.array([1.0, 2.0]), np.array([0.0, 0.0])])[0].round(3).tolist()
-    [0.0, 1.0]
     """
 
     lattice: Lattice
@@ -124,12 +101,6 @@ class Groups:
     """The group of a row: the nearest centre, in all dimensions or after a projection.
 
     ``centers`` are lattice points, or places on the axes of the projection.
-
-    Examples
-    --------
-    >>> lattice = Lattice(Domain.box([0, 0], [2, 2]))
-    >>> Groups(lattice, lattice.points(np.array([[0.0, 0.0], [2.0, 2.0]]))).of(np.array([[5.0, 9.0]])).tolist()
-    [1]
     """
 
     lattice: Lattice
@@ -148,15 +119,7 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class NormMap:
-    """A cell map of the distance between rows and the centre of their group: equal steps up to the domain's diagonal.
-
-    Examples
-    --------
-    >>> lattice = Lattice(Domain.box([0, 0], [2, 2]))
-    >>> norms = NormMap(Groups(lattice, np.zeros((1, 2))))
-    >>> norms.ids([np.array([1.0, 2.0]), np.array([1.0, 2.0])]).tolist()
-    [0, 32767]
-    """
+    """A cell map of the distance from a row to the centre of its group, in equal steps up to the domain's diagonal."""
 
     groups: Groups
     n_cells: ClassVar[int] = NORM_CELLS
@@ -164,7 +127,6 @@ class NormMap:
 
     @property
     def domain(self) -> Domain:
-        """The columns."""
         return self.groups.lattice.domain
 
     def ids(self, columns: Sequence[FloatArray] | FloatArray) -> IntArray:
@@ -183,15 +145,6 @@ class BallPass:
 
     A key combines a group and a column; column 0 is the count. ``anchors`` are lattice points, ``radius`` is in lattice
     steps.
-
-    Examples
-    --------
-    >>> lattice = Lattice(Domain.box([0, 0], [2, 2]))
-    >>> job = BallPass(Groups(lattice, np.zeros((1, 2))), np.zeros((1, 2)), 500_000)
-    >>> adder = job.start()
-    >>> adder.add(job.prepare([np.array([2.0, 1.0]), np.array([2.0, 1.5])]))
-    >>> job.result(adder.result()).tolist()
-    [[2, 353553, 724281]]
     """
 
     groups: Groups
@@ -202,23 +155,20 @@ class BallPass:
 
     @property
     def domain(self) -> Domain:
-        """The columns."""
         return self.groups.lattice.domain
 
     def prepare(self, columns: Sequence[FloatArray] | FloatArray) -> IntArray:
-        """Add a batch up by itself."""
         points, _ = self.groups.lattice.rows(columns)
-        table = np.zeros((len(self.anchors), 1 + len(self.domain)), np.int64)
+        table = self.start().table
         _add_clipped(points, self.groups.of(points), self.anchors, self.radius, table)
         return table
 
     def start(self) -> TableAdder:
-        """Return an empty table."""
         return TableAdder(np.zeros((len(self.anchors), 1 + len(self.domain)), np.int64))
 
     def result(self, found: KeyedNumbers) -> IntArray:
         """Return counts and sums: one row per group, the count first."""
-        table = np.zeros((len(self.anchors), 1 + len(self.domain)), np.int64)
+        table = self.start().table
         table.reshape(-1)[found.keys] = found.values[0]
         return table
 
@@ -230,14 +180,10 @@ class TableAdder:
     table: IntArray
 
     def add(self, prepared: IntArray) -> None:
-        """Take in the table of a batch."""
         self.table += prepared
 
     def result(self) -> KeyedNumbers:
-        """Return all that is not 0."""
-        flat = self.table.reshape(-1)
-        keys = np.flatnonzero(flat)
-        return KeyedNumbers(keys, flat[keys][np.newaxis])
+        return KeyedNumbers.occupied(self.table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,20 +196,16 @@ class ProjectedPass:
 
     @property
     def domain(self) -> Domain:
-        """The columns."""
         return self.projection.lattice.domain
 
     @property
     def width(self) -> int:
-        """As of the pass inside."""
         return self.inner.width
 
     def prepare(self, columns: Any) -> Any:
-        """Project a batch, and prepare what comes of it."""
         return self.inner.prepare(self.projection.columns(columns))
 
     def start(self) -> Any:
-        """Return the adder of the pass inside."""
         return self.inner.start()
 
 

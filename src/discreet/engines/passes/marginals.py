@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,20 +24,7 @@ from discreet.engines.passes.tally import Adder, KeyedNumbers
 
 @dataclass(frozen=True, eq=False)
 class GroupedMarginal:
-    """Columns and the groups of their cells.
-
-    Parameters
-    ----------
-    columns : sequence of int
-        One to three places in the domain, ascending.
-    groups : sequence of array of int
-        For each column, the group of each cell of its grid, numbered from 0.
-
-    Examples
-    --------
-    >>> GroupedMarginal([0, 2], [np.array([0, 0, 1]), np.array([0, 1])]).shape
-    (2, 2)
-    """
+    """Columns and the groups of their cells."""
 
     columns: tuple[int, ...]
     groups: tuple[IntArray, ...]
@@ -49,44 +37,26 @@ class GroupedMarginal:
 
     @property
     def n_cells(self) -> int:
-        """How many counts it has."""
         return math.prod(self.shape)
 
 
 @dataclass(frozen=True, eq=False)
 class MarginalsPass:
-    """Count many marginals in one pass. A row that a missing value drops is in none of them.
-
-    Examples
-    --------
-    >>> grid = AxisGrids(Domain({"age": (0, 100), "sex": ["f", "m"]}), (4, 2), (False, False))
-    >>> pair = GroupedMarginal([0, 1], [np.array([0, 0, 1, 1]), np.arange(2)])
-    >>> job = MarginalsPass(grid, (GroupedMarginal([1], [np.arange(2)]), pair))
-    >>> adder = job.start()
-    >>> adder.add(job.prepare([np.array([10.0, 90.0, np.nan]), np.array([0.5, 1.5, 0.5])]))
-    >>> [x.tolist() for x in job.split(adder.result())]
-    [[1, 1], [1, 0, 0, 1]]
-    """
+    """Count many marginals in one pass. A row that a missing value drops is in none of them."""
 
     grid: AxisGrids
     marginals: tuple[GroupedMarginal, ...]
+    width: ClassVar[int] = 1
 
     @property
     def domain(self) -> Domain:
-        """The columns."""
         return self.grid.domain
-
-    @property
-    def width(self) -> int:
-        """One count per key."""
-        return 1
 
     def prepare(self, columns: list[FloatArray]) -> IntArray:
         """Put the rows of a batch on the grids; one row of the result per column, without dropped rows."""
         return self.grid.codes(columns)
 
     def start(self) -> Adder:
-        """Return an adder that has seen no row."""
         return MarginalTally(self.marginals)
 
     def split(self, found: KeyedNumbers) -> list[IntArray]:
@@ -104,31 +74,11 @@ class AxisGrids:
     If the grid of a numeric column is coarser than its values, there are two more cells, one for each bound: clamped
     values are there, and zeros that mean "none". Cells also end where a declared fact begins or ends, so that facts are
     about whole cells. Rows that the domain declares impossible are dropped, each by itself.
-
-    Parameters
-    ----------
-    domain : Domain
-        The columns.
-    parts : sequence of int
-        Cells of each, without those of the bounds and of missing values.
-    ends : sequence of bool
-        Whether a column has cells for its bounds.
-
-    Where a declared fact begins or ends to hold on an axis, a cell ends too, so that a fact is about whole cells. A row
-    that the domain declares impossible is left out, like one that a missing value drops: each row by itself.
-
-    Examples
-    --------
-    >>> grid = AxisGrids(Domain({"gain": (0, 100), "sex": ["f", "m"]}), (4, 2), (True, False))
-    >>> grid.sizes
-    (6, 2)
-    >>> grid.codes([np.array([0.0, 1.0, 99.0, 200.0]), np.array([0.5, 0.5, 0.5, 1.5])]).tolist()
-    [[0, 1, 4, 5], [0, 0, 0, 1]]
     """
 
     domain: Domain
-    parts: tuple[int, ...]
-    ends: tuple[bool, ...]
+    parts: tuple[int, ...]  # cells of each column, without those of bounds and missing values
+    ends: tuple[bool, ...]  # whether it has cells for its bounds
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -232,13 +182,10 @@ class MarginalTally:
         self.counts = np.zeros(total, np.int64)
 
     def add(self, prepared: IntArray) -> None:
-        """Count a batch."""
         count_marginals(prepared, self._columns, self._starts, self._places, self.counts)
 
     def result(self) -> KeyedNumbers:
-        """Return what was counted."""
-        keys = np.flatnonzero(self.counts)
-        return KeyedNumbers(keys, self.counts[keys][np.newaxis])
+        return KeyedNumbers.occupied(self.counts)
 
 
 @jit

@@ -18,21 +18,6 @@ class NearestMap:
 
     Coordinates are clamped first. A row with a missing value has no cell. The box of every cell is the whole domain, so
     `Source.sums` adds up places relative to the domain.
-
-    Parameters
-    ----------
-    domain : Domain
-        The columns.
-    centers : array of shape (cells, columns)
-        The centres, at least one.
-    units : array of shape (columns,), optional
-        What coordinates are divided by before distances are taken; 1 by default.
-
-    Examples
-    --------
-    >>> cells = NearestMap(Domain.box(0, 10), [[2.0], [8.0]])
-    >>> cells.ids([np.array([-5.0, 4.0, 7.0, np.nan])]).tolist()
-    [0, 0, 1, -1]
     """
 
     domain: Domain
@@ -51,12 +36,11 @@ class NearestMap:
 
     @property
     def n_cells(self) -> int:
-        """Number of centres."""
         return len(self.centers)
 
     def ids(self, columns: Sequence[FloatArray]) -> IntArray:
         """Return the nearest centre of each row, -1 where a value is missing."""
-        return _nearest(self._scaled(columns), self.centers / self.units)
+        return nearest_rows(self._scaled(columns), self.centers / self.units)
 
     def distances(self, columns: Sequence[FloatArray]) -> FloatArray:
         """Return the distance of each row to each centre, NaN where a value is missing."""
@@ -71,13 +55,9 @@ class NearestMap:
         return self.domain.clamp(np.column_stack(list(columns))) / self.units
 
 
+@jit
 def nearest_rows(rows: FloatArray, centers: FloatArray) -> IntArray:
     """Return the nearest of some centres for each row, the first of several; -1 where a value is missing."""
-    return _nearest(rows, centers)
-
-
-@jit
-def _nearest(rows: FloatArray, centers: FloatArray) -> IntArray:
     ids = np.empty(rows.shape[0], np.int64)
     for i in range(rows.shape[0]):
         best, label = np.inf, -1

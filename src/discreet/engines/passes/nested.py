@@ -16,14 +16,6 @@ class NestedMap:
 
     ``parts`` gives the parts of the numeric axes for each cell of the first level. Cells are numbered cell by cell of
     that level. Axes of categories or whole numbers, and cells for missing values, are not divided.
-
-    Examples
-    --------
-    >>> nested = NestedMap(GridMap(Domain({"age": (0, 100)}), 2), np.array([2, 5]))
-    >>> nested.n_cells, nested.ids([np.array([10.0, 30.0, 99.0])]).tolist()
-    (7, [0, 1, 6])
-    >>> nested.boxes([1])[0].tolist()
-    [[25.0]]
     """
 
     grid: GridMap
@@ -39,12 +31,10 @@ class NestedMap:
 
     @property
     def domain(self) -> Domain:
-        """The columns of the grid."""
         return self.grid.domain
 
     @property
     def n_cells(self) -> int:
-        """Number of cells of the second level."""
         return int(self.starts[-1])
 
     def ids(self, columns: Sequence[FloatArray]) -> IntArray:

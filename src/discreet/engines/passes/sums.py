@@ -32,24 +32,7 @@ class BoxedMap(CellMap, Protocol):
 
 
 class CellSums:
-    """Raw counts and fixed-point sums by occupied cell. They must never leave the mechanism that asked for them.
-
-    Parameters
-    ----------
-    n_cells : int
-        Number of cells, occupied or not.
-    cells : array of int
-        The occupied cells, ascending.
-    counts : array of int, shape (cells,)
-        How many rows each holds.
-    sums : array of int, shape (cells, columns)
-        Sums of the rows' places relative to their cell.
-
-    Examples
-    --------
-    >>> CellSums(6, [1, 4], [10, 20], [[512], [-1024]])
-    CellSums(n_cells=6)
-    """
+    """Raw counts and fixed-point sums by occupied cell. They must never leave the mechanism that asked for them."""
 
     __slots__ = ("cells", "counts", "n_cells", "sums")
 
@@ -60,13 +43,7 @@ class CellSums:
         self.sums: IntArray = np.asarray(sums, dtype=np.int64)
 
     def dense(self) -> tuple[IntArray, IntArray]:
-        """Return counts and sums of all cells, the empty ones too.
-
-        Examples
-        --------
-        >>> CellSums(3, [1], [2], [[-5]]).dense()[1].tolist()
-        [[0], [-5], [0]]
-        """
+        """Return counts and sums of all cells, the empty ones too."""
         counts = np.zeros(self.n_cells, np.int64)
         sums = np.zeros((self.n_cells, self.sums.shape[1]), np.int64)
         counts[self.cells] = self.counts
@@ -79,18 +56,7 @@ class CellSums:
 
 @dataclass(frozen=True)
 class SumsPass:
-    """Count rows by cell and add up their offsets from the cell's centre: the work of `Source.sums`.
-
-    Examples
-    --------
-    >>> from discreet.core.domain import Domain
-    >>> from discreet.engines.passes.cells import GridMap
-    >>> job = SumsPass(GridMap(Domain({"age": (0, 100)}), 2), 10)
-    >>> adder = job.start()
-    >>> adder.add(job.prepare([np.array([50.0, 75.0, 100.0])]))
-    >>> adder.result().values.tolist()
-    [[3], [0]]
-    """
+    """Count rows by cell and add up their offsets from the cell's centre: the work of `Source.sums`."""
 
     cell_map: BoxedMap
     scale: int
@@ -102,7 +68,6 @@ class SumsPass:
 
     @property
     def domain(self) -> Domain:
-        """The columns of the map."""
         return self.cell_map.domain
 
     @property
@@ -111,15 +76,12 @@ class SumsPass:
         return 1 + len(self.domain)
 
     def prepare(self, columns: list[FloatArray]) -> Located:
-        """Find the cell of every row."""
         return self.cell_map.ids(columns), columns
 
     def start(self) -> Adder:
-        """Return an empty table."""
         return _Dense(self) if self.cell_map.n_cells * len(self.domain) <= _DENSE else _Sparse(self)
 
     def result(self, found: KeyedNumbers) -> CellSums:
-        """Give what was gathered its form."""
         return CellSums(self.cell_map.n_cells, found.keys, found.values[0], found.values[1:].T)
 
 

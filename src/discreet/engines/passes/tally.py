@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -20,21 +20,19 @@ from discreet.engines.passes.kernels import merge_sparse
 
 
 class KeyedNumbers:
-    """Whole numbers by key (ascending): raw counts or sums, as sensitive as the rows. ``values`` has one row per
-    number.
-
-    Examples
-    --------
-    >>> one, two = KeyedNumbers(np.array([1, 4]), np.array([[10, 20]])), KeyedNumbers(np.array([4]), np.array([[5]]))
-    >>> both = one + two
-    >>> both.keys.tolist(), both.values.tolist()
-    ([1, 4], [[10, 25]])
-    """
+    """Whole numbers by key, ascending, one row each: raw counts or sums, as sensitive as the rows."""
 
     __slots__ = ("keys", "values")
 
     def __init__(self, keys: IntArray, values: IntArray) -> None:
         self.keys, self.values = keys, values
+
+    @classmethod
+    def occupied(cls, table: IntArray) -> KeyedNumbers:
+        """Return the numbers of a table that are not 0, by their places in it."""
+        flat = table.reshape(-1)
+        keys = np.flatnonzero(flat)
+        return cls(keys, flat[keys][np.newaxis])
 
     @classmethod
     def of(cls, keys: IntArray, values: IntArray) -> KeyedNumbers:
@@ -57,14 +55,7 @@ class KeyedNumbers:
 
 
 def merge(parts: Sequence[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
-    """Add up tables whose columns belong to ascending keys.
-
-    Examples
-    --------
-    >>> keys, table = merge([(np.array([2]), np.array([[1]])), (np.array([0, 2]), np.array([[7, 8]]))])
-    >>> keys.tolist(), table.tolist()
-    ([0, 2], [[7, 9]])
-    """
+    """Add up tables whose columns belong to ascending keys."""
     keys, places = np.unique(np.concatenate([k for k, _ in parts]), return_inverse=True)
     table = np.zeros((len(parts[0][1]), keys.size), np.int64)
     start = 0
@@ -104,29 +95,14 @@ class Pass(Protocol):
 
 @dataclass(frozen=True)
 class CountPass:
-    """Count the rows in each cell of a map.
-
-    Examples
-    --------
-    >>> from discreet.engines.passes.cells import GridMap
-    >>> job = CountPass(GridMap(Domain({"age": (0, 120)}), 4))
-    >>> adder = job.start()
-    >>> adder.add(job.prepare([np.array([35.0, 31.0, 100.0])]))
-    >>> adder.result().values.tolist()
-    [[2, 1]]
-    """
+    """Count the rows in each cell of a map."""
 
     cell_map: CellMap
+    width: ClassVar[int] = 1
 
     @property
     def domain(self) -> Domain:
-        """The columns of the map."""
         return self.cell_map.domain
-
-    @property
-    def width(self) -> int:
-        """One count."""
-        return 1
 
     @property
     def by_row(self) -> bool:
@@ -134,11 +110,9 @@ class CountPass:
         return getattr(self.cell_map, "by_row", False)
 
     def prepare(self, columns: list[FloatArray]) -> IntArray:
-        """Find the cell of every row."""
         return self.cell_map.ids(columns)
 
     def start(self) -> Adder:
-        """Return an empty tally."""
         return _Counting(CellTally(self.cell_map.n_cells))
 
 

@@ -3,9 +3,7 @@
 A tree lives on a public grid: ``2**bits`` equal cells on a numeric axis, one per category on a categorical axis, and
 one more at the end if missing values have their own cell. A box is a range of cells per axis. A cut is a whole number
 k; a row goes left of it if its cell is below k. Part p of G of a range [A, B) starts at ``A + floor(p (B - A) / G)``; a
-range of fewer than G cells has one part per cell.
-
-All statistics are sums of whole numbers, so batches, threads and the order of rows do not change them.
+range of fewer than G cells has one part per cell. All statistics are sums of whole numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -53,49 +51,19 @@ def grid_cells(domain: Domain, bits: int) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class TreeMap:
-    """A tree of integer cuts on the public grid, as a cell map.
-
-    Parameters
-    ----------
-    domain : Domain
-        The columns.
-    bits : int
-        A numeric axis has ``2**bits`` cells.
-    axis, first, cut_at, n_cuts : arrays of int, one entry per node
-        The axis a node is cut on (-1: it is not), its first child (the others follow), and its cuts: the ``n_cuts``
-        entries of ``cuts`` from ``cut_at`` on, ascending. Node 0 is the root.
-    cuts : array of int
-        Cells at which a child starts.
-    slot : array of int, one entry per node
-        The number under which rows that end in a node are counted; -1 leaves them out.
-    lower, upper : arrays of int, shape (slots, columns)
-        The boxes of the slots, in cells.
-    key_axis : array of int, one entry per slot
-        The axis that divides the rows of the slot, -1 for none.
-    lines : int
-        Number of parts per slot, and of its cells in the map.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> import discreet as dc
-    >>> domain = dc.Domain({"age": (0, 120)})
-    >>> halves = replace(TreeMap.root(domain, bits=4), key_axis=np.array([0]), lines=2)
-    >>> halves.ids([np.array([35.0, 70.0, np.nan])]).tolist()
-    [0, 1, -1]
-    """
+    """A tree of integer cuts on the public grid, as a cell map."""
 
     domain: Domain
     bits: int
-    axis: IntArray
-    first: IntArray
-    cut_at: IntArray
+    axis: IntArray  # of each node's cuts; -1 for a leaf
+    first: IntArray  # each node's first child
+    cut_at: IntArray  # where its cuts begin in `cuts`, and how many there are
     n_cuts: IntArray
     cuts: IntArray
-    slot: IntArray
-    lower: Cells
+    slot: IntArray  # the number under which its rows are counted; -1 if they are not
+    lower: Cells  # box of each slot
     upper: Cells
-    key_axis: IntArray
+    key_axis: IntArray  # the axis along which each slot is divided into lines; -1 for none
     lines: int = 1
 
     @classmethod
@@ -111,7 +79,6 @@ class TreeMap:
 
     @property
     def n_cells(self) -> int:
-        """Number of cells, occupied or not."""
         return self.n_slots * self.lines
 
     @cached_property
@@ -201,36 +168,20 @@ class TreePass:
 
     @property
     def domain(self) -> Domain:
-        """The columns of the tree."""
         return self.tree_map.domain
 
     def prepare(self, columns: list[FloatArray]) -> list[FloatArray]:
-        """Leave the rows as they are."""
         return columns
 
 
 @dataclass(frozen=True, eq=False)
 class HistogramPass(TreePass):
-    """Count rows by slot, axis and part of the slot's box on that axis.
-
-    Examples
-    --------
-    >>> job = HistogramPass(TreeMap.root(Domain({"age": (0, 120)}), bits=4), 4)
-    >>> adder = job.start()
-    >>> adder.add([np.array([35.0, 70.0])])
-    >>> job.result(adder.result()).tolist()
-    [[[0, 1, 1, 0]]]
-    """
+    """Count rows by slot, axis and part of the slot's box on that axis."""
 
     bins: int
-
-    @property
-    def width(self) -> int:
-        """One count."""
-        return 1
+    width: ClassVar[int] = 1
 
     def start(self) -> Histograms:
-        """Return empty histograms."""
         return Histograms(self.tree_map, self.bins)
 
     def result(self, found: KeyedNumbers) -> IntArray:
@@ -254,10 +205,7 @@ class Histograms(TreeAdder):
         kernels.add_histograms(*block, self.tree_map.slot, *self._boxes, self.totals)
 
     def result(self) -> KeyedNumbers:
-        """Return what was counted; a key is slot, axis and part in one number."""
-        flat = self.totals.reshape(-1)
-        keys = np.flatnonzero(flat)
-        return KeyedNumbers(keys, flat[keys][np.newaxis])
+        return KeyedNumbers.occupied(self.totals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +218,6 @@ class SpreadPass(TreePass):
         return 1 + len(self.domain)
 
     def start(self) -> Spreads:
-        """Return empty sums."""
         return Spreads(self.tree_map)
 
     def result(self, found: KeyedNumbers) -> tuple[IntArray, IntArray]:
@@ -295,6 +242,5 @@ class Spreads(TreeAdder):
         kernels.add_spreads(*block, self.tree_map.slot, self._ends, self._scale, self.counts, self.sums)
 
     def result(self) -> KeyedNumbers:
-        """Return what was added up, by slot."""
         keys = np.flatnonzero(self.counts)
         return KeyedNumbers(keys, np.vstack([self.counts[np.newaxis], self.sums.T])[:, keys])

@@ -20,31 +20,14 @@ class WhereMap:
     """The cells of a grid over the first columns, for rows whose other values lie in given intervals.
 
     Values beyond the bounds count as the bound. A row with a missing value in a column with a condition has no cell.
-
-    Parameters
-    ----------
-    domain : Domain
-        The columns: first those of the grid, then those with conditions only.
-    grid : GridMap or None
-        The grid. None: one cell, for every row that the conditions are true of.
-    where : tuple of (int, stretches)
-        The conditions, all of which must be true.
-
-    Examples
-    --------
-    >>> domain = Domain({"age": (0, 120), "sex": ["f", "m"]})
-    >>> women = WhereMap(domain, GridMap(domain.select(["age"]), 12), ((1, ((0.0, 1.0),)),))
-    >>> women.ids([np.array([35.0, 36.0]), np.array([0.5, 1.5])]).tolist()
-    [3, -1]
     """
 
     domain: Domain
-    grid: GridMap | None
+    grid: GridMap | None  # None: one cell
     where: tuple[Condition, ...] = ()
 
     @property
     def n_cells(self) -> int:
-        """Number of cells."""
         return 1 if self.grid is None else self.grid.n_cells
 
     def ids(self, columns: Sequence[FloatArray]) -> IntArray:
@@ -69,15 +52,6 @@ class WhereSum:
 
     A row adds round((x - origin)/step) with x clamped to the declared bounds, clamped to ``least..most``. So its share
     is bounded however doubles round. A row with a missing value adds nothing.
-
-    Examples
-    --------
-    >>> domain = Domain({"age": (0, 120)})
-    >>> job = WhereSum(WhereMap(domain, None), 60.0, 0.5, -120, 120)
-    >>> adder = job.start()
-    >>> adder.add(job.prepare([np.array([61.0, np.nan, 500.0])]))
-    >>> job.result(adder.result())
-    (2, 122)
     """
 
     rows: WhereMap
@@ -89,18 +63,15 @@ class WhereSum:
 
     @property
     def domain(self) -> Domain:
-        """The columns."""
         return self.rows.domain
 
     def prepare(self, columns: Sequence[FloatArray]) -> IntArray:
-        """Add a batch up by itself."""
         x, column = np.asarray(columns[0], np.float64), self.domain.columns[0]
         x = np.clip(x[(self.rows.ids(columns) == 0) & ~np.isnan(x)], column.low, column.high)
         steps = np.clip(np.rint((x - self.origin) / self.step), self.least, self.most)
         return np.array([len(steps), steps.astype(np.int64).sum()], np.int64)
 
     def start(self) -> TableAdder:
-        """Return an empty table."""
         return TableAdder(np.zeros(2, np.int64))
 
     def result(self, found: KeyedNumbers) -> tuple[int, int]:

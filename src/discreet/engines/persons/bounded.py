@@ -4,17 +4,14 @@ Each row gets a random number: a keyed hash of the person, the row's declared co
 among the person's equal rows. The rows with the smallest numbers are kept.
 
 - *The kept rows of a person depend on their own rows and the key only.* So adding or removing a person adds or removes
-  at most ``rows`` rows and changes nothing else: order, position and other people do not matter.
-- *The choice is uniform.* The m equal rows of a person are numbered 0 to m - 1, so all rows hash different messages,
-  and the smallest ``rows`` numbers are a uniform choice. (With a hash of the row alone, equal rows would share it: one
-  different row among a hundred equal ones would be kept half of the time.)
-- *Order, batches, files and engines do not matter*, for the same reason.
+  at most ``rows`` rows and changes nothing else. Order, batches, files and engines do not matter either.
+- *The choice is uniform*, because all rows hash different messages. (With a hash of the row alone, one different row
+  among a hundred equal ones would be kept half of the time.)
 
 One pass in bounded memory: every row becomes an entry (person, word of the row, number of equal rows, coordinates),
-grouped by the first bits of the person. Beyond `MOST_BYTES`, equal entries are merged, and if that is not enough,
-entries go to an unnamed temporary file. At the end each group is sorted and chosen from. A group that is still too
-large is read once per range of the rows' words. That is exact: equal rows share their word, and the smallest of all are
-among the smallest of each range.
+grouped by the first bits of the person. Beyond `MOST_BYTES`, equal entries are merged, then entries go to an unnamed
+temporary file. At the end each group is sorted and chosen from, a large one range by range of the rows' words. That is
+exact: equal rows share their word, and the smallest of all are among the smallest of each range.
 """
 
 from __future__ import annotations
@@ -31,16 +28,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core import ANYBODY, Categorical, Domain, FloatArray, IntArray, Person, WordArray, in_order
-from discreet.engines.persons.kernels import (
-    HEAD,
-    fill_entries,
-    group_words,
-    keep_smallest,
-    merge_equal,
-    part_entries,
-    rows_of_persons,
-    sort_entries,
-)
+from discreet.engines.persons import kernels
+from discreet.engines.persons.kernels import HEAD
 from discreet.engines.persons.keys import PersonKeys
 from discreet.engines.readers.columns import column_batches, places_of
 from discreet.engines.source import Source
@@ -68,7 +57,6 @@ class Choice:
 
     @property
     def key(self) -> WordArray:
-        """The key of all hashes."""
         return self.persons.key
 
     @property
@@ -83,14 +71,14 @@ class Choice:
         x = np.column_stack(columns).astype(np.float64, copy=False) + 0.0
         p0, p1, kept = self.persons.words(people)
         words, own = x.view(np.uint64), np.array([c.missing == "own" for c in self.domain])
-        r = fill_entries(x, words, self.domain.low, self.domain.high, own, p0, p1, kept, self.key)
-        entries, starts = part_entries(p0, p1, r, words, kept, _BITS)
+        r = kernels.fill_entries(x, words, self.domain.low, self.domain.high, own, p0, p1, kept, self.key)
+        entries, starts = kernels.part_entries(p0, p1, r, words, kept, _BITS)
         return entries, starts
 
     def group(self, entries: WordArray) -> WordArray:
         """Return a word for the group of every entry."""
-        columns = np.array([HEAD + place for place in self.groups])
-        return np.asarray(group_words(np.ascontiguousarray(entries[:, 1]), entries, columns, self.key), np.uint64)
+        columns, people = np.array([HEAD + place for place in self.groups]), np.ascontiguousarray(entries[:, 1])
+        return np.asarray(kernels.group_words(people, entries, columns, self.key), np.uint64)
 
     def smallest(self, entries: WordArray, limit: int, per_group: int | None) -> WordArray:
         """Return the entries of the kept rows, one per row, each with its random number as its word.
@@ -107,8 +95,8 @@ class Choice:
         """Keep ``limit`` rows of every person, or of every group of a person."""
         second = self.group(entries) if by_group else np.ascontiguousarray(entries[:, 1])
         p0, r, counts = (np.ascontiguousarray(entries[:, place]) for place in (0, 2, 3))
-        kept, sums = merge_equal(sort_entries(p0, second, r), p0, second, r, counts)
-        chosen, ranks = keep_smallest(kept, sums, p0, second, r, limit, self.key)
+        kept, sums = kernels.merge_equal(kernels.sort_entries(p0, second, r), p0, second, r, counts)
+        chosen, ranks = kernels.keep_smallest(kept, sums, p0, second, r, limit, self.key)
         found: WordArray = entries[chosen]
         found[:, 2], found[:, 3] = ranks, _FIRST
         return found
@@ -117,7 +105,7 @@ class Choice:
 def merged(entries: WordArray) -> WordArray:
     """Make equal rows one entry."""
     p0, p1, r, counts = (np.ascontiguousarray(entries[:, place]) for place in range(HEAD))
-    kept, sums = merge_equal(sort_entries(p0, p1, r), p0, p1, r, counts)
+    kept, sums = kernels.merge_equal(kernels.sort_entries(p0, p1, r), p0, p1, r, counts)
     found: WordArray = entries[kept]
     found[:, 3] = sums
     return found
@@ -187,7 +175,7 @@ class RowsOfPersons:
         found = np.zeros(most, np.int64)
         for entries in self._reduced(_persons):
             p0, p1, r, counts = (np.ascontiguousarray(entries[:, place]) for place in range(HEAD))
-            found += rows_of_persons(sort_entries(p0, p1, r), p0, p1, counts, most)
+            found += kernels.rows_of_persons(kernels.sort_entries(p0, p1, r), p0, p1, counts, most)
         return found
 
     def bounded(self, limit: int, per_group: int | None, axes: Domain) -> Part:
@@ -233,17 +221,6 @@ class PersonTable:
 
     ``declared`` holds all declared columns, ``axes`` those of the bounded table; ``key`` (eight words) is drawn for
     this release.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> table = pa.table({"user": ["ann"] * 5 + ["bob"], "age": [31.0, 32.0, 33.0, 34.0, 35.0, 60.0]})
-    >>> domain = Domain({"age": (0, 120)}, unit=Person("user", rows=2))
-    >>> people = PersonTable(dc.engines.open(table), domain.unit, domain, domain, np.arange(8, dtype=np.uint64))
-    >>> people.histogram(4).tolist()
-    [1, 0, 0, 1]
-    >>> people.bounded(2).count(dc.engines.GridMap(domain, 2)).dense().tolist()
-    [2, 1]
     """
 
     def __init__(self, source: Source, person: Person, declared: Domain, axes: Domain, key: WordArray) -> None:

@@ -22,17 +22,7 @@ from discreet.noise.hashing import TAG_BYTES, siphash_bytes
 
 @dataclass(frozen=True)
 class PersonKeys:
-    """Turns the column of persons into words. Rows outside its declared bounds or categories belong to no one.
-
-    Examples
-    --------
-    >>> keys = PersonKeys(None, Dialect(), np.arange(8, dtype=np.uint64))
-    >>> p0, p1, known = keys.words(pa.array(["7", " 7.0", "ann", "", None]))
-    >>> bool(p0[0] == p0[1]), p1[:2].tolist(), int(p1[2] & 1), known.tolist()
-    (True, [0, 0], 1, [True, True, True, False, False])
-    >>> bool(keys.words(pa.array([7]))[0][0] == p0[0])
-    True
-    """
+    """Turns the column of persons into words. Rows outside its declared bounds or categories belong to no one."""
 
     declared: Column | None
     dialect: Dialect

@@ -23,15 +23,7 @@ from discreet.errors import SchemaError
 
 
 def read_columns(source: Source, names: Sequence[str], persons: Mapping[str, Column | None] | None = None) -> pa.Table:
-    """Return the named columns of a source; ``persons`` as in `column_batches`.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> source = dc.engines.open(pa.table({"age": [35, None], "job": ["cook", "smith"]}))
-    >>> read_columns(source, ["job", "age"]).to_pydict()
-    {'job': ['cook', 'smith'], 'age': [35, None]}
-    """
+    """Return the named columns of a source; ``persons`` as in `column_batches`."""
     pieces: dict[str, list[pa.Array]] = {name: [] for name in names}
     for _, batch in column_batches(source, names, persons=persons):
         for name, piece in batch.items():
@@ -55,13 +47,6 @@ def column_batches(
     plainly. A column has the same type in all batches: if files disagree, whole numbers get the largest type, and
     everything else becomes text. Columns of ``persons`` (by name, with their declarations) come as codes, not as value
     labels: another file may hold the same person without a label.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> source = dc.engines.open(pa.table({"age": [35, None], "job": ["cook", "smith"]}))
-    >>> [(c[0].tolist(), b["job"].to_pylist()) for c, b in column_batches(source, ["job"], Domain({"age": (0, 120)}))]
-    [([35.0, nan], ['cook', 'smith'])]
     """
     placed = [(part, places_of(source, part, names)) for part in source.parts]
     matched = source.match(domain) if domain is not None else [([], []) for _ in placed]
@@ -69,7 +54,7 @@ def column_batches(
     columns = [named.column(name) if named is not None and name in named.names else None for name in names]
     whose = persons or {}
     shared = _shared_kinds(placed, names, whose)
-    with Meter(sum(part.size() for part in source.parts), None) as meter:
+    with Meter(sum(part.size() for part in source.parts)) as meter:
         for (part, places), (positions, encoders) in zip(placed, matched, strict=True):
             asked = list(dict.fromkeys([*positions, *places]))  # a file reads a column once
             for pieces, amount in part.read(asked, batch_size):
@@ -88,10 +73,7 @@ def column_batches(
 
 
 def counted_columns(
-    source: Source,
-    names: Sequence[str],
-    batch_size: int = BATCH_SIZE,
-    persons: Mapping[str, Column | None] | None = None,
+    source: Source, names: Sequence[str], persons: Mapping[str, Column | None] | None = None
 ) -> Iterator[tuple[dict[str, pa.Array], IntArray | None]]:
     """Yield the named columns in batches, with the number of equal rows that each row represents (None: one).
 
@@ -99,7 +81,7 @@ def counted_columns(
     """
     part = source.parts[0]
     if not isinstance(part, Remote):
-        for _, columns in column_batches(source, names, batch_size=batch_size, persons=persons):
+        for _, columns in column_batches(source, names, persons=persons):
             yield {name: not_empty(column) for name, column in columns.items()}, None
         return
     for pieces, _ in part.counted(places_of(source, part, names)):
@@ -181,13 +163,7 @@ _NUMBER = r"^\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?\s*$"
 
 
 def _rounded_texts(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Write numbers as texts, rounded as a floating-point type does; of texts, those that are numbers of many digits.
-
-    Examples
-    --------
-    >>> _rounded_texts(pa.array(["9007199254740993", "007", "ann"], pa.large_string()), pa.float64()).to_pylist()
-    ['9007199254740992', '007', 'ann']
-    """
+    """Write numbers as texts, rounded as a floating-point type does; also texts that are numbers of many digits."""
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         return as_text(column.cast(kind, safe=False))
     texts = as_text(column)

@@ -17,26 +17,13 @@ from discreet.engines.passes.tally import KeyedNumbers, Pass
 from discreet.engines.readers.tree_rows import MEMORY
 from discreet.engines.source import Source
 from discreet.engines.tables.encode import Encoder
-from discreet.engines.tables.part import Batch
+from discreet.engines.tables.part import Batch, Part
 
 
-class ProjectedTable:
-    """The part of a projected source.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> from discreet.engines.passes.lattice import ONE, Lattice
-    >>> lattice = Lattice(dc.Domain.box([0, 0], [2, 2]))
-    >>> turned = Projection(lattice, np.array([[ONE], [0]]), np.zeros(2))
-    >>> few = projected(dc.engines.open(np.array([[0.5, 1.0], [2.0, 2.0]])), turned, dc.Domain.box(-1, 1))
-    >>> few.count(dc.engines.GridMap(dc.Domain.box(-1, 1), 2)).dense().tolist()
-    [1, 1]
-    """
+class ProjectedTable(Part):
+    """The part of a projected source."""
 
     bare = True
-    headed = False
-    slow = False
     label = "the projected table"
 
     def __init__(self, source: Source, projection: Projection, domain: Domain) -> None:
@@ -44,19 +31,13 @@ class ProjectedTable:
         self._source, self._projection = source, projection
         self._kept: list[list[FloatArray]] | None = None
 
-    def size(self) -> int:
-        """Return 0: the table itself shows how much there is to read."""
-        return 0
-
     def check(self, position: int, encoder: Encoder) -> None:
         """Let every column pass: it is as declared."""
 
     def encode(self, piece: FloatArray, encoder: Encoder) -> FloatArray:
-        """Leave a column as it is."""
         return piece
 
     def read(self, positions: Sequence[int], batch_size: int) -> Iterator[Batch]:
-        """Yield the asked axes, batch by batch."""
         if self._kept is not None:
             for rows in self._kept:
                 for start in range(0, len(rows[0]), batch_size):
@@ -88,7 +69,6 @@ class DistantProjection(ProjectedTable):
     """The same for remote rows: passes are sent on."""
 
     def gather(self, job: Pass, positions: Sequence[int], dialect: Dialect) -> KeyedNumbers:
-        """Run a pass over all rows."""
         assert list(positions) == list(range(len(self.names)))
         return self._source.run(ProjectedPass(job, self._projection), batch_rows(len(self._projection.matrix)))
 

@@ -20,14 +20,6 @@ class RowCells:
     Cells are read once and kept together with the node that each row has reached. If that needs more than ``memory``
     bytes, they are read again for every pass. Remote rows stay where they are. Maps must come from one growing tree and
     be used in its order; `count` with ``ahead`` leaves the rows where they are.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> domain = dc.Domain({"age": (0, 120)})
-    >>> rows = RowCells(dc.engines.open(np.array([[35.0], [70.0]])), domain, bits=4)
-    >>> rows.histograms(TreeMap.root(domain, bits=4), 4).tolist()
-    [[[0, 1, 1, 0]]]
     """
 
     def __init__(self, source: Source, domain: Domain, bits: int, *, memory: int = MEMORY) -> None:
@@ -64,9 +56,7 @@ class RowCells:
         return np.asarray(sum(adder.totals for adder in adders))
 
     def spreads(self, tree_map: TreeMap) -> tuple[IntArray, IntArray]:
-        """Return the rows of every slot and, by axis, their total distance from its middle, in 256ths of the half
-        width.
-        """
+        """Return rows by slot, and by axis their total distance from its middle, in 1/256 of half its width."""
         job = SpreadPass(tree_map)
         if self._distant:
             return job.result(self._source.run(job))

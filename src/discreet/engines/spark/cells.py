@@ -1,10 +1,9 @@
 """Cells of a grid as an expression of Spark SQL, where the result is exactly the same.
 
-For columns of machine numbers, the kernel's formula, ``clamp(trunc((x - low) / width * parts), 0, parts - 1)``, is four
-operations in double precision, which Java rounds in the same way. Then no row leaves the JVM, and a count costs no more
-than a group-by. A shallow tree of midpoints is such a grid too: its cuts are multiples of a power of two. Rows are
-counted on that grid, and the driver adds its cells up by node. Text, categories, dates, decimals, other trees and sums
-go through the kernels.
+For columns of machine numbers, the kernel's formula is four operations in double precision, which Java rounds in the
+same way. Then no row leaves the JVM, and a count costs no more than a group-by. A shallow tree of midpoints is such a
+grid too: its cuts are multiples of a power of two. Text, categories, dates, decimals, other trees and sums go through
+the kernels.
 """
 
 from __future__ import annotations
@@ -31,15 +30,6 @@ def cell_expression(cell_map: CellMap, names: Sequence[str], kinds: Sequence[str
     """Return the cell of a row in SQL, null for a dropped row; None if a kernel is needed.
 
     ``names`` and ``kinds`` are the columns of the frame and their Spark types.
-
-    Examples
-    --------
-    >>> from discreet.core.domain import Domain
-    >>> domain = Domain({"age": (0, 120)})
-    >>> cell_expression(RowMap(domain), ["c0"], ["integer"])
-    'if(c0 IS NULL, CAST(NULL AS BIGINT), 0L)'
-    >>> cell_expression(GridMap(domain, 12), ["c0"], ["string"]) is None
-    True
     """
     if type(cell_map) not in (GridMap, RowMap) or not _plain(cell_map, kinds):
         return None
@@ -57,18 +47,7 @@ def cell_expression(cell_map: CellMap, names: Sequence[str], kinds: Sequence[str
 
 @dataclass(frozen=True)
 class GridOfTree:
-    """The grid of a tree: its cells in SQL, and the way from its counts to those of the tree.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from discreet.core.domain import Domain
-    >>> tree = TreeMap.root(Domain({"age": (0, 120)}), bits=4)
-    >>> grid = GridOfTree.of(tree, ["c0"], ["double"])
-    >>> found = grid.fold(KeyedNumbers(np.array([0]), np.array([[7]])))
-    >>> found.keys.tolist(), found.values.tolist()
-    ([0], [[7]])
-    """
+    """The grid of a tree: its cells in SQL, and the way from its counts to those of the tree."""
 
     tree_map: TreeMap
     shifts: tuple[int, ...]
@@ -106,8 +85,7 @@ class GridOfTree:
         slots = self.tree_map.block_ids((cells, np.zeros(len(cells), np.int32)))
         totals = np.zeros(self.tree_map.n_slots, np.int64)
         np.add.at(totals, slots[slots >= 0], found.values[0][slots >= 0])
-        keys = np.flatnonzero(totals)
-        return KeyedNumbers(keys, totals[keys][np.newaxis])
+        return KeyedNumbers.occupied(totals)
 
 
 def _plain(cell_map: CellMap, kinds: Sequence[str]) -> bool:

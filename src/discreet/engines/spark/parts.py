@@ -1,14 +1,12 @@
 """Rows written by executors, in a random order that does not depend on how often a task runs.
 
-A repeated task must send every row to the same place, or rows would be lost or written twice. So executors draw nothing
-and do not count rows in order of arrival. Equal rows are added up first; the i-th of them gets a keyed hash of its
-content and i (`discreet.noise.keyed_order`). That is a function of the rows as a multiset. A hash of this number
-chooses the row's file, and rows of a file are sorted by it. The numbers are independent and identically distributed, so
-file sizes are multinomial and the order of all rows is uniform. Ties are broken by content.
+A repeated task must send every row to the same place, so executors draw nothing and do not count rows in order of
+arrival. Equal rows are added up; the i-th of them gets a keyed hash of its content and i
+(`discreet.noise.keyed_order`), a function of the rows as a multiset. A hash of this number chooses the row's file, and
+rows of a file are sorted by it (ties by content), so the order of all rows is uniform.
 
-A task writes to a file with a unique name and returns the name. Spark takes one result per task, and the driver moves
-only the files that were returned to it. Files of failed, duplicate or running tasks are deleted; they never had a final
-name.
+A task writes to a file with a unique name and returns the name. The driver moves only the files that were returned to
+it. Files of failed, duplicate or running tasks are deleted; they never had a final name.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from discreet.core import Guarantee, WordArray, after_promise, payload_of
+from discreet.core import Guarantee, WordArray, after_promise, payload_of, writing
 from discreet.engines.spark import SparkTable, brought
 from discreet.engines.writing.shuffled import even_tables
 from discreet.engines.writing.writer import HEAD, PARQUET, WrittenTable, table_writer
@@ -189,10 +187,8 @@ class PartFolder:
 
     def __enter__(self) -> PartFolder:
         check_new(self._path)
-        try:
+        with writing(self._path):
             self._work = tempfile.mkdtemp(prefix=f".{self._path.name}.", dir=self._path.parent)
-        except OSError as error:
-            raise self._refused(error) from None
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -220,7 +216,7 @@ class PartFolder:
         whole, ending = Path(self._work, "whole"), "parquet" if self._path.suffix.lower() in PARQUET else "csv"
         mask = os.umask(0)
         os.umask(mask)
-        try:
+        with writing(self._path):
             whole.mkdir()
             for i, name in enumerate(parts.files):
                 place = whole / f"part-{i:05}.{ending}"
@@ -229,14 +225,8 @@ class PartFolder:
                     place.chmod(0o666 & ~mask)
             sealed = self._guarantee.seal(payload_of(whole))
             after_promise(self._path, sealed, lambda: os.replace(whole, self._path))
-        except OSError as error:
-            raise self._refused(error) from None
         head = _head(self._path / f"part-00000.{ending}")
         return WrittenTable(self._path, parts.n_rows, tuple(head.column_names), head, sealed)
-
-    def _refused(self, error: OSError) -> DataSourceError:
-        reason = f" ({error.strerror})" if error.strerror else ""
-        return DataSourceError(f"output: cannot write {str(self._path)!r}{reason}; check the folder and its room")
 
 
 def _write_part(

@@ -34,11 +34,9 @@ class _Layout:
         return [*words, *(f"x{i}" for i in range(self.d if d is None else d))]
 
     def schema(self, d: int | None = None) -> str:
-        """Return them for Spark."""
         return ", ".join(f"{n} {'double' if n.startswith('x') else 'bigint'}" for n in self.names(d))
 
     def entries(self, batch: pa.RecordBatch) -> WordArray:
-        """Read entries, each for one row."""
         found = dict(zip(batch.schema.names, batch.columns, strict=True))
         none = np.zeros(batch.num_rows, np.uint64)
         words = [np.asarray(found[n], np.int64).view(np.uint64) if n in found else none for n in ("p0", "p1", "r")]
@@ -46,7 +44,6 @@ class _Layout:
         return np.column_stack([*words, none + np.uint64(1), *rows])
 
     def batch(self, entries: WordArray, groups: WordArray | None = None, d: int | None = None) -> pa.RecordBatch:
-        """Write entries."""
         groups = entries[:, 0] if groups is None else groups
         words = {"p0": entries[:, 0], "p1": entries[:, 1], "r": entries[:, 2], "g": groups}
         arrays = []

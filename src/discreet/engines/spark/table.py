@@ -1,17 +1,13 @@
 """Spark data frames: passes go to the rows, exact whole numbers come back, noise is drawn on the driver.
 
-A pass runs on the executors in Arrow batches with the kernels of the other engines (``mapInArrow``). Each partition
-returns numbers by key, Spark adds them up, and the driver collects the sums once. Grids over machine numbers run in SQL
-(`discreet.engines.spark.cells`). Executors draw nothing random, and releases are plain arrays: no lazy plan, which
-Spark could run again with other noise, ever holds a release.
+A pass runs on the executors in Arrow batches (``mapInArrow``), Spark adds up the numbers of the partitions, and the
+driver collects the sums once. Grids over machine numbers run in SQL (`discreet.engines.spark.cells`). Executors draw
+nothing random, so a retry changes nothing. This requires a deterministic frame; one that visibly is not (``rand()``,
+some UDFs) causes a warning. No lazy plan, which Spark could run again with other noise, ever holds a release.
 
-A retry changes nothing: the result of a partition depends on its rows only, and Spark takes one result per partition.
-This requires a deterministic frame; one that visibly is not (``rand()``, some UDFs) causes a warning.
-
-Methods that return rows (perturbed, labelled) bring the needed columns through the driver in batches; the noise of a
-row is drawn there, once. Executors write the rows of anonymous tables (`discreet.engines.spark.parts`).
-
-Only the data frame API is used, so Spark Connect works too. discreet must be installed on the executors.
+Methods that return rows bring them through the driver in batches; executors write the rows of anonymous tables
+(`discreet.engines.spark.parts`). Only the data frame API is used, so Spark Connect works too. discreet must be
+installed on the executors.
 """
 
 import contextlib
@@ -36,28 +32,18 @@ from discreet.engines.spark.cells import GridOfTree, cell_expression
 from discreet.engines.spark.java import provide_java
 from discreet.engines.spark.persons import SparkPersons
 from discreet.engines.tables.encode import Encoder
-from discreet.engines.tables.part import Batch
+from discreet.engines.tables.part import Batch, Part
 from discreet.errors import MissingExtra
 
 #: Keys in one Arrow batch of results.
 _KEYS_AT_ONCE = 2**16
 _KINDS = {
     "boolean": "bool",
-    "byte": "int",
-    "short": "int",
-    "integer": "int",
-    "long": "int",
-    "float": "float",
-    "double": "float",
-    "decimal": "float",
-    "string": "text",
-    "char": "text",
-    "varchar": "text",
-    "binary": "text",
-    "date": "date",
-    "timestamp": "date",
-    "timestamp_ntz": "date",
     "void": "null",
+    **dict.fromkeys(("byte", "short", "integer", "long"), "int"),
+    **dict.fromkeys(("float", "double", "decimal"), "float"),
+    **dict.fromkeys(("string", "char", "varchar", "binary"), "text"),
+    **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), "date"),
 }
 #: Functions whose value is another one each time, and a limit without an order, which takes whichever rows come first.
 _UNSTEADY = re.compile(
@@ -66,12 +52,9 @@ _UNSTEADY = re.compile(
 )
 
 
-class SparkTable:
+class SparkTable(Part):
     """A Spark data frame, classic or Connect."""
 
-    bare = False
-    headed = False
-    slow = False
     label = "the Spark frame"
     #: Whether columns hold coordinates already.
     encoded = False
@@ -81,9 +64,6 @@ class SparkTable:
         self._kinds = [field.dataType for field in frame.schema.fields]
         self.names = tuple(str(name) for name in frame.columns)
         self._looked_at = False
-
-    def size(self) -> int:
-        return 0  # not known without counting; Spark has progress bars of its own
 
     def check(self, position: int, encoder: Encoder) -> None:
         kind = self._kinds[position]
@@ -101,9 +81,6 @@ class SparkTable:
         columns = self.frame_of(positions)
         for batch in brought(columns.groupBy(*columns.columns).count()):
             yield batch.columns, 0
-
-    def encode(self, piece: pa.Array, encoder: Encoder) -> FloatArray:
-        return encoder.arrow(piece)
 
     def gather(self, job: Pass, positions: Sequence[int], dialect: Dialect) -> KeyedNumbers:
         """Run a pass on the executors and collect its sums, once."""
@@ -263,13 +240,6 @@ def session(master: str = "local[*]", **config: Any) -> Any:
     """Start Spark on this machine, or return the existing session.
 
     The Java runtime of the ``spark`` extra is used unless ``JAVA_HOME`` names another.
-
-    Parameters
-    ----------
-    master : str, default "local[*]"
-        ``local[2]`` uses two threads; ``local-cluster[2,1,1024]`` two processes with one core and a GiB each.
-    **config : str
-        Spark settings, dots written as two underscores: ``spark__executor__memory="2g"``.
     """
     try:
         import pyspark

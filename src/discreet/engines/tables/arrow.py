@@ -18,15 +18,7 @@ from discreet.engines.tables.texts import as_text, text_of
 
 
 def present(piece: Any, dialect: Dialect) -> pa.Array:
-    """Set values to null that the dialect calls missing: texts by spelling, numbers and dates by value.
-
-    Examples
-    --------
-    >>> present(pa.array(["-999.0", "?", "true", "7"], pa.large_string()), Dialect(missing=["-999", "?"])).to_pylist()
-    [None, None, 'true', '7']
-    >>> present(pa.array([-999, 7]), Dialect(missing=["-999"])).to_pylist()
-    [None, 7]
-    """
+    """Set values to null that the dialect calls missing: texts by spelling, numbers and dates by value."""
     column = as_arrow(piece)
     kind = arrow_kind(column.type)
     if not dialect.missing or kind not in ("text", "int", "float"):
@@ -72,9 +64,7 @@ def not_empty(column: pa.Array) -> pa.Array:
 
 
 def plainly(texts: pa.Array, piece: Any, column: Column | None, dialect: Dialect) -> pa.Array:
-    """Write declared numbers and days plainly if a dialect writes them differently. Later readers do not know the
-    dialect.
-    """
+    """Write declared numbers and days plainly, whatever the dialect: later readers do not know it."""
     marked = dialect.decimal != "." or dialect.thousands or dialect.marks or dialect.dates
     if not marked or not isinstance(column, Numeric) or isinstance(column, Time):
         return texts

@@ -1,9 +1,8 @@
 """Text files of records and fields, plain or compressed, read in blocks with every value as bytes.
 
-The format is declared (`Dialect`). The first line names the columns (or is a row, if the file has no header) and fixes
-the number of fields. No value decides a type, and no line causes an error: a line with another number of fields, an
-empty line and a line of more than a megabyte are not rows. One thread finds the ends of records; several threads find
-and convert the fields.
+The format is declared (`Dialect`). The first line names the columns, or is a row, and fixes the number of fields. No
+line causes an error: a line with another number of fields, an empty line and a line of more than a megabyte are not
+rows. One thread finds the ends of records; several threads find and convert the fields.
 """
 
 import codecs
@@ -22,8 +21,18 @@ from discreet.core import ByteArray, FloatArray, IntArray, in_order
 from discreet.core.schema import ENCODINGS, Dialect
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.escapes import unescaped_field
-from discreet.engines.tables.part import BATCH_SIZE, Batch
-from discreet.engines.tables.text_kernels import RECORD_LIMIT, START, Field, record_ends, split_records
+from discreet.engines.tables.part import BATCH_SIZE, Batch, Part
+from discreet.engines.tables.plain_text import SMALL_FILE, is_plain, plain_ends, split_plain
+from discreet.engines.tables.text_kernels import (
+    BARE,
+    PLAIN,
+    QUOTED,
+    RECORD_LIMIT,
+    START,
+    Field,
+    record_ends,
+    split_records,
+)
 from discreet.errors import DataSourceError
 
 #: Bytes read at a time for batches of the usual size.
@@ -32,13 +41,12 @@ _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-class CsvTable:
+class CsvTable(Part):
     """One text file of records; ``.gz`` and ``.zst`` are compressed.
 
     ``escaped``: it is one of our releases, in which texts like formulas have an apostrophe before them; it is removed.
     """
 
-    bare = False
     slow = True
 
     def __init__(self, path: Path, dialect: Dialect | None = None, escaped: bool = False) -> None:
@@ -51,6 +59,7 @@ class CsvTable:
         with self._open() as (_, stream):
             head = _first(stream, RECORD_LIMIT + 1)
             self._size = path.stat().st_size
+        self._small = self._size <= SMALL_FILE
         begin = len(_BOM) if head.startswith(_BOM) else 0
         for _ in range(self.dialect.skip):
             begin = _behind_line(head, begin)
@@ -95,10 +104,19 @@ class CsvTable:
 
     def _fields(self, block: ByteArray, most: int, slots: IntArray, width: int) -> list[Field]:
         """Find the fields of some whole records, which have no more than ``most`` rows."""
-        starts, ends = np.empty((width, most), np.int32), np.empty((width, most), np.int32)
-        styles = np.empty((width, most), np.uint8)
-        rows, _, _ = split_records(block, self._delimiter, self._quote, slots, len(slots), starts, ends, styles)
-        found = [Field(block, starts[k, :rows], ends[k, :rows], styles[k, :rows], self._quote) for k in range(width)]
+        plain = self._small and is_plain(block, self._quote)
+        if plain:
+            every, stops, first = split_plain(block, self._delimiter, len(slots), RECORD_LIMIT)
+            places = first + np.argsort(slots)[len(slots) - width :, np.newaxis]
+            starts, ends, rows = every[places].astype(np.int32), stops[places].astype(np.int32), len(first)
+            styles = np.full((width, rows), BARE, np.uint8)
+        else:
+            starts, ends = np.empty((width, most), np.int32), np.empty((width, most), np.int32)
+            styles = np.empty((width, most), np.uint8)
+            rows, _, _ = split_records(block, self._delimiter, self._quote, slots, len(slots), starts, ends, styles)
+        found = [
+            Field(block, starts[k, :rows], ends[k, :rows], styles[k, :rows], self._quote, plain) for k in range(width)
+        ]
         return list(map(unescaped_field, found)) if self._escaped else found
 
     def _chunks(self, size: int) -> Iterator[tuple[ByteArray, int, int]]:
@@ -112,7 +130,7 @@ class CsvTable:
                 block[: len(kept)] = kept
                 got = _fill(stream, block[len(kept) :])
                 block, final = block[: len(kept) + got], got < room
-                first, last, ending, lines = record_ends(block, state, self._delimiter, self._quote)
+                first, last, ending, lines = self._ends(block, state)
                 if final:
                     last = len(block)
                 if dead:  # in a record that is too long: the next one begins behind its end
@@ -127,6 +145,13 @@ class CsvTable:
                 kept, state = block[last:], START
                 if dead or len(kept) > RECORD_LIMIT:
                     kept, state, dead = block[:0], ending, True
+
+    def _ends(self, block: ByteArray, state: int) -> tuple[int, int, int, int]:
+        """Return the ends of the first and last record, the state of the splitter at the end, and the line breaks."""
+        if self._small and state != QUOTED and is_plain(block, self._quote):
+            first, last, inside, lines = plain_ends(block, self._delimiter)
+            return first, last, (PLAIN if inside else START) if len(block) else state, lines
+        return record_ends(block, state, self._delimiter, self._quote)
 
     @contextmanager
     def _open(self) -> Iterator[tuple[IO[bytes], Any]]:
@@ -170,6 +195,10 @@ class CsvTable:
 
     def _first_record(self, head: bytes) -> tuple[list[bytes], int]:
         """Return the fields of the first record, none if there is none, and where it ends."""
+        line = re.search(rb"[^\r\n]+", head)
+        quoted = line is not None and bool(self.dialect.quote) and self.dialect.quote.encode() in line[0]
+        if line and not quoted and len(line[0]) <= RECORD_LIMIT:
+            return line[0].split(self.dialect.delimiter.encode()), min(line.end() + 1, len(head))
         block = np.frombuffer(head, dtype=np.uint8).copy()
         slots = np.arange(head.count(self.dialect.delimiter.encode()) + 1)
         shape = (len(slots), 1)
@@ -177,8 +206,8 @@ class CsvTable:
         rows, n, body = split_records(block, self._delimiter, self._quote, slots, 0, starts, ends, styles)
         if not rows:
             return [], body
-        line = Field(block, starts[:n, 0].copy(), ends[:n, 0].copy(), styles[:n, 0].copy(), self._quote)
-        return line.text().to_pylist(), body
+        fields = Field(block, starts[:n, 0].copy(), ends[:n, 0].copy(), styles[:n, 0].copy(), self._quote)
+        return fields.text().to_pylist(), body
 
     def _named(self, found: list[bytes]) -> tuple[str, ...]:
         if self.dialect.names:

@@ -1,12 +1,9 @@
 """From a stored column to coordinates on its declared axis.
 
 Each row is read by itself and no value causes an error: unreadable values are missing (NaN). Only the *type* of a
-column may be refused, because it is schema. A numeric column gives its value as a double, a date the days since
-1970-01-01, a category its number plus one half.
-
-A category is recognised by its text. In number columns, this is the text of the number, so 7, 7.0 and "7" are one
-category. In text columns, surrounding blanks are ignored, and a category *declared* as a number is also found by value
-("7.0"). Which rule applies depends on types and the declaration, never on rows.
+column may be refused, because it is schema. A category is recognised by its text. In number columns, this is the text
+of the number, so 7, 7.0 and "7" are one category. In text columns, surrounding blanks are ignored, and a category
+*declared* as a number is also found by value ("7.0").
 """
 
 import functools
@@ -75,13 +72,7 @@ def numpy_kind(kind: np.dtype[Any]) -> str:
 
 
 def as_stored(marks: FloatArray, kind: npt.DTypeLike) -> FloatArray:
-    """Round marks of missing values to the floating-point type of a column: -9.9 is not exact.
-
-    Examples
-    --------
-    >>> as_stored(np.array([-9.9]), np.float32).tolist()
-    [-9.899999618530273]
-    """
+    """Round marks of missing values to the floating-point type of a column: -9.9 is not exact."""
     small = np.dtype(kind)
     if small not in (np.float16, np.float32):
         return marks
@@ -90,16 +81,7 @@ def as_stored(marks: FloatArray, kind: npt.DTypeLike) -> FloatArray:
 
 
 class Encoder:
-    """Turns one declared column into coordinates. The dialect's marks of missing values also apply to numbers.
-
-    Examples
-    --------
-    >>> from discreet import Categorical, Numeric
-    >>> Encoder(Numeric("age", 0, 120)).objects([35, " 1e1 ", "old", None]).tolist()
-    [35.0, 10.0, nan, nan]
-    >>> Encoder(Categorical("sex", ["f", "m"])).objects(["m", "x"]).tolist()
-    [1.5, nan]
-    """
+    """Turns one declared column into coordinates. The dialect's marks of missing values also apply to numbers."""
 
     def __init__(self, column: Column, dialect: Dialect | None = None) -> None:
         self.column = column
@@ -215,7 +197,7 @@ class Encoder:
 
     def field(self, piece: Field) -> FloatArray:
         """Encode one field of a text file."""
-        if self._codes is not None or self._dated or has_words(self._dialect):
+        if self._codes is not None or self._dated or has_words(self._dialect) or piece.plain:
             return self._text(piece.text())
         out, hard = numbers_at(piece.block, piece.starts, piece.ends, self._dialect)
         # Texts with quotes inside, and numbers of many digits, are few: they are read from a copy.

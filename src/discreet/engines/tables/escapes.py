@@ -59,14 +59,7 @@ def file_is_escaped(path: Path) -> bool:
 
 
 def escaped(table: pa.Table) -> pa.Table:
-    """Put an apostrophe before texts that a spreadsheet would run.
-
-    Examples
-    --------
-    >>> shown = escaped(pa.table({"x": ["=1+1", "-5", "- 5", "'=", "a"]}))
-    >>> shown["x"].to_pylist(), unescaped(shown)["x"].to_pylist()
-    (["'=1+1", '-5', "'- 5", "''=", 'a'], ['=1+1', '-5', '- 5', "'=", 'a'])
-    """
+    """Put an apostrophe before texts that a spreadsheet would run."""
 
     def mark(texts: Any) -> Any:
         number = pc.fill_null(pc.match_substring_regex(texts, _NUMBER), True)
@@ -107,9 +100,7 @@ class EscapingWriter:
         self._writer = writer
 
     def write_table(self, table: pa.Table) -> None:
-        """Write some rows."""
         self._writer.write_table(escaped(table))
 
     def close(self) -> None:
-        """Close the file."""
         self._writer.close()

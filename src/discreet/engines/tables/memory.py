@@ -11,16 +11,12 @@ import pyarrow as pa
 
 from discreet.core import AnyArray, FloatArray
 from discreet.engines.tables.encode import Encoder, column_kind, numpy_kind
-from discreet.engines.tables.part import Batch
+from discreet.engines.tables.part import Batch, Part
 from discreet.errors import InvalidArgument, InvalidType
 
 
-class _Table:
+class _Table(Part):
     """Common part of tables in memory: a length, and columns that can be sliced."""
-
-    bare = False
-    headed = False
-    slow = False
 
     def __init__(self, names: Sequence[object], n_rows: int, label: str) -> None:
         self.names = tuple(map(str, names))
@@ -80,13 +76,7 @@ class ArrayTable(_Table):
 
 
 class ColumnsTable(ArrayTable):
-    """Columns by name: a mapping of sequences, or a list of records. A record may lack values.
-
-    Examples
-    --------
-    >>> ColumnsTable.of_records([{"a": 1, "b": "x"}, {"b": "y"}]).names, ColumnsTable({"a": [1, 2]}).size()
-    (('a', 'b'), 2)
-    """
+    """Columns by name: a mapping of sequences, or a list of records. A record may lack values."""
 
     bare = False
 

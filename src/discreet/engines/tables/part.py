@@ -20,21 +20,22 @@ Batch: TypeAlias = tuple[list[Any], int]
 
 
 class Part(Protocol):
-    """A table in memory or one file."""
+    """A table in memory, one file, or a frame elsewhere. Values are defaults."""
 
     names: tuple[str, ...]
     #: What an error calls it.
     label: str
     #: Whether columns have no names of their own, as in an array.
-    bare: bool
+    bare: bool = False
     #: Whether the names were read from a first line, which may be a row after all: then no error quotes them, but for
     #: one that nearly is the name that was looked for (`near_names`).
-    headed: bool
+    headed: bool = False
     #: Whether reading is worth a thread of its own.
-    slow: bool
+    slow: bool = False
 
     def size(self) -> int:
-        """Return the amount to read, for the progress bar: rows or bytes."""
+        """Return the amount to read, for the progress bar: rows or bytes; 0 if it is not known."""
+        return 0
 
     def check(self, position: int, encoder: Encoder) -> None:
         """Refuse a column whose type does not fit its declaration."""
@@ -44,6 +45,7 @@ class Part(Protocol):
 
     def encode(self, piece: Any, encoder: Encoder) -> FloatArray:
         """Turn a piece of a column into coordinates."""
+        return encoder.arrow(piece)
 
 
 def near_names(part: Part, absent: Sequence[str]) -> str:

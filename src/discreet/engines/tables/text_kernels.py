@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core import ByteArray, IntArray, SmallIntArray, inlined, jit
+from discreet.engines.tables.plain_text import gather_plain
 from discreet.engines.tables.text_bits import byte_at, found_at, ones_in, zeros_below
 
 #: Most bytes of a record; longer ones are not rows. Without a limit, one unclosed quote would fill the memory.
@@ -90,23 +91,9 @@ def split_records(
     """Split a block of whole records and note the positions of the wanted fields.
 
     A record ends at a line break outside quotes, or with the block. Records with another number of fields than
-    ``n_fields`` (0: any), empty lines and records beyond `RECORD_LIMIT` are skipped.
-
-    Parameters
-    ----------
-    block : array
-        The bytes.
-    delimiter, quote : int
-        The bytes that separate fields and that wrap them; -1 for no quotes.
-    slots : array
-        For every field of a record, the line of ``starts`` to note it in, or -1.
-    starts, ends, styles : array, one line per wanted field, one column per row
-        Where the fields begin and end, and how they are written. When all columns are filled, splitting ends.
-
-    Returns
-    -------
-    rows, fields, position
-        Rows noted, the fields of the last one, and where it ended.
+    ``n_fields`` (0: any), empty lines and records beyond `RECORD_LIMIT` are skipped. ``slots`` holds, for every field,
+    its line in ``starts``, ``ends`` and ``styles``, or -1; they have a column per row. Return the rows found, the
+    fields of the last one, and where it ended.
     """
     rows = fields = field = record = begin = 0
     home, state, style, before = np.int64(block.ctypes.data), START, BARE, -1
@@ -187,17 +174,22 @@ class Field:
     ends: SmallIntArray
     styles: ByteArray
     quote: int
+    #: The file is small and without quotation marks; see `plain_text`.
+    plain: bool = False
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def text(self) -> pa.LargeBinaryArray:
         """Collect the texts in an Arrow array."""
-        offsets, data = gather(self.block, self.starts, self.ends, self.styles, self.quote)
+        if self.plain:
+            offsets, data = gather_plain(self.block, self.starts, self.ends)
+        else:
+            offsets, data = gather(self.block, self.starts, self.ends, self.styles, self.quote)
         return pa.LargeBinaryArray.from_buffers(
             pa.large_binary(), len(self), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
         )
 
     def take(self, rows: IntArray) -> "Field":
         """Return the field of some of the records."""
-        return Field(self.block, self.starts[rows], self.ends[rows], self.styles[rows], self.quote)
+        return Field(self.block, self.starts[rows], self.ends[rows], self.styles[rows], self.quote, self.plain)

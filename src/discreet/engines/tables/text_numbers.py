@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from discreet.core import AnyArray, FloatArray, IntArray, inlined, jit
 from discreet.core.schema import BLANKS, Dialect, lowered
+from discreet.engines.tables.plain_text import plain_numbers
 from discreet.engines.tables.text_bits import byte_at, upper_product, word_at, zeros_above, zeros_below
 
 #: Numbers as programs write them.
@@ -57,9 +58,7 @@ _ALL, _HIDDEN = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1 << 52)
 
 @jit
 def _rounded(digits: Any, power: int) -> Any:
-    """Return the bits of the double nearest to ``digits * 10**power`` (digits > 0), or all ones if this method cannot
-    decide.
-    """
+    """Return the bits of the double nearest to ``digits * 10**power`` (digits > 0); all ones if this cannot decide."""
     if power < _LEAST or power > _MOST:
         return _ALL
     shift = zeros_above(digits)
@@ -244,17 +243,12 @@ def _word(home: Any, start: Any, end: Any) -> int:
 
 
 def numbers_of_text(values: pa.LargeBinaryArray, dialect: Dialect = PLAIN_NUMBERS) -> FloatArray:
-    """Read texts as numbers, NaN for other texts.
-
-    Examples
-    --------
-    >>> german = Dialect(decimal=",", thousands=".", marks=["€"])
-    >>> numbers_of_text(pa.array(["1.234,50 €".encode(), b"1.2"], pa.large_binary()), german).tolist()
-    [1234.5, nan]
-    """
+    """Read texts as numbers, NaN for other texts."""
     if not len(values):
         return np.empty(0)
     values = _bare(values.fill_null(b""), dialect)
+    if (plain := plain_numbers(values, dialect)) is not None and not (dialect.true or dialect.false):
+        return plain
     _, offsets, data = values.buffers()
     places = _readonly(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
     out, hard = numbers_at(_readonly(data, np.uint8), places[:-1], places[1:], dialect)
@@ -278,14 +272,7 @@ def numbers_of_text(values: pa.LargeBinaryArray, dialect: Dialect = PLAIN_NUMBER
 
 
 def numbers_of_decimals(values: pa.Array) -> FloatArray:
-    """Read decimals as the nearest doubles, as from a text file; NaN for missing ones. Arrow would round twice.
-
-    Examples
-    --------
-    >>> from decimal import Decimal
-    >>> numbers_of_decimals(pa.array([Decimal("2.88266"), None], pa.decimal128(20, 5))).tolist()
-    [2.88266, nan]
-    """
+    """Read decimals as the nearest doubles, as from a text file; NaN for missing ones. Arrow would round twice."""
     return numbers_of_text(values.cast(pa.large_string()).cast(pa.large_binary()))
 
 

@@ -12,28 +12,19 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import types
 
 from discreet.engines.tables.text_numbers import readable
 
 _BYTES = (
-    pa.types.is_string,
-    pa.types.is_large_string,
-    pa.types.is_string_view,
-    pa.types.is_binary,
-    pa.types.is_large_binary,
-    pa.types.is_binary_view,
-    pa.types.is_fixed_size_binary,
-)
+    types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary,
+    types.is_binary_view, types.is_fixed_size_binary,
+)  # fmt: skip
 #: Types that Arrow writes as `text_of` does, and of which it can write every value.
 _AT_ONCE = (
-    pa.types.is_null,
-    pa.types.is_boolean,
-    pa.types.is_integer,
-    pa.types.is_date,
-    pa.types.is_time,
-    pa.types.is_timestamp,
-    pa.types.is_duration,
-)
+    types.is_null, types.is_boolean, types.is_integer, types.is_date, types.is_time, types.is_timestamp,
+    types.is_duration,
+)  # fmt: skip
 
 
 def is_bytes(kind: pa.DataType) -> bool:
@@ -45,11 +36,6 @@ def text_of(value: object) -> bytes | None:
     """Return the text of an object, None if it has none that a table could hold.
 
     A floating-point number that is whole is written with all its digits, so equal numbers of all types are alike.
-
-    Examples
-    --------
-    >>> text_of(7.0), text_of(2.0**60), text_of(np.float32(0.1)), text_of(True), text_of(object())
-    (b'7', b'1152921504606846976', b'0.1', b'true', None)
     """
     if isinstance(value, str):
         return str.encode(value, "utf-8", "surrogatepass")
@@ -97,24 +83,19 @@ def as_text(column: pa.Array) -> pa.Array:
     """Write a column as texts. Equal numbers are written alike, whatever their type.
 
     Otherwise a person or a value would count once for every type that files keep it in.
-
-    Examples
-    --------
-    >>> as_text(pa.array([7.0, 1e16, -0.0, 0.1, float("nan")])).to_pylist()
-    ['7', '10000000000000000', '0', '0.1', None]
     """
-    if pa.types.is_dictionary(column.type):
+    if types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if is_bytes(column.type):
         return readable(column.cast(pa.large_binary()))
     if any(test(column.type) for test in _AT_ONCE):
         return column.cast(pa.large_string())
-    if not (pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
+    if not (types.is_floating(column.type) or types.is_decimal(column.type)):
         return _one_by_one(column.to_pylist())
-    if pa.types.is_float16(column.type):
+    if types.is_float16(column.type):
         column = column.cast(pa.float32())
     encoded = pc.dictionary_encode(column)
-    single = pa.types.is_float32(column.type)
+    single = types.is_float32(column.type)
     values = encoded.dictionary.to_numpy() if single else encoded.dictionary.to_pylist()
     return _one_by_one(values).take(encoded.indices)
 

@@ -22,20 +22,7 @@ def declared_type(column: Column) -> pa.DataType:
 
 
 def declared_values(column: Column, coordinates: FloatArray) -> pa.Array:
-    """Write coordinates of a declared column as its values; missing ones as null.
-
-    Examples
-    --------
-    >>> from discreet import Numeric
-    >>> from discreet.engines.tables.encode import Encoder
-    >>> pay = Numeric("pay", 0, 100)
-    >>> typed = Encoder(pay).objects([35, " 7.50", "call Ann on 0170", 120.25, None])
-    >>> declared_values(pay, typed).to_pylist()
-    [35.0, 7.5, None, 100.0, None]
-    >>> sex = Categorical("sex", ["f", "m"])
-    >>> declared_values(sex, Encoder(sex).objects([" m", "Ann"])).to_pylist()
-    ['m', None]
-    """
+    """Write coordinates of a declared column as its values; missing ones as null."""
     missing, kind = np.isnan(coordinates), declared_type(column)
     if isinstance(column, Categorical):
         plain = column.categories if kind != pa.large_string() else [category_text(c) for c in column.categories]

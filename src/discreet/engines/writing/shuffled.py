@@ -1,26 +1,22 @@
 """Tables in random order that do not fit into memory: every row has a random number, and rows are sorted by it.
 
-Rows go to one of 64 files by the first bits of their number; then each file is sorted. A file that is too large is
-divided in the same way by the next bits. The result is that of sorting all rows at once, so the order is uniform
-(`discreet.noise.RowOrder` draws the numbers and has the argument).
-
-Rows come back in tables of one size. The files hold rows of the release only, in a folder that only its owner can read,
-and are deleted.
+Rows go to one of 64 files by the first bits of their number; then each file is sorted, or divided by the next bits if
+it is too large. The result is that of sorting all rows at once, so the order is uniform (`discreet.noise.RowOrder`).
+The files hold rows of the release only, in a folder that only its owner can read, and are deleted.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.core import IntArray
-from discreet.errors import DataSourceError
+from discreet.core import IntArray, writing
 
 #: Rows that are held until they go to files, and rows of the tables that come back.
 _ROWS = 1 << 17
@@ -44,20 +40,11 @@ class Order(Protocol):
 
 
 class Shuffler:
-    """Takes in tables of one schema and returns their rows in random order. Temporary files go to ``folder``.
-
-    Examples
-    --------
-    >>> from discreet import noise
-    >>> with tempfile.TemporaryDirectory() as place, Shuffler(Path(place), noise.RowOrder(1)) as rows:
-    ...     rows.add(pa.table({"age": [31, 32, 33, 34]}))
-    ...     [table["age"].to_pylist() for table in rows.tables()]
-    [[33, 31, 32, 34]]
-    """
+    """Takes in tables of one schema and returns their rows in random order. Temporary files go to ``folder``."""
 
     def __init__(self, folder: Path, order: Order) -> None:
         self._order = order
-        with _writing(folder):
+        with writing(folder):
             self._folder = tempfile.TemporaryDirectory(prefix=".shuffled-", dir=folder)
         self._beside = folder
         self._waiting: list[pa.Table] = []
@@ -74,14 +61,13 @@ class Shuffler:
         self._folder.cleanup()
 
     def add(self, table: pa.Table) -> None:
-        """Take in some rows."""
         numbers = self._order.numbers(table.num_rows)
         self._none = table.slice(0, 0)
         self._waiting.append(table.append_column(_NUMBER, pa.array(numbers, pa.int64())))
         self._rows += table.num_rows
         self._bytes += self._waiting[-1].nbytes
         if self._rows >= _ROWS or self._bytes >= _BYTES:
-            with _writing(self._beside):
+            with writing(self._beside):
                 self._files.add(pa.concat_tables(self._waiting))
             self._waiting, self._rows, self._bytes = [], 0, 0
 
@@ -94,7 +80,7 @@ class Shuffler:
             if self._waiting:
                 yield self._in_order(pa.concat_tables(self._waiting))
             return
-        with _writing(self._beside):
+        with writing(self._beside):
             if self._waiting:
                 self._files.add(pa.concat_tables(self._waiting))
             self._waiting = []
@@ -107,7 +93,7 @@ class Shuffler:
             place = files.place(i)
             if place.stat().st_size > _BYTES and files.shift >= _FILE_BITS:
                 deeper = _Files(place.with_suffix(""), files.shift - _FILE_BITS)
-                with _writing(self._beside):
+                with writing(self._beside):
                     deeper.folder.mkdir()
                     try:
                         with pa.OSFile(str(place)) as file:
@@ -157,29 +143,19 @@ class _Files:
             writer.close()
 
 
-def even_tables(tables: Iterable[pa.Table], none: pa.Table | None = None) -> Iterator[pa.Table]:
+def even_tables(tables: Iterable[pa.Table], none: pa.Table | None = None, size: int = 0) -> Iterator[pa.Table]:
     """Yield the same rows in tables of one size, the last a shorter one."""
+    size = size or _ROWS
     held: list[pa.Table] = [] if none is None else [none]
     rows, shown = 0, False
     for table in tables:
         held.append(table)
         rows += table.num_rows
-        if rows >= _ROWS:
+        if rows >= size:
             joined = pa.concat_tables(held)
-            full = rows - rows % _ROWS
-            for start in range(0, full, _ROWS):
-                yield joined.slice(start, _ROWS).combine_chunks()
+            full = rows - rows % size
+            for start in range(0, full, size):
+                yield joined.slice(start, size).combine_chunks()
             held, rows, shown = [joined.slice(full)], rows - full, True
     if held and (rows or not shown):
         yield pa.concat_tables(held).combine_chunks()
-
-
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = f" ({error.strerror})" if error.strerror else ""
-        raise DataSourceError(
-            f"output: cannot write to folder {str(folder)!r}{reason}; check the folder and its room"
-        ) from None

@@ -25,16 +25,7 @@ MOST_FILES = 256
 
 
 class RowFile:
-    """Records of one structured type, appended and read back in blocks.
-
-    Examples
-    --------
-    >>> kind = np.dtype([("bins", np.uint8, (2,)), ("code", np.int32)])
-    >>> with RowFile(kind) as rows:
-    ...     rows.add(bins=np.array([[1, 2], [3, 4]]), code=np.array([7, 8]))
-    ...     [block["bins"].tolist() for block in rows.blocks()], len(rows)
-    ([[[1, 2], [3, 4]]], 2)
-    """
+    """Records of one structured type, appended and read back in blocks."""
 
     def __init__(self, kind: npt.DTypeLike) -> None:
         self.kind = np.dtype(kind)
@@ -61,7 +52,6 @@ class RowFile:
         self.write(record)
 
     def write(self, records: AnyArray) -> None:
-        """Write some records."""
         with _room():
             left = memoryview(np.ascontiguousarray(records).tobytes())
             while left:
@@ -70,7 +60,7 @@ class RowFile:
 
     def blocks(self, size: int = BLOCK) -> Iterator[AnyArray]:
         """Yield all records, some at a time, in the order in which they were written."""
-        with _room(), Meter(self._rows, None) as meter:
+        with _room(), Meter(self._rows) as meter:
             self._file.seek(0)
             for start in range(0, self._rows, size):
                 block = np.empty(min(size, self._rows - start), self.kind)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from discreet.core import Guarantee, NewFile, cannot_write, check_place, payload_of, promise_place
+from discreet.core import Guarantee, NewFile, check_place, payload_of, promise_place, writing
 from discreet.engines.source import Source
 from discreet.engines.tables.escapes import EscapingWriter, are_escaped
 from discreet.engines.tables.part import StoredFile
@@ -71,26 +71,7 @@ class WrittenTable:
 
 
 class RowWriter:
-    """Writes tables of one schema to a file: Parquet by the name's suffix, CSV otherwise.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; what is there is replaced at the end.
-    guarantee : Guarantee, optional
-        Stored in a Parquet file; `finish` seals it and writes it next to the file.
-    order : Order, optional
-        Draws the order in which rows are written (`discreet.engines.writing.shuffled`); the default is input order.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, RowWriter(f"{folder}/rows.csv") as rows:
-    ...     rows.write(pa.table({"age": [35]}))
-    ...     rows.write(pa.table({"age": [36]}))
-    ...     rows.finish().n_rows
-    2
-    """
+    """Writes tables of one schema to a file: Parquet by the name's suffix, CSV otherwise."""
 
     def __init__(self, path: str | Path, guarantee: Guarantee | None = None, order: Order | None = None) -> None:
         self._path = Path(path).expanduser()
@@ -108,10 +89,8 @@ class RowWriter:
         check_target(self._path, promised=self._guarantee is not None)
         if self._order is not None:
             self._mixed = Shuffler(self._path.parent, self._order)
-        try:
+        with writing(self._path):
             self._out.__enter__()
-        except OSError as error:
-            raise cannot_write(self._path, error) from None
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -130,18 +109,14 @@ class RowWriter:
     def _write(self, table: pa.Table) -> None:
         if self._writer is None:
             self._schema, self._head = table.schema, table.slice(0, 0)
-            try:
+            with writing(self._path):
                 self._writer = table_writer(self._out.file, table.schema, self._parquet, self._guarantee)
-            except OSError as error:
-                raise cannot_write(self._path, error) from None
         assert self._head is not None
         if self._head.num_rows < HEAD:
             self._head = pa.concat_tables([self._head, table.slice(0, HEAD - self._head.num_rows)]).combine_chunks()
-        try:
-            if table.num_rows or not self._parquet:
+        if table.num_rows or not self._parquet:
+            with writing(self._path):
                 self._writer.write_table(table)
-        except OSError as error:
-            raise cannot_write(self._path, error) from None
 
     def finish(self) -> WrittenTable:
         """Give the file its name, and write its guarantee. At least one table, perhaps empty, was written."""
@@ -149,14 +124,12 @@ class RowWriter:
             self._write(table)
         assert self._schema is not None
         assert self._head is not None
-        try:
+        with writing(self._path):
             self._writer.close()
             self._out.file.flush()
             assert self._out.temporary is not None  # a table is never streamed
             sealed = None if self._guarantee is None else self._guarantee.seal(payload_of(self._out.temporary))
             self._out.keep(sealed)
-        except OSError as error:
-            raise cannot_write(self._path, error) from None
         return WrittenTable(self._path, self.n_rows, tuple(self._schema.names), self._head, sealed)
 
 

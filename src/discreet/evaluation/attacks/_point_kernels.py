@@ -38,18 +38,15 @@ def log_sums(x: Any, z: Any, offsets: Any, rate: float) -> Any:  # pragma: no co
 
 
 @jit
-def posterior(z: Any, prior: Any, rate: float, median: bool, rounds: int) -> tuple[Any, Any]:  # pragma: no cover
-    """Return for each row of z the posterior mean, or geometric median, and the most likely row of the prior."""
+def posterior(z: Any, prior: Any, rate: float) -> Any:  # pragma: no cover
+    """Return the posterior mean of each row of z."""
     m, d = prior.shape
-    guess, mode = np.zeros((z.shape[0], d)), np.empty(z.shape[0], np.int64)
-    weight = np.empty(m)
+    guess, weight = np.zeros((z.shape[0], d)), np.empty(m)
     for t in range(z.shape[0]):
-        best, near = 0, np.inf
+        near = np.inf
         for j in range(m):
             weight[j] = _far(z, t, prior, j)
-            if weight[j] < near:
-                near, best = weight[j], j
-        mode[t] = best
+            near = min(near, weight[j])
         total = 0.0
         for j in range(m):
             value = rate * (near - weight[j])
@@ -59,41 +56,7 @@ def posterior(z: Any, prior: Any, rate: float, median: bool, rounds: int) -> tup
                 guess[t, axis] += weight[j] * prior[j, axis]
         for axis in range(d):
             guess[t, axis] /= total
-        if median:
-            _weiszfeld(prior, weight, guess, t, rounds)
-    return guess, mode
-
-
-@jit
-def _weiszfeld(points: Any, weight: Any, guess: Any, t: int, rounds: int) -> None:  # pragma: no cover
-    """Move row t of the guess to the weighted geometric median of the points (Vardi and Zhang 2000)."""
-    d = points.shape[1]
-    pull = np.empty(d)
-    for _ in range(rounds):
-        pull[:] = 0.0
-        here, total = 0.0, 0.0
-        for j in range(points.shape[0]):
-            if weight[j] == 0.0:
-                continue
-            far = _far(guess, t, points, j)
-            if far < 1e-12:
-                here += weight[j]
-                continue
-            total += weight[j] / far
-            for axis in range(d):
-                pull[axis] += weight[j] / far * (points[j, axis] - guess[t, axis])
-        if total == 0.0:
-            return
-        force = np.sqrt((pull * pull).sum())
-        if force <= here:
-            return
-        step = (1.0 - here / force) / total
-        moved = 0.0
-        for axis in range(d):
-            guess[t, axis] += step * pull[axis]
-            moved = max(moved, abs(step * pull[axis]))
-        if moved < 1e-9:
-            return
+    return guess
 
 
 @jit

@@ -63,16 +63,11 @@ def attribute_attack(
     random_state : None, int or Generator
         Seed.
 
-    Returns
-    -------
-    GuessResult
-        Its baseline guesses without the release.
-
     Notes
     -----
-    Points: the prior of the secret is a kernel estimate from the public records on a fine grid. It is multiplied by the
-    density of the noise at the person's point or, unlinked, by the likelihood ratio of all points. The guess is the
-    median of the posterior. For a synopsis, leaves over the known columns count in proportion to their density there.
+    Points: a kernel estimate of the secret from the public records is multiplied by the density of the noise at the
+    person's point or, unlinked, by the likelihood ratio of all points. The guess is the median of the posterior. For a
+    synopsis, leaves over the known columns count in proportion to their density there.
 
     Examples
     --------
@@ -124,8 +119,10 @@ def attribute_attack(
         limit = float(checks.positive("within", limit))
 
     # The evaluator judges, who knows the secret.
-    errors = [_errors(g, rows[:, secret], labels) for g, rows in zip(guess, (people, others), strict=True)]
-    blind = [_errors(g, rows[:, secret], labels) for g, rows in zip(alone, (people, others), strict=True)]
+    errors, blind = (
+        [_errors(g, rows[:, secret], labels) for g, rows in zip(guesses, (people, others), strict=True)]
+        for guesses in (guess, alone)
+    )
     facts = {"column": column if isinstance(column, str) else secret}
     base = ScoredAttack("without the release", -blind[0], -blind[1], -limit, confidence=level)
     found: GuessResult = GuessResult.of("attribute", (errors[0], errors[1], blind[0]), limit, base, level, facts)

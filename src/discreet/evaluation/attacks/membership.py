@@ -60,11 +60,10 @@ def membership_attack(
     random_state : None, int or Generator
         Seed.
 
-    Returns
-    -------
-    ScoredAttack
-        Its baseline shows how well members and others can be distinguished without any release. If that is not near
-        0, they are not the same kind of people.
+    Notes
+    -----
+    The baseline of the result distinguishes members and others without any release. If it is not near 0, they are not
+    the same kind of people.
 
     Examples
     --------

@@ -9,8 +9,6 @@ from discreet.core import FloatArray, in_order
 from discreet.evaluation.attacks import _point_kernels as kernels
 
 _PORTION = 256
-#: Steps towards a geometric median.
-_ROUNDS = 200
 
 
 def portions(work: Callable[[FloatArray], Any], rows: FloatArray) -> list[Any]:
@@ -26,13 +24,10 @@ def log_sums(x: FloatArray, z: FloatArray, rate: float, offsets: FloatArray | No
     return np.concatenate(portions(lambda part: kernels.log_sums(part, inner, shift, rate), x))
 
 
-def posterior(z: FloatArray, prior: FloatArray, rate: float, estimate: str) -> FloatArray:
-    """Return the posterior mean, geometric median or mode of a record given its noisy point."""
+def posterior(z: FloatArray, prior: FloatArray, rate: float) -> FloatArray:
+    """Return the posterior mean of a record given its noisy point."""
     inner = np.ascontiguousarray(prior)
-    found = portions(lambda part: kernels.posterior(part, inner, rate, estimate == "median", _ROUNDS), z)
-    if estimate == "mode":
-        return np.asarray(prior[np.concatenate([mode for _, mode in found])])
-    return np.concatenate([guess for guess, _ in found])
+    return np.concatenate(portions(lambda part: kernels.posterior(part, inner, rate), z))
 
 
 def stranger_density(places: FloatArray, sample: FloatArray, rate: float, *, peak: bool = True) -> FloatArray:

@@ -48,16 +48,10 @@ class AttackResult:
 
     Attributes
     ----------
-    name : str
-        The attack.
-    attack : Rate
-        Success on people whose records were released.
-    control : Rate
-        Success of the same attack on people whose records were not released.
-    baseline : Rate
-        Success of random guesses.
-    confidence : float
-        Confidence of all intervals.
+    name, confidence
+        The attack, and the confidence of all intervals.
+    attack, control, baseline : Rate
+        Success on people whose records were released, on people whose records were not, and of random guesses.
 
     Examples
     --------

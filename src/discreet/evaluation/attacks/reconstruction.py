@@ -153,12 +153,11 @@ def reconstruction_attack(
     reference: Any,
     metric: Any = None,
     rate: Any = None,
-    estimate: str = "mean",
     within: float | None = None,
     confidence: float = 0.95,
     random_state: Any = None,
 ) -> ReconstructionResult:
-    """Guess every record from its noisy point.
+    """Guess every record from its noisy point: the posterior mean.
 
     Parameters
     ----------
@@ -168,8 +167,6 @@ def reconstruction_attack(
         Public records of the same kind of people, as the prior; none of the originals.
     metric, rate
         See `membership_attack`.
-    estimate : {"mean", "median", "mode"}
-        Of the posterior: least squared error, least distance, or the most likely public record.
     within : float, optional
         A guess this near, in the scaled space, is a success. By default a quarter of the mean distance of public
         records from the guess made from them alone.
@@ -178,15 +175,10 @@ def reconstruction_attack(
     random_state : None, int or Generator
         Seed.
 
-    Returns
-    -------
-    ReconstructionResult
-
     Notes
     -----
-    If the noise is finer than the gaps between public records, they are a poor prior. So the attacker perturbs one half
-    of the public records, attacks them with the other half as prior, and uses the mixture of posterior guess and plain
-    point that did best there. The mode is used as it is.
+    If the noise is finer than the gaps between public records, they are a poor prior. So the attacker tries the attack
+    on public records first, and uses the mixture of posterior guess and plain point that did best there.
 
     Examples
     --------
@@ -197,7 +189,6 @@ def reconstruction_attack(
     >>> found.relative_to_noise < 0.5, 0.9 < found.relative_to_prior < 1.1
     (True, True)
     """
-    estimate = checks.choice("estimate", estimate, ("mean", "median", "mode"))
     level = float(checks.probability("confidence", confidence))
     stream = noise.generator(random_state)
     truth = records("originals", originals, least=2)
@@ -206,53 +197,35 @@ def reconstruction_attack(
         raise InvalidArgument("released", f"{len(given)} rows", f"one point for each of the {len(truth)} originals")
     space = LawSpace.of(metric, rate, truth.shape[1])
     public = space.scale(records("reference", reference, truth.shape[1], least=4))
-    guesses, blend = reconstruct(space.scale(given), public, space.law.rate, estimate, stream)
+    guesses, blend = reconstruct(space.scale(given), public, space.law.rate, stream)
 
     # The evaluator judges, who knows the truth.
     places = space.scale(truth)
-    alone = _alone(public, estimate)
+    alone = public.mean(axis=0)
     near = 0.25 * float(_lengths(public - alone).mean()) if within is None else float(checks.positive("within", within))
     errors = _lengths(guesses - places)
     control = _lengths(guesses[draws.others(len(truth), stream)] - places)
     prior = _lengths(alone - places)
     # Without a point everybody gets the same guess: held against others it does as well.
     blind = ScoredAttack("without the release", -prior, -prior, -near, confidence=level)
-    facts = {"estimate": estimate, "share_of_posterior": blend}
+    facts, more = {"share_of_posterior": blend}, {"expected_noise": space.expected_noise}
     found: ReconstructionResult = ReconstructionResult.of(
-        f"reconstruction, {estimate}",
-        (errors, control, prior),
-        near,
-        blind,
-        level,
-        facts,
-        expected_noise=space.expected_noise,
+        "reconstruction", (errors, control, prior), near, blind, level, facts, **more
     )
     return found
 
 
 def reconstruct(
-    points: FloatArray, public: FloatArray, rate: float, estimate: str, stream: noise.Generator
+    points: FloatArray, public: FloatArray, rate: float, stream: noise.Generator
 ) -> tuple[FloatArray, float]:
-    """Return the guesses of the attacker, and the share of the posterior in them."""
-    guess = posterior(points, public, rate, estimate)
-    if estimate == "mode":
-        return guess, 1.0
+    """Return the guesses of the attacker, and the share of the posterior mean in them."""
     chosen = draws.half(len(public), stream)
     rehearsed = public[chosen][:_REHEARSED]
     noisy = rehearsed + draws.isotropic(len(rehearsed), public.shape[1], rate, stream)
-    tried = posterior(noisy, public[~chosen], rate, estimate)
-    power = 2 if estimate == "mean" else 1
-    losses = [float((_lengths(noisy + a * (tried - noisy) - rehearsed) ** power).mean()) for a in _BLENDS]
+    tried = posterior(noisy, public[~chosen], rate)
+    losses = [float((_lengths(noisy + a * (tried - noisy) - rehearsed) ** 2).mean()) for a in _BLENDS]
     blend = float(_BLENDS[int(np.argmin(losses))])
-    return points + blend * (guess - points), blend
-
-
-def _alone(public: FloatArray, estimate: str) -> FloatArray:
-    """Return the guess without any point: the limit of the posterior under infinite noise."""
-    if estimate == "mean":
-        return np.asarray(public.mean(axis=0))
-    middle = posterior(public.mean(axis=0, keepdims=True), public, 1e-12, "median")[0]
-    return np.asarray(middle if estimate == "median" else public[int(np.argmin(_lengths(public - middle)))])
+    return points + blend * (posterior(points, public, rate) - points), blend
 
 
 def _lengths(rows: FloatArray) -> FloatArray:

@@ -36,8 +36,8 @@ class ScoredAttack:
 
     Attributes
     ----------
-    name : str
-        The attack.
+    name, confidence, facts
+        The attack, the confidence of all intervals, and further results as plain data.
     scores, control_scores : ndarray
         Scores of people in the release, and of others.
     threshold : float
@@ -46,10 +46,6 @@ class ScoredAttack:
         People it is judged on; the others fixed the threshold.
     blind : ScoredAttack or None
         Baseline: the same people attacked without the release.
-    confidence : float
-        Confidence of all intervals.
-    facts : dict
-        Further results as plain data.
 
     Examples
     --------

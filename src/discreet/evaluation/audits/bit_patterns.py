@@ -4,15 +4,12 @@ Noise made from a uniform double reaches only some doubles, and adding it to a c
 (Mironov, "On significance of the least significant bits for differential privacy", 2012).
 """
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from discreet.core import FloatArray, WordArray, checks
-from discreet.evaluation.audits.black_box import audit
 from discreet.evaluation.audits.features import flatten
-from discreet.evaluation.audits.result import AuditResult
 
 _LOW_BITS = np.uint64(255)
 #: Position of the last bit of zero: below that of all numbers.
@@ -20,29 +17,29 @@ _NOTHING = -1100.0
 
 
 class BitPatterns:
-    """Features of the bits of a release's doubles.
+    """Features of the bits of a release's doubles, to audit floating-point noise: ``audit(features=BitPatterns())``.
 
-    For each number: value, trailing zeros of the mantissa, position of the last bit set, exponent, last eight bits
-    and, for each step of a public lattice, the distance from that lattice.
+    For each number: value, trailing zeros of the mantissa, position of the last bit set, exponent, last eight bits.
 
     Parameters
     ----------
     numbers : int, default 1
         How many numbers of a release to examine.
-    steps : sequence of float
-        Steps of lattices.
 
     Examples
     --------
-    >>> dict(zip(BitPatterns().names, BitPatterns()(0.75).tolist()))
-    {'value': 0.75, 'trailing zeros': 51.0, 'last bit': -2.0, 'exponent': -1.0, 'low bits': 0.0}
+    >>> import discreet as dc
+    >>> def textbook(data, rng, size):       # ε = 1 by the formula
+    ...     u = rng.random(size) - 0.5
+    ...     return len(data) - np.sign(u) * np.log1p(-2 * np.abs(u))
+    >>> how = {"trials": 20_000, "epsilon": 1, "batch": True, "features": BitPatterns(), "random_state": 1}
+    >>> dc.evaluation.audit(textbook, [1], [], **how).passed
+    False
     """
 
-    def __init__(self, numbers: int = 1, steps: Sequence[float] = ()) -> None:
+    def __init__(self, numbers: int = 1) -> None:
         self.numbers = checks.whole("numbers", numbers, low=1, high=64)
-        self.steps = tuple(float(checks.positive("steps", s)) for s in steps)
-        kinds = ["value", "trailing zeros", "last bit", "exponent", "low bits"]
-        kinds += [f"off the lattice of {s:.6g}" for s in self.steps]
+        kinds = ("value", "trailing zeros", "last bit", "exponent", "low bits")
         self.names = tuple(
             kind if numbers == 1 else f"{kind} of number {i}" for i in range(self.numbers) for kind in kinds
         )
@@ -84,7 +81,6 @@ class BitPatterns:
             np.where(none, _NOTHING, exponent - 1.0),
             (known.view(np.uint64) & _LOW_BITS).astype(np.float64),
         ]
-        found += [_off(known, step) for step in self.steps]
         return [np.where(finite, column, np.nan) for column in found]
 
 
@@ -93,37 +89,3 @@ def _trailing_zeros(whole: WordArray) -> FloatArray:
     with np.errstate(over="ignore"):
         lowest = whole & (~whole + np.uint64(1))
     return np.where(whole == 0, 0.0, np.frexp(np.maximum(lowest, np.uint64(1)).astype(np.float64))[1] - 1.0)
-
-
-def _off(x: FloatArray, step: float) -> FloatArray:
-    """Return the distance to the nearest rounded multiple of the step."""
-    with np.errstate(all="ignore"):
-        return np.abs(x - np.round(x / step) * step)
-
-
-def bit_pattern_audit(
-    mechanism: Callable[..., Any], data: Any, neighbour: Any, trials: int = 100_000, confidence: float = 0.99,
-    *, numbers: int = 1, steps: Sequence[float] = (), **options: Any,
-) -> AuditResult:  # fmt: skip
-    """Audit the bits of the doubles that a mechanism releases: `audit` with the features of `BitPatterns`.
-
-    Parameters
-    ----------
-    mechanism, data, neighbour, trials, confidence
-        As in `audit`.
-    numbers, steps
-        As in `BitPatterns`.
-    **options
-        Passed to `audit`: ``epsilon``, ``delta``, ``batch``, ``workers``, ``time_budget``, ``progress``,
-        ``random_state``.
-
-    Examples
-    --------
-    >>> def textbook(data, rng, size):       # ε = 1 by the formula
-    ...     u = rng.random(size) - 0.5
-    ...     return len(data) - np.sign(u) * np.log1p(-2 * np.abs(u))
-    >>> found = bit_pattern_audit(textbook, [1], [], trials=20_000, epsilon=1, batch=True, random_state=1)
-    >>> found.passed, found.epsilon_lower > 3
-    (False, True)
-    """
-    return audit(mechanism, data, neighbour, trials, confidence, features=BitPatterns(numbers, steps), **options)

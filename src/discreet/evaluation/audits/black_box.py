@@ -1,8 +1,7 @@
 """Audits by running a mechanism many times on two neighbouring inputs, which bounds ε from below.
 
 The method (Ding et al. 2018; Bichsel et al. 2021; Jagielski, Ullman and Oprea 2020) looks for an event that is much
-more likely on one input, and turns the two rates into a bound. Half of the runs choose one event; the other half, run
-later, count it. So the choice cannot make the bound wrong.
+more likely on one input. Half of the runs choose it, the other half count it: the choice cannot make the bound wrong.
 """
 
 import math
@@ -16,7 +15,8 @@ from discreet.core import FloatArray, IntArray, Meter, checks
 from discreet.errors import InvalidType
 from discreet.evaluation.audits.bounds import lower_bound, read_claim, read_delta
 from discreet.evaluation.audits.events import Event, choose
-from discreet.evaluation.audits.features import FeatureMap, OwnFeatures, features_for
+from discreet.evaluation.audits.features import FeatureMap, OwnFeatures
+from discreet.evaluation.audits.release_features import features_for
 from discreet.evaluation.audits.result import AuditResult
 from discreet.evaluation.audits.trials import Game, Runner
 from discreet.noise.stream import root_of
@@ -77,18 +77,12 @@ def audit(
     random_state : None, int or Generator
         Seed of all runs.
 
-    Returns
-    -------
-    AuditResult
-        ``epsilon_lower``, ``passed``, the event, its counts, and the power of this run.
-
     Notes
     -----
-    Events are half lines of a feature, unions of cells in the order of their likelihood ratio, sets of exact outcomes,
-    and sets where a sum of likelihood ratios, a logistic regression or boosted trees exceed a cut. One event and one
-    direction are chosen on the first half of the runs. On the second half it occurs k and m times in n runs each. With
-    the Clopper-Pearson bounds p⁻(k) and q⁺(m), each at (1 - confidence)/2, the result is max(0, ln((p⁻ - δ)/q⁺)). With
-    n runs it cannot exceed about ln(n) - ln ln(2/(1 - confidence)).
+    Events are half lines of a feature, sets of cells or outcomes, and sets where a likelihood ratio or a classifier
+    exceeds a cut. The first half of the runs chooses one event. On the second half it occurs k and m times in n runs
+    each. With the Clopper-Pearson bounds p⁻(k) and q⁺(m), each at (1 - confidence)/2, the result is
+    max(0, ln((p⁻ - δ)/q⁺)), at most about ln(n) - ln ln(2/(1 - confidence)).
 
     Examples
     --------
@@ -119,20 +113,13 @@ def audit(
         counted = _affordable(total - total // 2, runner.speed, begun, seconds)
         hits = _count(runner, counted, event)
     likelier, other = hits if event.first else hits[::-1]
+    bound = lower_bound(likelier, other, counted, 1 - level, slack)
+    estimate = _estimate(likelier / counted, other / counted, slack)
+    counts = {"data": hits[0], "neighbour": hits[1]}
     return AuditResult(
-        epsilon_lower=lower_bound(likelier, other, counted, 1 - level, slack),
-        claimed=claimed,
-        confidence=level,
-        delta=slack,
-        trials=first + counted,
-        counted=counted,
-        event=event.words,
-        likelier="data" if event.first else "neighbour",
-        counts={"data": hits[0], "neighbour": hits[1]},
-        estimate=_estimate(likelier / counted, other / counted, slack),
-        features=names,
-        seconds=time.monotonic() - begun,
-    )
+        bound, claimed, level, slack, first + counted, counted, event.words, "data" if event.first else "neighbour",
+        counts, estimate, names, time.monotonic() - begun,
+    )  # fmt: skip
 
 
 def _estimate(p: float, q: float, delta: float) -> float:

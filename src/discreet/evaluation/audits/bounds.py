@@ -40,14 +40,8 @@ def quick_bounds(
 class Power:
     """Chance that an audit of this size detects a larger true ε, in an event as frequent as the one counted.
 
-    Attributes
-    ----------
-    epsilons : ndarray
-        True values of ε.
-    chances : ndarray
-        Chance that the lower bound exceeds the claim (0 without a claim).
-    detectable : float
-        The smallest true ε that is detected with chance 0.9; infinite if there is none.
+    For true values ``epsilons``, ``chances`` are those that the lower bound exceeds the claim (0 without a claim).
+    ``detectable`` is the smallest true ε that is detected with chance 0.9; infinite if there is none.
 
     Examples
     --------

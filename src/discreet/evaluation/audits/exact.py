@@ -21,17 +21,11 @@ class ExactAudit:
 
     Attributes
     ----------
-    epsilon : float
-        The smallest ε (at δ) for which both directions hold; infinite if an outcome with more than δ of the mass is
-        possible on one input only.
-    delta : float
-        The δ at which `epsilon` is stated.
-    claimed : float or None
-        The claim.
-    ratio : Fraction, float or None
-        e^epsilon: exact if the law was given in fractions and δ is 0; None if infinite.
-    outcome : object
-        An outcome with the largest ratio (at δ = 0).
+    epsilon, delta, claimed
+        The smallest ε at δ for which both directions hold, infinite if an outcome with more than δ of the mass is
+        possible on one input only; that δ; and the claim.
+    ratio, outcome
+        e^epsilon, exact if the law was given in fractions and δ is 0, None if infinite; an outcome that has it.
     first, second : ndarray
         Probabilities of the outcomes under the two inputs.
 
@@ -82,20 +76,9 @@ class ExactAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "claimed": self.claimed,
-            "passed": self.passed,
-            "outcome": repr(self.outcome),
-            "outcomes": len(self.first),
-        }
-
-    def plot(self) -> Any:
-        """Draw δ(ε); needs the extra 'plot'."""
-        from discreet.evaluation.plots import draw_exact
-
-        return draw_exact(self)
+        names = ("epsilon", "delta", "claimed", "passed")
+        figures = {name: getattr(self, name) for name in names}
+        return {**figures, "outcome": repr(self.outcome), "outcomes": len(self.first)}
 
     def __str__(self) -> str:
         text = f"ε = {self.epsilon:.6g} at δ = {self.delta:.3g}, exactly, worst at {self.outcome!r}"

@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from discreet.core import FloatArray
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.evaluation.audits.differing import as_vector, differing
 
 #: Numbers of one release that are looked at.
 WIDEST = 4096
@@ -145,45 +144,6 @@ class OwnFeatures:
         return found.reshape(len(releases), -1)
 
 
-def features_for(release: Any, data: Any, neighbour: Any) -> FeatureMap:
-    """Choose a map by the kind of the first release.
-
-    Examples
-    --------
-    >>> features_for(3, [1], []).names, features_for([3, 4], [1], []).names
-    (('value',), ('length', 'sum', 'entry 0', 'entry 1'))
-    """
-    from discreet.evaluation.audits import release_features as maps
-
-    records = [r for side in differing(data, neighbour) for r in side]
-    found = maps.map_for(release, records)
-    if found is not None:
-        return found
-    centres = getattr(release, "cluster_centers_", None)
-    if centres is not None:
-        return maps.CentreFeatures(centres, _vectors(records, np.shape(centres)[1]))
-    if isinstance(release, np.ndarray) and release.dtype.kind == "f" and release.ndim in (1, 2) and release.size:
-        vectors = _vectors([*records, data, neighbour], release.shape[-1])  # the input may be one record itself
-        if vectors and (release.ndim == 2 or release.shape[-1] > 1):
-            return PointFeatures(release, vectors)
-    if isinstance(release, (Real, str, bytes, bool, np.generic, np.ndarray, list, tuple, Mapping, set, frozenset)):
-        return NumberFeatures(release)
-    if release is None:
-        return NumberFeatures(release)
-    kind = type(release).__name__
-    raise InvalidType(
-        "features",
-        None,
-        f"a function that turns a {kind} into numbers: there is no map for it here",
-        "features=lambda release: [...]",
-    )
-
-
-def _vectors(records: Sequence[Any], size: int) -> list[FloatArray]:
-    vectors = [as_vector(r, size) for r in records]
-    return [v for v in vectors if v is not None]
-
-
 def flatten(release: Any) -> FloatArray:
     """Return all numbers of a release in a row: missing ones as NaN, texts by their hash, mappings by sorted key."""
     if isinstance(release, np.ndarray) and release.dtype.kind in "buif":
@@ -204,13 +164,7 @@ def flatten(release: Any) -> FloatArray:
 
 
 def number_of(value: Any) -> float:
-    """Return a single value as a number.
-
-    Examples
-    --------
-    >>> number_of(3), number_of(True), number_of("a") == number_of("a"), number_of("a") == number_of("b")
-    (3.0, 1.0, True, False)
-    """
+    """Return a single value as a number."""
     if value is None:
         return math.nan
     if isinstance(value, (int, float, Real, np.bool_)):

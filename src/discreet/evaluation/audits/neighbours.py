@@ -1,7 +1,7 @@
-"""Neighbouring inputs on which mechanisms tend to fail, and a search through them."""
+"""Neighbouring inputs on which mechanisms tend to fail."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core import Categorical, Domain, FloatArray, checks
-from discreet.errors import InvalidArgument, InvalidType
-from discreet.evaluation.audits.black_box import audit
-from discreet.evaluation.audits.result import AuditResult
+from discreet.errors import InvalidArgument
 from discreet.noise.stream import root_of
 
 FORMS = ("matrix", "column", "table")
@@ -19,14 +17,7 @@ FORMS = ("matrix", "column", "table")
 
 @dataclass(frozen=True, eq=False)
 class NeighbourPair:
-    """Two inputs that differ in one record.
-
-    Attributes
-    ----------
-    name : str
-        What is special about them.
-    data, neighbour : object
-        The inputs.
+    """Two inputs, ``data`` and ``neighbour``, that differ in one record; ``name`` says what is special about them.
 
     Examples
     --------
@@ -164,132 +155,3 @@ def _as(rows: FloatArray, domain: Domain, form: str) -> Any:
         else:
             columns[column.name] = pa.array(values, from_pandas=True, type=pa.float64())
     return pa.table(columns)
-
-
-@dataclass(frozen=True, eq=False)
-class NeighbourSearch:
-    """Result of a search through neighbours.
-
-    Attributes
-    ----------
-    worst : NeighbourPair
-        The pair with the largest bound in the quick search.
-    result : AuditResult
-        The full audit of that pair, on separate runs.
-    quick : dict
-        Bounds of the quick search by pair. They have no joint confidence.
-    failed : dict
-        Pairs on which the mechanism raised an error, which distinguishes neighbours.
-
-    Examples
-    --------
-    >>> def mean(values, rng):               # no clamping, and the number of rows in clear
-    ...     return float(np.sum(values) + rng.laplace(scale=120)), len(values)
-    >>> found = audit_neighbours(mean, {"age": (0, 120)}, form="column", trials=2000, epsilon=1, random_state=1)
-    >>> found.result.passed
-    False
-    """
-
-    worst: NeighbourPair
-    result: AuditResult
-    quick: dict[str, float]
-    failed: dict[str, str]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all figures as plain data."""
-        return {
-            "worst": self.worst.name,
-            "result": self.result.to_dict(),
-            "quick": dict(self.quick),
-            "failed": dict(self.failed),
-        }
-
-    def __str__(self) -> str:
-        text = f"{self.worst.name} (worst of {len(self.quick)} pairs): {self.result}"
-        if self.failed:
-            text += f" The mechanism failed on {len(self.failed)} pairs, which distinguishes neighbours."
-        return text
-
-
-def audit_neighbours(
-    mechanism: Callable[..., Any],
-    domain: Any = None,
-    *,
-    pairs: Sequence[NeighbourPair] | None = None,
-    rows: int = 50,
-    relation: str = "add",
-    form: str = "matrix",
-    trials: int = 100_000,
-    quick_trials: int = 2000,
-    confidence: float = 0.99,
-    epsilon: float | None = None,
-    delta: float = 0.0,
-    random_state: object = None,
-    **options: Any,
-) -> NeighbourSearch:
-    """Search many pairs of neighbours quickly, then audit the worst pair in full.
-
-    Parameters
-    ----------
-    mechanism : callable
-        As in `audit`.
-    domain, rows, relation, form
-        As in `neighbour_pairs`.
-    pairs : list of NeighbourPair, optional
-        Your own pairs, instead of those of a domain.
-    trials, confidence, epsilon, delta
-        For the full audit. It makes new runs, so the search does not weaken its confidence.
-    quick_trials : int, default 2000
-        Runs of the quick search, on each input of each pair.
-    random_state : None, int or Generator
-        Seed.
-    **options
-        Passed to `audit`: ``features``, ``batch``, ``workers``, ``time_budget``, ``progress``.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> def total(values, rng, size):
-    ...     return len(values) + dc.noise.discrete_laplace(scale=2, size=size, rng=rng)
-    >>> found = audit_neighbours(total, {"age": (0, 120)}, trials=20_000, epsilon=0.5, batch=True, random_state=2)
-    >>> found.result.passed, found.result.epsilon_lower > 0.35
-    (True, True)
-    """
-    if pairs is None and not isinstance(domain, (Domain, Mapping)):
-        raise InvalidType("domain", domain, "the declared columns, or pairs given instead", 'domain={"age": (0, 120)}')
-    listed = list(neighbour_pairs(domain, rows=rows, relation=relation, form=form) if pairs is None else pairs)
-    if not listed or not all(isinstance(p, NeighbourPair) for p in listed):
-        raise InvalidType("pairs", listed[:2], "a list of NeighbourPair", "pairs=None")
-    few = checks.whole("quick_trials", quick_trials, low=100)
-    root = root_of(random_state) % 2**62
-    quick: dict[str, float] = {}
-    failed: dict[str, str] = {}
-    look = {k: v for k, v in options.items() if k != "time_budget"}
-    best: tuple[float, NeighbourPair | None] = (-math.inf, None)
-    for i, pair in enumerate(listed):
-        try:
-            found = audit(
-                mechanism, pair.data, pair.neighbour, few, confidence, delta=delta, random_state=root + 1 + i, **look
-            )
-        except (ValueError, TypeError, ArithmeticError, LookupError) as error:
-            failed[pair.name] = f"{type(error).__name__}: {error}"
-            continue
-        quick[pair.name] = found.epsilon_lower
-        # Ties, above all at 0, go to the pair with the larger share ratio.
-        strength = found.epsilon_lower + 1e-3 * min(found.estimate, 50.0)
-        if strength > best[0]:
-            best = (strength, pair)
-    if best[1] is None:
-        raise InvalidArgument("mechanism", next(iter(failed.values())), "one that runs on some pair of neighbours")
-    result = audit(
-        mechanism,
-        best[1].data,
-        best[1].neighbour,
-        trials,
-        confidence,
-        epsilon=epsilon,
-        delta=delta,
-        random_state=root,
-        **options,
-    )
-    return NeighbourSearch(best[1], result, quick, failed)

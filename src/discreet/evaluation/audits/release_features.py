@@ -1,13 +1,18 @@
-"""Feature maps of this package's releases and of tables: synopses, reports, counts, centres, data frames."""
+"""Feature maps of this package's releases and of tables, and the records in which two neighbouring inputs differ."""
 
+import math
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.core import BoolArray, Categorical, Domain, FloatArray
+from discreet.errors import InvalidType
 from discreet.evaluation.audits.features import (
     WIDEST,
     FeatureMap,
@@ -22,17 +27,39 @@ from discreet.synopses import Synopsis
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
+#: Records looked at on each side; neighbours have one.
+_MOST = 2
 
-def map_for(release: Any, records: Sequence[Any]) -> FeatureMap | None:
-    """Return the map for a release of a known type."""
+
+def features_for(release: Any, data: Any, neighbour: Any) -> FeatureMap:
+    """Choose a map by the kind of the first release."""
+    records = [r for side in differing(data, neighbour) for r in side]
     if isinstance(_synopsis(release), Synopsis):
         return LeafFeatures(_synopsis(release), records)
     if isinstance(release, Reports):
         return ReportFeatures(release)
     if isinstance(release, Counts):
-        return CounterFeatures(release)
-    table = as_table(release)
-    return None if table is None else TableFeatures(table, records)
+        return PartFeatures(_counters, NumberFeatures(_counters(release)))
+    if (table := as_table(release)) is not None:
+        return TableFeatures(table, records)
+    centres = getattr(release, "cluster_centers_", None)
+    if centres is not None:
+        near = PointFeatures(centres, _vectors(records, np.shape(centres)[1]))
+        return PartFeatures(attrgetter("cluster_centers_"), near)
+    if isinstance(release, np.ndarray) and release.dtype.kind == "f" and release.ndim in (1, 2) and release.size:
+        vectors = _vectors([*records, data, neighbour], release.shape[-1])  # the input may be one record itself
+        if vectors and (release.ndim == 2 or release.shape[-1] > 1):
+            return PointFeatures(release, vectors)
+    plain = (Real, str, bytes, bool, np.generic, np.ndarray, list, tuple, Mapping, set, frozenset)
+    if release is None or isinstance(release, plain):
+        return NumberFeatures(release)
+    expected = f"a function that turns a {type(release).__name__} into numbers: there is no map for it here"
+    raise InvalidType("features", None, expected, "features=lambda release: [...]")
+
+
+def _vectors(records: Sequence[Any], size: int) -> list[FloatArray]:
+    vectors = [_as_vector(r, size) for r in records]
+    return [v for v in vectors if v is not None]
 
 
 class LeafFeatures(OneByOne):
@@ -138,29 +165,18 @@ class ReportFeatures(OneByOne):
         return found
 
 
-class CounterFeatures(OneByOne):
-    """The counters of a collector."""
+class PartFeatures(OneByOne):
+    """The features of a part of a release: the counters of a collector, or the centres of a clustering."""
 
-    def __init__(self, first: Counts) -> None:
-        self._numbers = NumberFeatures(self._flat(first))
-        self.names = self._numbers.names
+    def __init__(self, part: Callable[[Any], Any], inner: FeatureMap) -> None:
+        self.part, self.inner, self.names = part, inner, inner.names
 
-    def _flat(self, counts: Counts) -> FloatArray:
-        return np.concatenate([[counts.n], *(np.ravel(c) for c in counts.counters.values())]).astype(np.float64)
-
-    def __call__(self, release: Counts) -> FloatArray:
-        return self._numbers(self._flat(release))
+    def __call__(self, release: Any) -> Any:
+        return self.inner(self.part(release))
 
 
-class CentreFeatures(OneByOne):
-    """A fitted clustering: its centres."""
-
-    def __init__(self, first: Any, records: Sequence[FloatArray]) -> None:
-        self._points = PointFeatures(first, records)
-        self.names = self._points.names
-
-    def __call__(self, release: Any) -> FloatArray:
-        return self._points(release.cluster_centers_)
+def _counters(counts: Counts) -> FloatArray:
+    return np.concatenate([[counts.n], *(np.ravel(c) for c in counts.counters.values())]).astype(np.float64)
 
 
 class TableFeatures(OneByOne):
@@ -221,3 +237,45 @@ def _cell(record: Any, name: str, position: int) -> float:
     if isinstance(record, (tuple, list)):
         return number_of(record[position]) if position < len(record) else np.nan
     return number_of(record)
+
+
+def differing(data: Any, neighbour: Any) -> tuple[list[Any], list[Any]]:
+    """Return the records that only the first input has, and those that only the second has; at most two of each.
+
+    Records are numbers, tuples, or mappings by column name. Both lists are empty if the inputs cannot be read as rows.
+    """
+    first, second = _records(data), _records(neighbour)
+    if first is None or second is None:
+        return [], []
+    here, there = Counter(map(repr, first)), Counter(map(repr, second))
+    found = []
+    for rows, more in ((first, here - there), (second, there - here)):
+        by_text = {repr(row): row for row in rows if repr(row) in more} if more else {}
+        found.append(list(by_text.values())[:_MOST])
+    return found[0], found[1]
+
+
+def _records(data: Any) -> list[Any] | None:
+    """Return the rows of an input."""
+    if isinstance(data, (bool, int, float, str, np.generic)):
+        return [data.item() if isinstance(data, np.generic) else data]
+    if isinstance(data, pa.Table):
+        return list(data.to_pylist())
+    if hasattr(data, "to_dict") and hasattr(data, "columns"):  # a data frame
+        return list(pa.Table.from_pandas(data, preserve_index=False).to_pylist())
+    if isinstance(data, np.ndarray):
+        data = data.tolist()
+    if not isinstance(data, (list, tuple)):
+        return None
+    return [tuple(row) if isinstance(row, (list, tuple)) else row for row in data]
+
+
+def _as_vector(record: Any, size: int) -> FloatArray | None:
+    """Return a record as ``size`` numbers; None if it is something else."""
+    values = list(record.values()) if isinstance(record, dict) else record
+    values = values.tolist() if isinstance(values, np.ndarray) else values
+    cells = list(values) if isinstance(values, (tuple, list)) else [values]
+    if len(cells) != size or not all(isinstance(c, (int, float, np.number)) for c in cells):
+        return None
+    vector = np.array([float(c) for c in cells])
+    return vector if all(map(math.isfinite, vector)) else None

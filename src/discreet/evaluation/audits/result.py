@@ -19,26 +19,16 @@ class AuditResult:
     ----------
     epsilon_lower : float
         The true ε is at least this, at the stated δ and confidence.
-    claimed : float or None
-        The claimed ε.
-    confidence : float
-        Confidence of the bound, over the choice of the event, both rates and both directions.
-    delta : float
-        The δ of the claim.
+    claimed, confidence, delta
+        The claimed ε or None, the confidence of the bound, and the δ of the claim.
     trials, counted : int
         Runs on each input, and those on which the event was counted.
-    event : str
-        The event, in words.
-    likelier : {"data", "neighbour"}
-        The input on which the event is more frequent.
-    counts : dict
-        Number of occurrences: ``data``, ``neighbour``.
+    event, likelier, counts
+        The event in words, the input on which it is more frequent, and its occurrences on ``data`` and ``neighbour``.
     estimate : float
         ln((p - δ)/q) from the shares; not a bound. Infinite if the event never occurred on one input.
-    features : tuple of str
-        The features that were examined.
-    seconds : float
-        Running time.
+    features, seconds
+        The features that were examined, and the running time.
 
     Examples
     --------
@@ -72,14 +62,8 @@ class AuditResult:
     def power(self) -> Power:
         """The leaks that a run of this size would have detected."""
         claimed = self.claimed if self.claimed is not None and math.isfinite(self.claimed) else 0.0
-        return power_curve(
-            self.counted,
-            self.counts["data"],
-            self.counts["neighbour"],
-            claimed=claimed,
-            miss=1 - self.confidence,
-            delta=self.delta,
-        )
+        hits = self.counts["data"], self.counts["neighbour"]
+        return power_curve(self.counted, *hits, claimed=claimed, miss=1 - self.confidence, delta=self.delta)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain data."""
@@ -89,12 +73,6 @@ class AuditResult:
     def to_json(self, *, indent: int | None = None) -> str:
         """Return `to_dict` as JSON; infinite numbers become null."""
         return json.dumps(_finite(self.to_dict()), indent=indent, ensure_ascii=False)
-
-    def plot(self) -> Any:
-        """Draw the chance of detecting a leak against its size; needs the extra 'plot'."""
-        from discreet.evaluation.plots import draw_power
-
-        return draw_power(self)
 
     def __str__(self) -> str:
         promise = f" at δ = {self.delta:.3g}" if self.delta else ""

@@ -3,7 +3,6 @@
 The stream of a portion depends on the seed and its position only, so the number of workers does not matter.
 """
 
-import os
 import pickle
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ import numpy as np
 from discreet.core import FloatArray, Meter
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.evaluation.audits.features import FeatureMap
+from discreet.noise.hashing import cores
 from discreet.noise.stream import numpy_stream
 
 #: Takes the side (0 or 1) and the features of a portion of releases.
@@ -77,14 +77,13 @@ class Runner:
         """
         sizes = list(_sizes(pairs, *(_BATCH if self.game.batch else _SINGLE)))
         self._start()
-        done, start = 0, (0, time.monotonic())
-        for places in self._waves(sizes):
-            wave = [(index, sizes[index]) for index in places]
-            for (_, size), found in zip(wave, self._portions(phase, wave), strict=True):
-                for side in (0, 1):
-                    take(side, found[side])
-                done += size
-                self.meter.advance(size)
+        done, place, start = 0, 0, (0, time.monotonic())
+        while place < len(sizes):
+            wave = sizes[place : place + (1 if (self.workers or 1) == 1 else 4 * int(self.workers or 1))]
+            for i, found in enumerate(self._portions(phase, place, wave)):
+                take(i % 2, found)
+            place, done = place + len(wave), done + sum(wave)
+            self.meter.advance(sum(wave))
             now = time.monotonic()
             spent = max(now - start[1], 1e-9)
             self.speed = (done - start[0]) / spent
@@ -93,7 +92,7 @@ class Runner:
             if not start[0]:  # the first runs load and compile: they say little of the speed
                 start = (done, now)
             elif self.workers is None and spent > _SEEN and (pairs - done + ahead) / self.speed > _WORTH:
-                self.workers = _cores()
+                self.workers = cores()
                 self._start()
                 start = (done, time.monotonic())
         return done
@@ -103,37 +102,21 @@ class Runner:
         if self.workers is not None and self.workers > 1 and not self._started:
             from sklearn.utils.parallel import Parallel, delayed
 
-            Parallel(n_jobs=self.workers)([delayed(_ready)(place) for place in range(self.workers)])
+            Parallel(n_jobs=self.workers)([delayed(int)(0) for _ in range(self.workers)])
             self._started = True
 
-    def _waves(self, sizes: list[int]) -> Iterator[range]:
-        """Yield positions of portions: one at a time here, several at a time over processes."""
-        start = 0
-        while start < len(sizes):
-            step = 1 if (self.workers or 1) == 1 else 4 * int(self.workers or 1)
-            yield range(start, min(start + step, len(sizes)))
-            start += step
+    def _portions(self, phase: int, place: int, wave: list[int]) -> list[FloatArray]:
+        """Return the features of portions of releases, for both inputs in turn."""
+        both = [(i, size, side) for i, size in enumerate(wave) for side in (0, 1)]
+        jobs = [(self.features, self.columns, side, size, phase, place + i) for i, size, side in both]
+        if len(wave) > 1:
+            from sklearn.utils.parallel import Parallel, delayed
 
-    def _portions(self, phase: int, wave: list[tuple[int, int]]) -> list[tuple[FloatArray, FloatArray]]:
-        if len(wave) == 1 or (self.workers or 1) == 1:
-            return [self._pair(phase, index, size) for index, size in wave]
-        from sklearn.utils.parallel import Parallel, delayed
-
-        work = [
-            delayed(_portion)(self.game, self.features, self.columns, side, size, phase, index)
-            for index, size in wave
-            for side in (0, 1)
-        ]
-        try:
-            found = list(Parallel(n_jobs=self.workers)(work))
-        except pickle.PicklingError:  # it cannot leave this process
-            self.workers = 1
-            return [self._pair(phase, index, size) for index, size in wave]
-        return list(zip(found[::2], found[1::2], strict=True))
-
-    def _pair(self, phase: int, index: int, size: int) -> tuple[FloatArray, FloatArray]:
-        first, second = (self.game.portion(self.features, self.columns, side, size, phase, index) for side in (0, 1))
-        return first, second
+            try:
+                return list(Parallel(n_jobs=self.workers)([delayed(self.game.portion)(*job) for job in jobs]))
+            except pickle.PicklingError:  # it cannot leave this process
+                self.workers = 1
+        return [self.game.portion(*job) for job in jobs]
 
 
 def _sizes(pairs: int, first: int, largest: int) -> Iterator[int]:
@@ -143,15 +126,3 @@ def _sizes(pairs: int, first: int, largest: int) -> Iterator[int]:
         yield min(size, left)
         left -= size
         size = min(2 * size, largest)
-
-
-def _ready(place: int) -> int:
-    return place
-
-
-def _portion(game: Game, features: FeatureMap, columns: Any, side: int, size: int, *place: int) -> FloatArray:
-    return game.portion(features, columns, side, size, *place)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)

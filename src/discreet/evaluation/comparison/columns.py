@@ -166,7 +166,7 @@ def _kind(name: str, columns: list[Any], unasked: bool) -> Numeric | Categorical
             return "has no value in the real table"
         low, high = float(there.min()), float(there.max())
         if low == high:
-            return _constant(name, low)
+            return Numeric(name, low, _next(low))  # one cell, and everything else is outside
         whole = bool((there == np.floor(there)).all()) and max(abs(low), abs(high)) < 2**52
         return Integer(int(low), int(high), name=name) if whole else Numeric(name, low, high)
     labels = pa.chunked_array([as_texts(column) for column in columns]).drop_null()
@@ -175,11 +175,6 @@ def _kind(name: str, columns: list[Any], unasked: bool) -> Numeric | Categorical
     if unasked and len(texts) > max(_MANY_TEXTS, sum(len(column) for column in columns) / 2):
         return "nearly every value is different: it names rows"
     return Categorical(name, tuple(texts.to_pylist())) if len(texts) else "has no value"
-
-
-def _constant(name: str, value: float) -> Numeric:
-    """Return a column with a single number: one cell, and everything else is outside."""
-    return Numeric(name, value, _next(value))
 
 
 def _next(value: float) -> float:

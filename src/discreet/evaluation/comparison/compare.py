@@ -13,9 +13,8 @@ from discreet import engines, noise
 from discreet.core import Domain, FloatArray, checks, html
 from discreet.engines.readers import read_columns
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.evaluation.attacks import draws
 from discreet.evaluation.comparison import learners, records
-from discreet.evaluation.comparison.columns import drawn, read_tables
+from discreet.evaluation.comparison.columns import read_tables
 from discreet.evaluation.comparison.marginals import (
     CorrelationError,
     MarginalError,
@@ -28,8 +27,6 @@ from discreet.evaluation.comparison.marginals import triples as some_triples
 from discreet.evaluation.table_attacks.columns import column_names
 
 NOT_PRIVATE = "This comparison uses the raw rows. It is not private and must not be published with the release."
-#: Real rows that are kept away from training; of large tables no more than the second number.
-_TEST_SHARE, _MOST_TRAINED = 3, 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,26 +35,16 @@ class TableComparison:
 
     Attributes
     ----------
-    rows : tuple of int
-        Rows of the real and of the synthetic table.
-    columns : tuple of str
-        The compared columns.
-    left_out : dict
-        Other columns, and why.
+    rows, columns, left_out
+        Rows of the real and of the synthetic table, the compared columns, and the others with the reason.
     marginals : dict of int to MarginalError
-        Total variation of sets of one, two and three columns.
-    queries : QueryError
-        Errors of random range queries.
-    correlations : CorrelationError
-        Errors of correlations between columns of numbers.
-    propensity : Propensity or None
-        How well a classifier distinguishes the tables; None with too few rows.
-    utility : Utility or None
-        Quality of training on synthetic rows; None without a target.
-    closeness : Closeness
-        Distance to the closest real row, with a baseline. It proves nothing about privacy.
-    membership : Membership or None
-        The membership attack; None without ``release``.
+        Total variation, ½ Σ |share - share| over all cells, of sets of one, two and three columns.
+    queries, correlations
+        Errors of random range queries, and of correlations between columns of numbers.
+    propensity, utility
+        How well a classifier distinguishes the tables, and the quality of training on synthetic rows; or None.
+    closeness, membership
+        Distance to the closest real row, with a baseline (it proves nothing about privacy), and the membership attack.
 
     Examples
     --------
@@ -266,15 +253,6 @@ def compare_tables(
     random_state : None, int or Generator
         Seed.
 
-    Returns
-    -------
-    TableComparison
-
-    Notes
-    -----
-    The error of a set of columns is the total variation, ½ Σ |share - share| over its cells. Rows drawn again from the
-    real table have an error too, which is reported as the error of sampling.
-
     Examples
     --------
     >>> import discreet as dc
@@ -320,7 +298,8 @@ def compare_tables(
         query_error(raw, made, raw[again], numeric, n_queries, stream),
         correlation_error(np.array(held.names)[numeric].tolist(), raw[:, numeric], made[:, numeric]),
         learners.propensity(raw, made, numeric, most, level, stream),
-        None if target is None else _taught(target, held.names.index(target), raw, made, kept, numeric, level, stream),
+        None if target is None else learners.utility(
+            target, held.names.index(target), raw, made, kept, numeric, level, stream),
         records.closeness(held, raw, made, kept, level, stream),
         None if release is None else records.membership(
             held, read_columns(tables["real"], held.names), raw, cuts, release, claim, n_shadows, level, stream),
@@ -334,22 +313,3 @@ def _claim(release: Any, epsilon: Any, delta: Any) -> tuple[float | None, float]
         raise InvalidArgument("release", None, "given with epsilon: a claim is tested on releases", "release=make")
     level = None if epsilon is None else float(checks.positive("epsilon", epsilon))
     return level, float(checks.probability("delta", delta, closed=True))
-
-
-def _taught(
-    name: str,
-    place: int,
-    raw: FloatArray,
-    made: FloatArray,
-    holdout: FloatArray | None,
-    numeric: Any,
-    level: float,
-    stream: noise.Generator,
-) -> learners.Utility:
-    """Keep a third of the real rows for judging, unless there is a holdout."""
-    train, test = raw, holdout
-    if test is None:
-        mixed = raw[draws.order(len(raw), stream)]
-        test, train = np.split(mixed, [len(mixed) // _TEST_SHARE])
-    train, made, test = (drawn(t, _MOST_TRAINED, lambda n: draws.order(n, stream)) for t in (train, made, test))
-    return learners.utility(name, place, train, made, test, holdout is None, numeric, level, stream)

@@ -6,7 +6,7 @@ Histogram gradient boosting (scikit-learn) takes numbers, categories and missing
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,8 @@ _MOST_CATEGORIES = 250
 _FOLDS, _NULLS, _RESAMPLES = 3, 3, 100
 #: Trees per model. With a hundred, the twelve models take twice as long and distinguish tables no better.
 _TREES = 40
+#: One in so many real rows is kept away from training; of large tables no more than the second number are used.
+_TEST_SHARE, _MOST_TRAINED = 3, 50_000
 #: More classes than this are not a target for classification.
 _MOST_CLASSES = 100
 
@@ -48,8 +50,7 @@ class Propensity:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
-        return {"rows": self.rows, "auc": self.auc, "auc_interval": list(self.auc_interval),
-                "pmse_ratio": self.pmse_ratio}  # fmt: skip
+        return {**asdict(self), "auc_interval": list(self.auc_interval)}
 
 
 @one_thread()
@@ -118,23 +119,22 @@ class Utility:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
-        names = ("target", "measure", "on_real", "on_synthetic", "loss", "trained_on", "tested_on", "seen")
-        return {**{name: getattr(self, name) for name in names}, "loss_interval": list(self.loss_interval)}
+        return {**asdict(self), "loss": self.loss, "loss_interval": list(self.loss_interval)}
 
 
 @one_thread()
 def utility(
-    name: str,
-    place: int,
-    train: FloatArray,
-    other: FloatArray,
-    test: FloatArray,
-    seen: bool,
-    numeric: BoolArray,
-    level: float,
-    stream: noise.Generator,
-) -> Utility:
-    """Predict one column from the others, trained on either table. Rows without the target are left out."""
+    name: str, place: int, real: FloatArray, other: FloatArray, holdout: FloatArray | None, numeric: BoolArray,
+    level: float, stream: noise.Generator,
+) -> Utility:  # fmt: skip
+    """Predict one column from the others, trained on either table and judged on a holdout.
+
+    Without a holdout a third of the real rows are kept away from training. Rows without the target are left out.
+    """
+    train, test = real, holdout
+    if test is None:
+        test, train = np.split(real[draws.order(len(real), stream)], [len(real) // _TEST_SHARE])
+    train, other, test = (drawn(t, _MOST_TRAINED, lambda n: draws.order(n, stream)) for t in (train, other, test))
     train, other, test = (t[~np.isnan(t[:, place])] for t in (train, other, test))
     if min(map(len, (train, other, test))) < 2:
         raise InvalidArgument("target", name, "a column with values in both tables", "another column")
@@ -150,20 +150,32 @@ def utility(
     figure, measure = (metrics.r2_score, "R²") if regress else (_accuracy, "accuracy")
     if not regress and len(classes) == 2:
         figure, measure = _area, "AUC"
-    X = [t[:, keep] for t in features((train, other, test), numeric)]
+    *inputs, rows = (t[:, keep] for t in features((train, other, test), numeric))
     truth = test[:, place]
-    told = [
-        _predicted(X[i], t[:, place], X[2], numeric[keep], regress, measure == "AUC", classes, stream)
-        for i, t in enumerate((train, other))
-    ]
+
+    def predicted(X: FloatArray, y: FloatArray) -> FloatArray:
+        """Return predictions; a table with a single value predicts that value."""
+        if len(np.unique(y)) < 2:
+            return np.full(len(rows), y[0])
+        kind: Callable[..., Any] = (
+            ensemble.HistGradientBoostingRegressor if regress else ensemble.HistGradientBoostingClassifier
+        )
+        model, kept = _fitted(kind, X, y, numeric[keep], stream)
+        if measure == "AUC":
+            # The chance of the larger class; one that only the synthetic table has counts for neither.
+            larger = np.flatnonzero(model.classes_ == classes[-1])
+            return np.asarray(model.predict_proba(rows[:, kept])[:, larger].sum(axis=1))
+        return np.asarray(model.predict(rows[:, kept]))
+
+    told = [predicted(X, t[:, place]) for X, t in zip(inputs, (train, other), strict=True)]
     values = [float(figure(truth, one)) for one in told]
     gaps = []
     for _ in range(_RESAMPLES):
-        rows = np.asarray(noise.below(len(truth), size=len(truth), rng=stream))
-        if len(np.unique(truth[rows])) > 1:
-            gaps.append(figure(truth[rows], told[0][rows]) - figure(truth[rows], told[1][rows]))
+        again = np.asarray(noise.below(len(truth), size=len(truth), rng=stream))
+        if len(np.unique(truth[again])) > 1:
+            gaps.append(figure(truth[again], told[0][again]) - figure(truth[again], told[1][again]))
     low, high = np.quantile(gaps, [(1 - level) / 2, (1 + level) / 2]) if gaps else (float("nan"),) * 2
-    return Utility(name, measure, values[0], values[1], (float(low), float(high)), n, len(truth), seen)
+    return Utility(name, measure, values[0], values[1], (float(low), float(high)), n, len(truth), holdout is None)
 
 
 def _area(truth: FloatArray, scores: FloatArray) -> float:
@@ -173,31 +185,6 @@ def _area(truth: FloatArray, scores: FloatArray) -> float:
 
 def _accuracy(truth: FloatArray, guess: FloatArray) -> float:
     return float((truth == guess).mean())
-
-
-def _predicted(
-    X: FloatArray,
-    y: FloatArray,
-    rows: FloatArray,
-    numeric: BoolArray,
-    regress: bool,
-    scores: bool,
-    classes: FloatArray,
-    stream: noise.Generator,
-) -> FloatArray:
-    """Return predictions; a table with a single value predicts that value."""
-    if len(np.unique(y)) < 2:
-        return np.full(len(rows), y[0])
-    kind: Callable[..., Any] = (
-        ensemble.HistGradientBoostingRegressor if regress else ensemble.HistGradientBoostingClassifier
-    )
-    model, kept = _fitted(kind, X, y, numeric, stream)
-    rows = rows[:, kept]
-    if scores:
-        # The chance of the larger class; one that only the synthetic table has counts for neither.
-        place = np.flatnonzero(model.classes_ == classes[-1])
-        return np.asarray(model.predict_proba(rows)[:, place].sum(axis=1))
-    return np.asarray(model.predict(rows))
 
 
 def _fitted(

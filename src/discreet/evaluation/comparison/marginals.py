@@ -7,7 +7,7 @@ cells. 0 is the same distribution, 1 has nothing in common.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
@@ -97,7 +97,7 @@ class QueryError:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
-        return {name: getattr(self, name) for name in ("queries", "mean_absolute", "mean_relative", "sampling")}
+        return asdict(self)
 
 
 def query_error(

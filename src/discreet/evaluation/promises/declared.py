@@ -37,9 +37,7 @@ class Parts:
         return [name for columns in self.quasi.values() for name in columns]
 
 
-def parts_of(
-    table: pa.Table, guarantee: Guarantee, quasi: Sequence[str] | None = None, sensitive: Sequence[str] | None = None
-) -> Parts:
+def parts_of(table: pa.Table, guarantee: Guarantee) -> Parts:
     """Return the role of each column, from the promise and the declaration together.
 
     A declared quasi-identifier is one, whatever the promise lists. A column that is declared sensitive is sensitive
@@ -50,22 +48,20 @@ def parts_of(
     reached = dict(facts.get("reached") or {})
     kept = [name for name in (facts.get("kept") or {}).get("columns", ()) if name in names]
     stated = list(dict.fromkeys([*(reached.get("l") or {}), *(reached.get("t") or {})]))
-    secret = list(sensitive) if sensitive is not None else stated
-    if sensitive is None:
-        secret += [n for n, role in roles.items() if role == "sensitive" and n not in secret and n not in kept]
+    secret = stated + [n for n, role in roles.items() if role == "sensitive" and n not in [*stated, *kept]]
     declared = [n for n, role in roles.items() if role == "quasi-identifier"]
-    listed = list(quasi if quasi is not None else facts.get("quasi_identifiers") or ())
+    listed = list(facts.get("quasi_identifiers") or ())
     rest = [n for n, role in roles.items() if role == "attribute" and n not in secret and n not in kept]
-    wanted = list(dict.fromkeys([*listed, *(declared if quasi is None else ())])) or rest
+    wanted = list(dict.fromkeys([*listed, *declared])) or rest
     shown = columns_shown(names, domain, wanted)
     failures = [
         f"column {n!r} is declared a quasi-identifier, and the promise does not count it as one"
         for n in declared
-        if quasi is None and listed and n not in listed and shown.get(n)
+        if listed and n not in listed and shown.get(n)
     ]
     hashed = [n for n in names if roles.get(n) in NAMING]  # whether they may be here: see `undeclared`
     known = {*(name for columns in shown.values() for name in columns), *secret, *kept, *hashed}
-    if listed and quasi is None:
+    if listed:
         failures += [
             f"column {n!r} was passed on, but the promise does not mention it"
             for n in names

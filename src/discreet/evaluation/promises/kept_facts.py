@@ -16,13 +16,6 @@ def broken_facts(table: Any, domain: Domain) -> tuple[str, ...]:
     """Return the declared facts, in words, that some row of a released table breaks.
 
     It costs no budget because its result is not released.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> domain = Domain({"sex": ["f", "m"], "role": ["wife", "none"]}, impossible=[{"sex": "m", "role": "wife"}])
-    >>> broken_facts(pa.table({"sex": ["f", "m"], "role": ["wife", "wife"]}), domain)
-    ('no row has sex = m and role = wife',)
     """
     every: list[Function | Impossible] = [*domain.facts.functions, *domain.facts.impossible]
     told = zip(domain.facts.sentences, every, strict=True)

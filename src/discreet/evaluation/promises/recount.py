@@ -28,15 +28,13 @@ class Recount:
     ----------
     found : dict
         ``rows``, ``classes``, ``k`` (``rows_of_smallest`` where it counts persons), and ``l`` and ``t`` by column.
-    failures : tuple of str
-        What does not hold.
-    notes : tuple of str
-        What is not promised or "not checkable", and why.
+    failures, notes : tuple of str
+        What does not hold; what is not promised or "not checkable", and why.
 
     Examples
     --------
-    >>> promise = Guarantee("syntactic", parameters={"required": {"k": 3}, "reached": {"k": 2}})
-    >>> recount(pa.table({"age": ["[0, 9]", "[0, 9]"]}), promise, quasi=["age"]).failures
+    >>> facts = {"quasi_identifiers": ["age"], "required": {"k": 3}, "reached": {"k": 2}}
+    >>> recount(pa.table({"age": ["[0, 9]", "[0, 9]"]}), Guarantee("syntactic", parameters=facts)).failures
     ('k is 2, required 3',)
     """
 
@@ -45,9 +43,7 @@ class Recount:
     notes: tuple[str, ...]
 
 
-def recount(
-    table: pa.Table, guarantee: Guarantee, *, quasi: Sequence[str] | None = None, sensitive: Sequence[str] | None = None
-) -> Recount:
+def recount(table: pa.Table, guarantee: Guarantee) -> Recount:
     """Count again what a table shows, and compare it with what is required and stated as reached.
 
     Counts k, l and t, rows and cells, and checks columns that were passed on and undeclared quasi-identifiers. Where k
@@ -58,9 +54,7 @@ def recount(
     table : pyarrow.Table
         The released table.
     guarantee : Guarantee
-        Its promise.
-    quasi, sensitive : list of str, optional
-        Columns; by default those that the promise or its declaration names.
+        Its promise, which names the quasi-identifiers and sensitive columns.
 
     Examples
     --------
@@ -71,58 +65,179 @@ def recount(
     >>> found.found["k"] >= 5, found.failures
     (True, ())
     """
-    facts = guarantee.parameters
-    required, reached = dict(facts.get("required") or {}), dict(facts.get("reached") or {})
-    parts, domain = parts_of(table, guarantee, quasi, sensitive), guarantee.domain
-    found: dict[str, Any] = {"rows": table.num_rows}
-    failures, notes = list(parts.failures), list[str]()
-    if facts.get("rows", table.num_rows) != table.num_rows:
-        failures.append(f"it has {table.num_rows} rows, stated {facts['rows']}")
-    if domain is not None:
-        failures += odd_values(table, [*parts.sensitive, *parts.kept], domain)
-        if not str(facts.get("output")).startswith("changed"):  # noise may leave the bounds by design
-            failures += odd_cells(table, parts, domain, facts.get("labels") or {})
-    if facts.get("output") == "sample":
-        notes.append("not checkable: its rows were drawn from cells, and k, l and t are those of the cells")
-    elif "k_by_columns" in required:
-        _by_columns(table, required["k_by_columns"], reached.get("k_by_columns") or {}, parts, found, failures)
-        notes.append("it promises k for groups of columns, and none for whole rows")
-    elif required.get("k") is None:
-        chance = "probabilistic_k" in required
-        drawn = "not checkable: its k is a chance, over swaps that the table does not show"
-        notes.append(drawn if chance else "it promises no k")
-    elif not parts.shown:
-        failures.append("a k is promised, and the table holds none of its quasi-identifiers")
-    elif table.num_rows:
-        classes = _classes(table, parts.shown)
-        _groups(table, guarantee, classes, found, failures, notes)
-        if parts.kept:
-            # Where k counts persons, rows that look alike are at least as many: what is found below it is too few.
-            _kept(_classes(table, [*parts.shown, *parts.kept]), facts["kept"], found, failures)
-        _sensitive_columns(table, guarantee, parts, classes, found, failures, notes)
-    return Recount(found, tuple(failures), tuple(notes))
+    count = _Count(table, guarantee, parts_of(table, guarantee))
+    count.whole_table()
+    return Recount(count.found, tuple(count.failures), tuple(count.notes))
 
 
-def _by_columns(
-    table: pa.Table,
-    required: Mapping[str, Any],
-    reached: Mapping[str, Any],
-    parts: Parts,
-    found: dict[str, Any],
-    failures: list[str],
-) -> None:
-    """Count the groups of each group of columns separately."""
-    found["k_by_columns"] = []
-    for part in required["columns"]:
-        shown = [column for name in part for column in parts.quasi.get(name, ())]
-        k = int(np.bincount(_classes(table, shown)).min()) if shown and table.num_rows else 0
-        found["k_by_columns"].append(k)
-        for wanted, said in ((required["least"], "required"), (reached.get("least", 0), "stated as reached")):
-            if table.num_rows and k < wanted:
-                failures.append(f"k of {', '.join(part)} is {k}, {said} {wanted}")
-                break
-    left = [name for name in parts.quasi if not any(name in part for part in required["columns"])]
-    failures += [f"quasi-identifier {name!r} is in none of the groups of columns that have a k" for name in left]
+class _Count:
+    """A recount in progress: what was found, what fails, and what cannot be checked."""
+
+    def __init__(self, table: pa.Table, guarantee: Guarantee, parts: Parts) -> None:
+        self.table, self.guarantee, self.parts = table, guarantee, parts
+        self.facts, self.domain = guarantee.parameters, guarantee.domain
+        self.required, self.reached = (dict(self.facts.get(name) or {}) for name in ("required", "reached"))
+        self.found: dict[str, Any] = {"rows": table.num_rows}
+        self.failures, self.notes = list(parts.failures), list[str]()
+
+    def whole_table(self) -> None:
+        """Count everything."""
+        table, facts, parts = self.table, self.facts, self.parts
+        if facts.get("rows", table.num_rows) != table.num_rows:
+            self.failures.append(f"it has {table.num_rows} rows, stated {facts['rows']}")
+        if self.domain is not None:
+            self.failures += odd_values(table, [*parts.sensitive, *parts.kept], self.domain)
+            if not str(facts.get("output")).startswith("changed"):  # noise may leave the bounds by design
+                self.failures += odd_cells(table, parts, self.domain, facts.get("labels") or {})
+        if facts.get("output") == "sample":
+            self.notes.append("not checkable: its rows were drawn from cells, and k, l and t are those of the cells")
+        elif "k_by_columns" in self.required:
+            self.by_columns(self.required["k_by_columns"], self.reached.get("k_by_columns") or {})
+            self.notes.append("it promises k for groups of columns, and none for whole rows")
+        elif self.required.get("k") is None:
+            drawn = "not checkable: its k is a chance, over swaps that the table does not show"
+            self.notes.append(drawn if "probabilistic_k" in self.required else "it promises no k")
+        elif not parts.shown:
+            self.failures.append("a k is promised, and the table holds none of its quasi-identifiers")
+        elif table.num_rows:
+            classes = _classes(table, parts.shown)
+            self.groups(classes)
+            if parts.kept:
+                # Where k counts persons, rows that look alike are at least as many: what is found below it is too few.
+                self.kept(_classes(table, [*parts.shown, *parts.kept]), facts["kept"])
+            self.sensitive_columns(classes)
+
+    def by_columns(self, required: Mapping[str, Any], reached: Mapping[str, Any]) -> None:
+        """Count the groups of each group of columns separately."""
+        rows, quasi = self.table.num_rows, self.parts.quasi
+        self.found["k_by_columns"] = []
+        for part in required["columns"]:
+            shown = [column for name in part for column in quasi.get(name, ())]
+            k = int(np.bincount(_classes(self.table, shown)).min()) if shown and rows else 0
+            self.found["k_by_columns"].append(k)
+            for wanted, said in ((required["least"], "required"), (reached.get("least", 0), "stated as reached")):
+                if rows and k < wanted:
+                    self.failures.append(f"k of {', '.join(part)} is {k}, {said} {wanted}")
+                    break
+        left = [name for name in quasi if not any(name in part for part in required["columns"])]
+        self.failures += [f"quasi-identifier {n!r} is in none of the groups of columns that have a k" for n in left]
+
+    def groups(self, classes: IntArray) -> None:
+        """Count the rows, or the persons, of the smallest group."""
+        facts, found, person = self.facts, self.found, person_column(self.guarantee)
+        required, reached = self.required["k"], self.reached.get("k") or 0
+        rows = int(np.bincount(classes).min())
+        found["classes"] = int(classes.max()) + 1
+        if found["classes"] > facts.get("cells", found["classes"]):
+            self.failures.append(f"its rows show {found['classes']} cells, stated {facts['cells']}")
+        found["k"], least = rows, max(required, reached)
+        if "k_counts" in facts:
+            found["rows_of_smallest"] = found.pop("k")
+            if person in self.table.column_names and facts.get("identifiers") == "hash":
+                self.persons(self.table[person], classes)
+            elif rows >= least:
+                self.notes.append(
+                    f"not checkable: k counts {facts['k_counts']}, which is not in the table; the smallest group has "
+                    f"{rows} rows, so k is at most that"
+                )
+        k = found.get("k", rows)
+        shown = str(k) if "k" in found else f"at most {k}"
+        if k < least:
+            said = f"required {required}" if k < required else f"stated as reached {least}"
+            self.failures.append(f"k is {shown}, {said}")
+        elif (reached or least) < required:
+            self.failures.append(f"k is stated as reached {reached}, required {required}")
+
+    def persons(self, whose: pa.ChunkedArray, classes: IntArray) -> None:
+        """Count persons by their hashed identifiers: k, and the largest share of one person's rows in a group."""
+        marks = key_codes(whose.combine_chunks())
+        pairs, rows = np.unique(classes * (int(marks.max()) + 1) + marks, return_counts=True)
+        of = pairs // (int(marks.max()) + 1)
+        self.found["k"] = int(np.bincount(of).min())
+        share = self.found["largest_share"] = float((rows / np.bincount(classes)[of]).max())
+        stated = self.reached.get("largest_share")
+        if stated is not None and share > stated + _SLACK:
+            self.failures.append(f"one person has {share:.4g} of the rows of a group, stated at most {stated}")
+
+    def kept(self, groups: IntArray, stated: Mapping[str, Any]) -> None:
+        """Count the groups that someone sees who also knows the columns that were passed on."""
+        sizes = np.bincount(groups)
+        k, unique = int(sizes.min()), float((sizes == 1).sum() / len(groups))
+        self.found |= {"k_with_kept": k, "unique_with_kept": unique}
+        if k < stated.get("k", 0) or unique > stated.get("unique", 1.0) + _SLACK:
+            self.failures.append(
+                f"with the kept columns k is {k} and {unique:.4g} of the rows are unique, "
+                f"stated {stated.get('k')} and {stated.get('unique')}"
+            )
+
+    def sensitive_columns(self, classes: IntArray) -> None:
+        """Count l and t of each sensitive column."""
+        domain, table = self.domain, self.table
+        asked = [rule for rule in ("l", "t") if self.required.get(rule)]
+        secret = [name for name in self.parts.sensitive if name in table.column_names]
+        if asked and not secret:
+            self.failures.append(f"{' and '.join(asked)} are promised, and the table holds no sensitive column")
+        by_person = any((self.required.get(rule) or {}).get("counts") == "persons" for rule in asked) or (
+            "k_counts" in self.facts and domain is not None and isinstance(domain.unit, Person)
+        )
+        if secret and by_person:
+            self.notes.append(
+                "not checkable: l and t count persons, who are not identified in the table; l is at most the different "
+                "values that were counted"
+            )
+        for name in secret:
+            coded = code_column(domain if domain is not None and name in domain.names else None, name, table[name])
+            groups = _values_by_class(classes, coded)
+            wanted = self.required.get("l") or {}
+            if by_person:
+                self.diversity(groups, name, {**wanted, "kind": "distinct"}, {})
+            else:
+                self.diversity(groups, name, wanted, self.reached)
+                self.closeness(groups, coded)
+
+    def diversity(
+        self, groups: Sequence[Group], name: str, wanted: Mapping[str, Any], reached: Mapping[str, Any]
+    ) -> None:
+        """Count l of one column."""
+        kind, least = wanted.get("kind") or reached.get("l_kind") or "distinct", wanted.get("least")
+        stated = (reached.get("l") or {}).get(name) if reached.get("l_kind", kind) == kind else None
+        said = None if stated is None else float(stated)
+        if kind == "recursive":
+            ratio = wanted.get("c", 3.0)
+            worst = max(_recursive(counts, int(least or 1)) for _, counts in groups)
+            text = f"(c, l)-diversity of {name} needs c above {worst:.6g}"
+            if wanted and worst >= ratio:
+                self.failures.append(f"{text}, allowed {ratio}")
+            elif said is not None and worst > said + _SLACK:
+                self.failures.append(f"{text}, stated as reached {stated}")
+        else:
+            worst = min(len(counts) if kind == "distinct" else _effective(counts) for _, counts in groups)
+            text = f"l of {name} is {worst:.6g} ({kind})"
+            if least is not None and worst < least - _SLACK:
+                self.failures.append(f"{text}, required {least}")
+            elif said is not None and worst < said - _SLACK:
+                self.failures.append(f"{text}, stated as reached {stated}")
+        self.found.setdefault("l", {})[name] = worst
+
+    def closeness(self, groups: Sequence[Group], coded: CodedColumn) -> None:
+        """Count t of one column."""
+        name, wanted = coded.name, self.required.get("t") or {}
+        stated_ground, asked = (self.reached.get("t_kind") or {}).get(name), wanted.get("kind", "auto")
+        by_type = "ordered" if coded.ordered else "equal"
+        ground = asked if asked != "auto" else by_type if wanted else stated_ground or by_type
+        whole = np.bincount(coded.codes, minlength=len(coded.labels)) / len(coded.codes)
+        far = max(_distance(group, whole, "ordered" if ground == "ordered" else "equal") for group in groups)
+        most, stated = wanted.get("most"), (self.reached.get("t") or {}).get(name)
+        if ground not in ("equal", "ordered"):
+            # No hierarchy lays values further apart than if all were as far apart as can be.
+            if any(limit is not None and far > limit + _SLACK for limit in (most, stated)):
+                self.notes.append(f"not checkable: t of {name} follows a hierarchy that is not in the promise")
+            return
+        self.found.setdefault("t", {})[name] = far
+        if most is not None and far > most + _SLACK:
+            self.failures.append(f"t of {name} is {far:.6g}, required at most {most}")
+        if stated is not None and stated_ground in (None, ground) and far > stated + _SLACK:
+            self.failures.append(f"t of {name} is {far:.6g}, stated as reached {stated}")
 
 
 def _classes(table: pa.Table, columns: Sequence[str]) -> IntArray:
@@ -142,163 +257,12 @@ def _classes(table: pa.Table, columns: Sequence[str]) -> IntArray:
     return groups
 
 
-def _groups(
-    table: pa.Table,
-    guarantee: Guarantee,
-    classes: IntArray,
-    found: dict[str, Any],
-    failures: list[str],
-    notes: list[str],
-) -> None:
-    """Count the rows, or the persons, of the smallest group."""
-    facts, person = guarantee.parameters, person_column(guarantee)
-    required, reached = facts["required"], dict(facts.get("reached") or {})
-    rows = int(np.bincount(classes).min())
-    found["classes"] = int(classes.max()) + 1
-    if found["classes"] > facts.get("cells", found["classes"]):
-        failures.append(f"its rows show {found['classes']} cells, stated {facts['cells']}")
-    found["k"], least = rows, max(required["k"], reached.get("k") or 0)
-    if "k_counts" in facts:
-        found["rows_of_smallest"] = found.pop("k")
-        if person in table.column_names and facts.get("identifiers") == "hash":
-            _persons(table[person], classes, reached, found, failures)
-        elif rows >= least:
-            notes.append(
-                f"not checkable: k counts {facts['k_counts']}, which is not in the table; the smallest group has "
-                f"{rows} rows, so k is at most that"
-            )
-    k = found.get("k", rows)
-    if k < required["k"]:
-        failures.append(f"k is {k if 'k' in found else f'at most {k}'}, required {required['k']}")
-    elif k < least:
-        failures.append(f"k is {k if 'k' in found else f'at most {k}'}, stated as reached {least}")
-    elif (reached.get("k") or least) < required["k"]:
-        failures.append(f"k is stated as reached {reached['k']}, required {required['k']}")
-
-
-def _persons(
-    whose: pa.ChunkedArray, classes: IntArray, reached: Mapping[str, Any], found: dict[str, Any], failures: list[str]
-) -> None:
-    """Count persons by their hashed identifiers: k, and the largest share of one person's rows in a group."""
-    marks = key_codes(whose.combine_chunks())
-    pairs, rows = np.unique(classes * (int(marks.max()) + 1) + marks, return_counts=True)
-    of = pairs // (int(marks.max()) + 1)
-    found["k"] = int(np.bincount(of).min())
-    found["largest_share"] = float((rows / np.bincount(classes)[of]).max())
-    stated = reached.get("largest_share")
-    if stated is not None and found["largest_share"] > stated + _SLACK:
-        failures.append(f"one person has {found['largest_share']:.4g} of the rows of a group, stated at most {stated}")
-
-
-def _kept(groups: IntArray, stated: Mapping[str, Any], found: dict[str, Any], failures: list[str]) -> None:
-    """Count the groups that someone sees who also knows the columns that were passed on."""
-    sizes = np.bincount(groups)
-    found["k_with_kept"], unique = int(sizes.min()), float((sizes == 1).sum() / len(groups))
-    found["unique_with_kept"] = unique
-    if found["k_with_kept"] < stated.get("k", 0) or unique > stated.get("unique", 1.0) + _SLACK:
-        failures.append(
-            f"with the kept columns k is {found['k_with_kept']} and {unique:.4g} of the rows are unique, "
-            f"stated {stated.get('k')} and {stated.get('unique')}"
-        )
-
-
-def _sensitive_columns(
-    table: pa.Table,
-    guarantee: Guarantee,
-    parts: Parts,
-    classes: IntArray,
-    found: dict[str, Any],
-    failures: list[str],
-    notes: list[str],
-) -> None:
-    """Count l and t of each sensitive column."""
-    facts, domain = guarantee.parameters, guarantee.domain
-    required, reached = facts["required"], dict(facts.get("reached") or {})
-    asked = [rule for rule in ("l", "t") if required.get(rule)]
-    secret = [name for name in parts.sensitive if name in table.column_names]
-    if asked and not secret:
-        failures.append(f"{' and '.join(asked)} are promised, and the table holds no sensitive column")
-    by_person = any((required.get(rule) or {}).get("counts") == "persons" for rule in asked) or (
-        "k_counts" in facts and domain is not None and isinstance(domain.unit, Person)
-    )
-    if secret and by_person:
-        notes.append(
-            "not checkable: l and t count persons, who are not identified in the table; l is at most the different "
-            "values that were counted"
-        )
-    for name in secret:
-        coded = code_column(domain if domain is not None and name in domain.names else None, name, table[name])
-        groups = _values_by_class(classes, coded)
-        if by_person:
-            _diversity(groups, name, {**required, "l": {**(required.get("l") or {}), "kind": "distinct"}}, {}, found,
-                       failures)  # fmt: skip
-        else:
-            _diversity(groups, name, required, reached, found, failures)
-            _closeness(groups, coded, required, reached, found, failures, notes)
-
-
 def _values_by_class(classes: IntArray, coded: CodedColumn) -> list[Group]:
     """Return for each class the values that occur, as numbers, and their counts."""
     size = len(coded.labels)
     pairs, counts = np.unique(classes * size + coded.codes, return_counts=True)
     cuts = np.flatnonzero(np.diff(pairs // size)) + 1
     return list(zip(np.split(pairs % size, cuts), np.split(counts, cuts), strict=True))
-
-
-def _diversity(
-    groups: Sequence[Group],
-    name: str,
-    required: Mapping[str, Any],
-    reached: Mapping[str, Any],
-    found: dict[str, Any],
-    failures: list[str],
-) -> None:
-    wanted = required.get("l") or {}
-    kind, least = wanted.get("kind") or reached.get("l_kind") or "distinct", wanted.get("least")
-    stated = (reached.get("l") or {}).get(name) if reached.get("l_kind", kind) == kind else None
-    said = None if stated is None else float(stated)
-    if kind == "recursive":
-        ratio = wanted.get("c", 3.0)
-        worst = max(_recursive(counts, int(least or 1)) for _, counts in groups)
-        if wanted and worst >= ratio:
-            failures.append(f"(c, l)-diversity of {name} needs c above {worst:.6g}, allowed {ratio}")
-        elif said is not None and worst > said + _SLACK:
-            failures.append(f"(c, l)-diversity of {name} needs c above {worst:.6g}, stated as reached {stated}")
-    else:
-        worst = min(len(counts) if kind == "distinct" else _effective(counts) for _, counts in groups)
-        if least is not None and worst < least - _SLACK:
-            failures.append(f"l of {name} is {worst:.6g} ({kind}), required {least}")
-        elif said is not None and worst < said - _SLACK:
-            failures.append(f"l of {name} is {worst:.6g} ({kind}), stated as reached {stated}")
-    found.setdefault("l", {})[name] = worst
-
-
-def _closeness(
-    groups: Sequence[Group],
-    coded: CodedColumn,
-    required: Mapping[str, Any],
-    reached: Mapping[str, Any],
-    found: dict[str, Any],
-    failures: list[str],
-    notes: list[str],
-) -> None:
-    name, wanted = coded.name, required.get("t") or {}
-    stated_ground, asked = (reached.get("t_kind") or {}).get(name), wanted.get("kind", "auto")
-    by_type = "ordered" if coded.ordered else "equal"
-    ground = asked if asked != "auto" else by_type if wanted else stated_ground or by_type
-    whole = np.bincount(coded.codes, minlength=len(coded.labels)) / len(coded.codes)
-    far = max(_distance(group, whole, "ordered" if ground == "ordered" else "equal") for group in groups)
-    most, stated = wanted.get("most"), (reached.get("t") or {}).get(name)
-    if ground not in ("equal", "ordered"):
-        # No hierarchy lays values further apart than if all were as far apart as can be.
-        if any(limit is not None and far > limit + _SLACK for limit in (most, stated)):
-            notes.append(f"not checkable: t of {name} follows a hierarchy that is not in the promise")
-        return
-    found.setdefault("t", {})[name] = far
-    if most is not None and far > most + _SLACK:
-        failures.append(f"t of {name} is {far:.6g}, required at most {most}")
-    if stated is not None and stated_ground in (None, ground) and far > stated + _SLACK:
-        failures.append(f"t of {name} is {far:.6g}, stated as reached {stated}")
 
 
 def _effective(counts: IntArray) -> float:

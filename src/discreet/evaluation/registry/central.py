@@ -2,27 +2,21 @@
 
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from discreet import anonymity
+from discreet import anonymity, synopses
 from discreet.clustering import DPLloyd, PrivateKMeans
-from discreet.core import Domain, FloatArray, Guarantee, Ledger, Person, epsilon_to_zcdp
+from discreet.core import Domain, FloatArray, Guarantee, Ledger, Person, epsilon_to_zcdp, later
 from discreet.errors import DiscreetWarning
-from discreet.evaluation.audits.differing import differing
 from discreet.evaluation.audits.features import OneByOne
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
-from discreet.evaluation.audits.release_features import LeafFeatures
+from discreet.evaluation.audits.release_features import LeafFeatures, differing
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
-from discreet.synopses import (
-    BoxSynopsis,
-    GridSynopsis,
-    MarginalSynopsis,
-    OrderedMicroaggregation,
-    QuerySession,
-    TreeSynopsis,
-)
+
+base = later("sklearn.base")
 
 #: Neighbours that every method is run on.
 _CHOSEN = (
@@ -56,31 +50,23 @@ def entries() -> Iterator[AuditedMechanism]:
         "declared rows": {"rule": 2, "n_rows": 10},
     }
     for name, settings in grids.items():
-        method = GridSynopsis(epsilon=_EPSILON, domain=plane, **settings)
+        method = synopses.GridSynopsis(epsilon=_EPSILON, domain=plane, **settings)
         yield _entry(f"synopses.GridSynopsis/{name}", method, plane)
     for partitioner in ("binary", "median", "quantile", "uniform", "privtree", "density"):
-        method = TreeSynopsis(epsilon=_EPSILON, domain=plane, partitioner=partitioner, max_depth=2, bits=4)
+        method = synopses.TreeSynopsis(epsilon=_EPSILON, domain=plane, partitioner=partitioner, max_depth=2, bits=4)
         yield _entry(f"synopses.TreeSynopsis/{partitioner}", method, plane)
     for name, levels in {"mixed": ["median", "binary"], "above privtree": ["median", "privtree"]}.items():
-        method = TreeSynopsis(epsilon=_EPSILON, domain=plane, partitioner=levels, max_depth=2, bits=4)
+        method = synopses.TreeSynopsis(epsilon=_EPSILON, domain=plane, partitioner=levels, max_depth=2, bits=4)
         yield _entry(f"synopses.TreeSynopsis/{name}", method, plane)
-    method = TreeSynopsis(epsilon=_EPSILON, domain=line, partitioner="binary", max_depth=2, leaf_means=True)
+    method = synopses.TreeSynopsis(epsilon=_EPSILON, domain=line, partitioner="binary", max_depth=2, leaf_means=True)
     yield _entry("synopses.TreeSynopsis/leaf means", method, line)
     crosses = Domain({"a": {"categories": [0, 1]}, "b": [0, 1, 2]})
     relaxed = epsilon_to_zcdp(_EPSILON, _DELTA)
     prices: dict[str, Any] = {"pure": {}, "concentrated": {"rho": relaxed, "delta": _DELTA}}
     for name, settings in prices.items():
-        method = MarginalSynopsis(_EPSILON, crosses, **settings)
+        method = synopses.MarginalSynopsis(_EPSILON, crosses, **settings)
         delta = _DELTA if settings else 0.0
-        yield AuditedMechanism(
-            f"synopses.MarginalSynopsis/{name}", _Fit(method), _CROSSED, _EPSILON, delta, batch=False,
-            features=MeasuredCounts(), trials=_QUICK,
-        )  # fmt: skip
-    for name, axes in {"one column": line, "several columns": plane}.items():
-        runs = OrderedMicroaggregation(3, _EPSILON, axes, n_rows=9)
-        yield AuditedMechanism(
-            f"synopses.OrderedMicroaggregation/{name}", _Fit(runs), _pairs(axes), _EPSILON, batch=False, trials=_QUICK
-        )
+        yield _few(f"synopses.MarginalSynopsis/{name}", partial(_fit, method), _CROSSED, delta, MeasuredCounts())
     for synopsis in ("auto", "grid", "tree"):
         method = PrivateKMeans(2, epsilon=_EPSILON, domain=line, synopsis=synopsis, n_init=1)
         yield _entry(f"clustering.PrivateKMeans/{synopsis}", method, line)
@@ -88,17 +74,8 @@ def entries() -> Iterator[AuditedMechanism]:
     for name, settings in prices.items():
         method = PrivateKMeans(2, epsilon=_EPSILON, domain=solid, synopsis="lift", n_init=1, **settings)
         delta = _DELTA if settings else 0.0
-        yield AuditedMechanism(
-            f"clustering.PrivateKMeans/lift, {name}", _Fit(method), _pairs(solid), _EPSILON, delta, batch=False,
-            trials=_QUICK,
-        )  # fmt: skip
-    lloyds: dict[str, Any] = {
-        "joint": {},
-        "split": {"draw": "split", "schedule": "plain"},
-        "synopsis": {"init": "synopsis"},
-    }
-    for name, settings in lloyds.items():
-        yield _entry(f"clustering.DPLloyd/{name}", DPLloyd(2, epsilon=_EPSILON, domain=line, **settings), line)
+        yield _few(f"clustering.PrivateKMeans/lift, {name}", partial(_fit, method), _pairs(solid), delta)
+    yield _entry("clustering.DPLloyd", DPLloyd(2, epsilon=_EPSILON, domain=line), line)
     yield from _persons()
     yield from _questions()
     yield _drawn_classes()
@@ -108,12 +85,12 @@ def _persons() -> Iterator[AuditedMechanism]:
     """Yield methods whose unit is a person: neighbours differ by a person with more rows than are used."""
     domain = Domain({"who": {"role": "person"}, "x": (0.0, 1.0)}, unit=Person("who", rows=3))
     methods = {
-        "synopses.GridSynopsis/persons": GridSynopsis(_EPSILON, domain, 2, n_rows=10, leaf_means=False),
-        "synopses.GridSynopsis/private bound": GridSynopsis(
+        "synopses.GridSynopsis/persons": synopses.GridSynopsis(_EPSILON, domain, 2, n_rows=10, leaf_means=False),
+        "synopses.GridSynopsis/private bound": synopses.GridSynopsis(
             _EPSILON, domain.with_unit(Person("who", rows="auto")), 2, n_rows=10, leaf_means=False
         ),
-        "synopses.TreeSynopsis/persons": TreeSynopsis(_EPSILON, domain, max_depth=2),
-        "synopses.TreeSynopsis/persons, median": TreeSynopsis(
+        "synopses.TreeSynopsis/persons": synopses.TreeSynopsis(_EPSILON, domain, max_depth=2),
+        "synopses.TreeSynopsis/persons, median": synopses.TreeSynopsis(
             _EPSILON, domain, partitioner="median", max_depth=1, bits=4
         ),
         "clustering.PrivateKMeans/persons": PrivateKMeans(2, _EPSILON, domain, synopsis="grid", n_init=1),
@@ -123,23 +100,15 @@ def _persons() -> Iterator[AuditedMechanism]:
     without = tuple(NeighbourPair(p.name, p.data[:, 1:], p.neighbour[:, 1:]) for p in pairs)
     for name, method in methods.items():
         features = None if name.startswith("clustering") else few_leaves(axes, without)
-        yield AuditedMechanism(name, _Fit(method), pairs, _EPSILON, batch=False, features=features, trials=_QUICK)
+        yield _few(name, partial(_fit, method), pairs, features=features)
 
 
 def _questions() -> Iterator[AuditedMechanism]:
     """Yield the questions of a session, one by one."""
     line = Domain.box(-1.0, 1.0)
-    asked: dict[str, Any] = {
-        "count": lambda s: s.count(epsilon=_EPSILON),
-        "sum": lambda s: s.sum("x0", epsilon=_EPSILON),
-        "mean": lambda s: s.mean("x0", epsilon=_EPSILON),
-        "histogram": lambda s: s.histogram("x0", 2, epsilon=_EPSILON),
-        "quantile": lambda s: s.quantile("x0", epsilon=_EPSILON),
-    }
-    for name, ask in asked.items():
-        yield AuditedMechanism(
-            f"synopses.QuerySession/{name}", _Asked(ask, line), _pairs(line), _EPSILON, batch=False, trials=_QUICK
-        )
+    asked: dict[str, Any] = {"count": (), "sum": ("x0",), "mean": ("x0",), "histogram": ("x0", 2), "quantile": ("x0",)}
+    for name, given in asked.items():
+        yield _few(f"synopses.QuerySession/{name}", partial(_asked, name, given, line), _pairs(line))
 
 
 def _drawn_classes() -> AuditedMechanism:
@@ -149,36 +118,23 @@ def _drawn_classes() -> AuditedMechanism:
         NeighbourPair(f"{n} equal rows, one more", np.zeros((n, 1)), np.zeros((n + 1, 1))) for n in (k, k - 1, 4, 12)
     )
     epsilon = anonymity.sampling_epsilon(k, chance, delta)
-    return AuditedMechanism(
-        "anonymity.SampledGeneralization", _Drawn(k, chance, delta), pairs, epsilon, delta, batch=False, trials=_QUICK
-    )
+    return _few("anonymity.SampledGeneralization", partial(_drawn, (k, chance, delta)), pairs, delta, epsilon=epsilon)
 
 
-class _Drawn:
-    """Numbers of rows shown of each of two classes."""
-
-    def __init__(self, k: int, chance: float, delta: float) -> None:
-        self.settings = (k, chance, delta)
-
-    def __call__(self, rows: Any, rng: Any) -> Any:
-        domain = Domain.box(-1.0, 1.0)
-        method = anonymity.SampledGeneralization(*self.settings, domain=domain, grid=2, levels={}, random_state=rng)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DiscreetWarning)  # a small delta would show nothing in so few trials
-            shown = method.fit_transform(np.asarray(rows)).table[0].to_pylist()
-        return np.array([shown.count("[-1, 0)"), shown.count("[0, 1]")], np.float64)
+def _drawn(settings: tuple[int, float, float], rows: Any, rng: Any) -> Any:
+    """Return how many rows of each of two classes are shown."""
+    domain = Domain.box(-1.0, 1.0)
+    method = anonymity.SampledGeneralization(*settings, domain=domain, grid=2, levels={}, random_state=rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DiscreetWarning)  # a small delta would show nothing in so few trials
+        shown = method.fit_transform(np.asarray(rows)).table[0].to_pylist()
+    return np.array([shown.count("[-1, 0)"), shown.count("[0, 1]")], np.float64)
 
 
-class _Asked:
-    """One question of a new session."""
-
-    def __init__(self, ask: Any, domain: Domain) -> None:
-        self.ask, self.domain = ask, domain
-
-    def __call__(self, rows: Any, rng: Any) -> Any:
-        ledger = Ledger(epsilon=_EPSILON)
-        session = QuerySession(np.asarray(rows), ledger, domain=self.domain, random_state=rng)
-        return np.atleast_1d(self.ask(session).value)
+def _asked(question: str, arguments: tuple[Any, ...], domain: Domain, rows: Any, rng: Any) -> Any:
+    """Ask one question of a new session."""
+    session = synopses.QuerySession(np.asarray(rows), Ledger(epsilon=_EPSILON), domain=domain, random_state=rng)
+    return np.atleast_1d(getattr(session, question)(*arguments, epsilon=_EPSILON).value)
 
 
 def person_pairs() -> tuple[NeighbourPair, ...]:
@@ -196,7 +152,14 @@ def person_pairs() -> tuple[NeighbourPair, ...]:
 def _entry(name: str, method: Any, domain: Domain) -> AuditedMechanism:
     pairs = _pairs(domain)
     features = None if name.startswith("clustering") else few_leaves(domain, pairs)
-    return AuditedMechanism(name, _Fit(method), pairs, _EPSILON, batch=False, features=features, trials=_QUICK)
+    return _few(name, partial(_fit, method), pairs, features=features)
+
+
+def _few(
+    name: str, run: Any, pairs: tuple[NeighbourPair, ...], delta: float = 0.0, features: Any = None,
+    epsilon: float = _EPSILON,
+) -> AuditedMechanism:  # fmt: skip
+    return AuditedMechanism(name, run, pairs, epsilon, delta, batch=False, features=features, trials=_QUICK)
 
 
 def _pairs(domain: Domain) -> tuple[NeighbourPair, ...]:
@@ -204,18 +167,10 @@ def _pairs(domain: Domain) -> tuple[NeighbourPair, ...]:
     return tuple(found[name] for name in _CHOSEN)
 
 
-class _Fit:
-    """A method fitted anew; the fitted object is the release."""
-
-    def __init__(self, method: Any) -> None:
-        self.method = method
-
-    def __call__(self, rows: Any, rng: Any) -> Any:
-        method = self.method.__class__(**{**self.method.get_params(deep=False), "random_state": rng})
-        fitted = method.fit(np.asarray(rows))
-        if hasattr(fitted, "means_"):
-            return fitted.means_.ravel()
-        return fitted if hasattr(fitted, "cluster_centers_") else fitted.synopsis_
+def _fit(method: Any, rows: Any, rng: Any) -> Any:
+    """Fit a method anew; the fitted object is the release."""
+    fitted = base.clone(method).set_params(random_state=rng).fit(np.asarray(rows))
+    return fitted if hasattr(fitted, "cluster_centers_") else fitted.synopsis_
 
 
 class MeasuredCounts(OneByOne):
@@ -236,5 +191,5 @@ def few_leaves(domain: Domain, pairs: tuple[NeighbourPair, ...]) -> LeafFeatures
     """Return the features of a small synopsis: the places of differing records, few levels and the first leaves."""
     records = {repr(r): r for p in pairs for side in differing(p.data, p.neighbour) for r in side}
     bounds: dict[str, Any] = {"lower": domain.low[None], "upper": domain.high[None]}
-    whole = BoxSynopsis(domain, **bounds, weights=[0.0], variances=[1.0], guarantee=Guarantee("central"))
+    whole = synopses.BoxSynopsis(domain, **bounds, weights=[0.0], variances=[1.0], guarantee=Guarantee("central"))
     return LeafFeatures(whole, list(records.values()), levels=4, leaves=12)

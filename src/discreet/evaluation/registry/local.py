@@ -1,6 +1,7 @@
 """The audited mechanisms of `discreet.local`, with settings so small that every report is frequent."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,7 @@ def entries() -> Iterator[AuditedMechanism]:
     numbers = (NeighbourPair("both ends", 0.0, 1.0), NeighbourPair("an end against a missing one", 0.0, None))
     vectors = (NeighbourPair("opposite corners", (0.0, 0.0), (1.0, 1.0)),)
     sketch: dict[str, Any] = {"n_hashes": 2, "width": 4, "key": _KEY}
-    fragments: dict[str, Any] = {
-        "n_hashes": 2,
-        "width": 2,
-        "fragment_hashes": 2,
-        "fragment_width": 4,
-        "length": 2,
-        "key": _KEY,
-    }
+    fragments: dict[str, Any] = {"fragment_hashes": 2, "fragment_width": 4, "length": 2, **sketch, "width": 2}
     listed: list[tuple[str, Any, tuple[NeighbourPair, ...]]] = [
         ("DirectResponse", local.DirectResponse(2, 4), first_last),
         ("UnaryEncoding/optimised", local.UnaryEncoding(2, 4), first_last),
@@ -52,23 +46,27 @@ def entries() -> Iterator[AuditedMechanism]:
     for name, mechanism, pairs in listed:
         yield AuditedMechanism(
             f"local.{name}",
-            _Reports(mechanism),
+            partial(_reports, mechanism),
             pairs,
             float(mechanism.epsilon),
             features=ReportWords(8 * mechanism.layout.size),
             trials=10_000,
-            law=_Law(mechanism),
+            law=partial(_law, mechanism),
         )
-    yield from _remembering(first_last)
-    yield from _shuffled()
+    yield from _remembering(first_last, words)
+    mechanism = local.DirectResponse(1, 2)
+    bound = local.shuffled(mechanism, _CROWD, _SHUFFLE_DELTA)
+    pairs = (NeighbourPair("everyone else holds the first value", 0, 1),)
+    yield AuditedMechanism(
+        "local.shuffled", partial(_crowd, mechanism), pairs, bound.epsilon, _SHUFFLE_DELTA, trials=4000
+    )
     yield from _bitmaps()
 
 
-def _remembering(values: tuple[NeighbourPair, ...]) -> Iterator[AuditedMechanism]:
+def _remembering(values: tuple[NeighbourPair, ...], texts: tuple[NeighbourPair, ...]) -> Iterator[AuditedMechanism]:
     """Yield mechanisms that answer from a stored response: several reports of one user with one value."""
     rappor = local.Rappor(0.5, 0.25, 0.75, bits=4, hashes=1, cohorts=2, key=_KEY)
     flip = local.BitFlip(2, 4, 2, memoised=True)
-    texts = (NeighbourPair("two texts", "ab", "cd"), NeighbourPair("a text against a missing one", "ab", None))
     listed: list[tuple[str, Any, int, float, tuple[NeighbourPair, ...]]] = [
         ("Rappor/one report", rappor, 1, float(rappor.epsilon), texts),
         ("Rappor/five reports", rappor, 5, rappor.epsilon_over(5), texts),
@@ -77,16 +75,8 @@ def _remembering(values: tuple[NeighbourPair, ...]) -> Iterator[AuditedMechanism
     for name, mechanism, rounds, epsilon, pairs in listed:
         features = ReportWords(8 * mechanism.layout.size * rounds)
         yield AuditedMechanism(
-            f"local.{name}", _Stored(mechanism, rounds), pairs, epsilon, features=features, trials=10_000
+            f"local.{name}", partial(_stored, mechanism, rounds), pairs, epsilon, features=features, trials=10_000
         )
-
-
-def _shuffled() -> Iterator[AuditedMechanism]:
-    mechanism = local.DirectResponse(1, 2)
-    bound = local.shuffled(mechanism, _CROWD, _SHUFFLE_DELTA)
-    pairs = (NeighbourPair("everyone else holds the first value", 0, 1),)
-    crowd = _Crowd(mechanism)
-    yield AuditedMechanism("local.shuffled", crowd, pairs, bound.epsilon, _SHUFFLE_DELTA, trials=4000)
 
 
 def _bitmaps() -> Iterator[AuditedMechanism]:
@@ -103,81 +93,51 @@ def _bitmaps() -> Iterator[AuditedMechanism]:
         NeighbourPair("one person against two", (["ab"], ["ann"]), (["ab", "cd", "ef"], ["ann", "bob", "bob"])),
     )
     for name, mechanism, pairs, law in (
-        ("DistinctSketch", of_items, items, _BitmapLaw(of_items)),
+        ("DistinctSketch", of_items, items, partial(_bitmap_law, of_items)),
         ("DistinctSketch/persons", of_persons, persons, None),
     ):
         yield AuditedMechanism(
-            f"local.{name}", _Bitmap(mechanism), pairs, float(mechanism.epsilon), batch=False, features=ReportWords(8),
-            trials=500, law=law,
+            f"local.{name}", partial(_bitmap, mechanism), pairs, float(mechanism.epsilon), batch=False,
+            features=ReportWords(8), trials=500, law=law,
         )  # fmt: skip
 
 
-class _Bitmap:
-    """The bitmap of one holder."""
-
-    def __init__(self, mechanism: local.DistinctSketch) -> None:
-        self.mechanism = mechanism
-
-    def __call__(self, held: tuple[list[Any], ...], rng: Any) -> Any:
-        return self.mechanism.sketch(*held, rng=rng).rows[0]
+def _bitmap(mechanism: local.DistinctSketch, held: tuple[list[Any], ...], rng: Any) -> Any:
+    """Return the bitmap of one holder."""
+    return mechanism.sketch(*held, rng=rng).rows[0]
 
 
-class _BitmapLaw:
-    """The distribution of one bitmap."""
-
-    def __init__(self, mechanism: local.DistinctSketch) -> None:
-        self.mechanism = mechanism
-
-    def __call__(self, held: tuple[list[Any], ...]) -> dict[str, float]:
-        rows, chances = self.mechanism.sketch_law(*held)
-        return {row.tobytes().hex(): float(chance) for row, chance in zip(rows, chances, strict=True)}
+def _bitmap_law(mechanism: local.DistinctSketch, held: tuple[list[Any], ...]) -> dict[str, float]:
+    return _by_report(*mechanism.sketch_law(*held))
 
 
-class _Reports:
-    """New reports of one value."""
-
-    def __init__(self, mechanism: Any) -> None:
-        self.mechanism = mechanism
-
-    def __call__(self, value: Any, rng: Any, size: int) -> Any:
-        return self.mechanism.encode(_repeated(value, size), rng=rng).rows
+def _law(mechanism: Any, value: Any) -> dict[str, float]:
+    return _by_report(*mechanism.report_law(value))
 
 
-class _Stored:
-    """Several reports of each user, with a new secret for every batch."""
-
-    def __init__(self, mechanism: Any, rounds: int) -> None:
-        self.mechanism, self.rounds = mechanism, rounds
-
-    def __call__(self, value: Any, rng: Any, size: int) -> Any:
-        memo = local.Memo.draw(rng=rng)
-        values, users = _repeated(value, size), np.arange(size)
-        made = [self.mechanism.encode(values, users, memo=memo, rng=rng).rows for _ in range(self.rounds)]
-        return np.concatenate(made, axis=1)
+def _by_report(rows: Any, chances: Any) -> dict[str, float]:
+    return {row.tobytes().hex(): float(chance) for row, chance in zip(rows, chances, strict=True)}
 
 
-class _Crowd:
-    """The number of ones among shuffled binary reports; one of the users holds the value in question."""
-
-    def __init__(self, mechanism: Any) -> None:
-        self.mechanism = mechanism
-
-    def __call__(self, value: Any, rng: Any, size: int) -> Any:
-        held = np.zeros((size, _CROWD), np.int64)
-        held[:, 0] = value
-        reports = self.mechanism.encode(held.ravel(), rng=rng)
-        return reports.field("value").reshape(size, _CROWD).sum(axis=1)
+def _reports(mechanism: Any, value: Any, rng: Any, size: int) -> Any:
+    """Return new reports of one value."""
+    return mechanism.encode(_repeated(value, size), rng=rng).rows
 
 
-class _Law:
-    """The distribution of one report."""
+def _stored(mechanism: Any, rounds: int, value: Any, rng: Any, size: int) -> Any:
+    """Return several reports of each user, with a new secret for every batch."""
+    memo = local.Memo.draw(rng=rng)
+    values, users = _repeated(value, size), np.arange(size)
+    made = [mechanism.encode(values, users, memo=memo, rng=rng).rows for _ in range(rounds)]
+    return np.concatenate(made, axis=1)
 
-    def __init__(self, mechanism: Any) -> None:
-        self.mechanism = mechanism
 
-    def __call__(self, value: Any) -> dict[str, float]:
-        rows, chances = self.mechanism.report_law(value)
-        return {row.tobytes().hex(): float(chance) for row, chance in zip(rows, chances, strict=True)}
+def _crowd(mechanism: Any, value: Any, rng: Any, size: int) -> Any:
+    """Return the number of ones among shuffled binary reports; one of the users holds the value in question."""
+    held = np.zeros((size, _CROWD), np.int64)
+    held[:, 0] = value
+    reports = mechanism.encode(held.ravel(), rng=rng)
+    return reports.field("value").reshape(size, _CROWD).sum(axis=1)
 
 
 def _repeated(value: Any, size: int) -> Any:

@@ -8,39 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
-from discreet.errors import InvalidArgument
 from discreet.evaluation.audits.black_box import audit
 from discreet.evaluation.audits.exact import ExactAudit, exact_audit
 from discreet.evaluation.audits.neighbours import NeighbourPair
 from discreet.evaluation.audits.result import AuditResult
 from discreet.noise.stream import root_of
-
-#: Public names with a Privacy section that cannot be audited by runs, and why.
-EXEMPT: dict[str, str] = {
-    "noise.bernoulli": "a building block: it is given no data",
-    "noise.geometric": "a building block: it is given no data",
-    "clustering.DenoisingKMeans": "works on what was already released",
-    "clustering.suggest_k": "works on what was already released",
-    "clustering.DensityClusters": "works on what was already released",
-    "clustering.GaussianClusters": "works on what was already released",
-    "clustering.SpectralClusters": "works on what was already released",
-    "clustering.WardClusters": "works on what was already released",
-    "local.Task": "a public description of what is asked; its mechanism is audited by itself",
-    "local.Client": "sends what a mechanism of a task drew, which is audited by itself",
-    "metric.UserLedger": "adds up what reports cost and draws nothing",
-    "synopses.OwnBudget": "divides the budget of a tree that is audited, by public values",
-    "synopses.OwnPartitioner": "a user's own way to split, charged to the ledger of a tree that is audited",
-    "anonymity.Hierarchy": "public groups of categories, part of a method's settings",
-    "anonymity.Rules": "what a table must satisfy, part of a method's settings",
-    "anonymity.MultiplicativeNoise": "promises no figure that could be refuted; its attacks are in the guarantee",
-    "anonymity.k_curve": "a curve for internal use; the table that is released with such a k is audited by itself",
-    "anonymity.NoiseAddition": "promises no figure that could be refuted; its attacks are in the guarantee",
-    "anonymity.RankSwapping": "its k is a chance over swaps that no table shows; a law test enumerates it",
-    "anonymity.TopBottomCoding": "promises no figure that could be refuted; its attacks are in the guarantee",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,21 +25,18 @@ class AuditedMechanism:
     ----------
     name : str
         The public name, and a variant after a slash.
-    mechanism, batch, features
+    mechanism, batch, features, epsilon, delta
         As in `audit`.
     pairs : tuple of NeighbourPair
         Neighbouring inputs; the first uses up most of the promise.
-    epsilon, delta : float
-        The claim.
-    trials : int
-        Runs on each input in a quick audit.
-    tight : bool
-        True if the first pair uses up the claim, so that a long audit must come near it.
+    trials, tight
+        Runs on each input in a quick audit; True if the first pair uses up the claim.
     law : callable or None
         The exact distribution of the release, for `exact_audit`.
 
     Examples
     --------
+    >>> from discreet.evaluation import audited_mechanisms
     >>> entry = audited_mechanisms()["noise.discrete_laplace"]
     >>> entry.epsilon, entry.public, entry.pairs[0]
     (1.0, 'noise.discrete_laplace', NeighbourPair('no one against one row'))
@@ -102,26 +73,15 @@ class AuditedMechanism:
         random_state: object = None,
     ) -> list[AuditResult]:
         """Audit every pair, or the first few; ``time_budget`` is that of one pair."""
-        chosen = self.pairs[:pairs]
-        root = root_of(random_state) % 2**62
+        root, runs = root_of(random_state) % 2**62, self.trials if trials is None else trials
         return [
             audit(
-                self.mechanism,
-                pair.data,
-                pair.neighbour,
-                self.trials if trials is None else trials,
-                confidence,
-                epsilon=self.epsilon,
-                delta=self.delta,
-                features=self.features,
-                batch=self.batch,
-                workers=workers,
-                time_budget=time_budget,
-                progress=progress,
+                self.mechanism, pair.data, pair.neighbour, runs, confidence, epsilon=self.epsilon, delta=self.delta,
+                features=self.features, batch=self.batch, workers=workers, time_budget=time_budget, progress=progress,
                 random_state=root + place,
             )
-            for place, pair in enumerate(chosen)
-        ]
+            for place, pair in enumerate(self.pairs[:pairs])
+        ]  # fmt: skip
 
     def exact(self) -> ExactAudit | None:
         """Return the exact loss of the first pair; None if its distribution is not known."""
@@ -129,40 +89,3 @@ class AuditedMechanism:
             return None
         first = self.pairs[0]
         return exact_audit(self.law, first.data, first.neighbour, epsilon=self.epsilon, delta=self.delta)
-
-
-@cache
-def _listed() -> dict[str, AuditedMechanism]:
-    from discreet.evaluation.registry import central, local, metric, noise
-
-    rooms = (noise, central, local, metric)
-    return {entry.name: entry for room in rooms for entry in room.entries()}
-
-
-def audited_mechanisms() -> dict[str, AuditedMechanism]:
-    """Return every mechanism that promises an ε, by name. For anonymous tables see `audited_tables`.
-
-    Examples
-    --------
-    >>> names = list(audited_mechanisms())
-    >>> names[0], "local.DirectResponse" in names, len(names) > 60
-    ('noise.discrete_laplace', True, True)
-    """
-    return dict(_listed())
-
-
-def audited_mechanism(name: str) -> AuditedMechanism:
-    """Return one mechanism; the error lists similar names.
-
-    Examples
-    --------
-    >>> audited_mechanism("metric.Piecewise/duchi").epsilon
-    1.0
-    """
-    listed = _listed()
-    if name in listed:
-        return listed[name]
-    word = str(name).lower()
-    near = [n for n in listed if word in n.lower() or n.partition("/")[0].lower() in word][:6]
-    shown = ", ".join(near) if near else ", ".join(sorted({n.partition(".")[0] + ".*" for n in listed}))
-    raise InvalidArgument("mechanism", name, f"a name of the list, such as {shown}", "discreet audit --list")

@@ -5,15 +5,18 @@ Neighbours are two places of that row. Entries called "bits" audit the last bits
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from discreet import metric
-from discreet.core import Domain
+from discreet.core import Domain, later
 from discreet.evaluation.audits.bit_patterns import BitPatterns
 from discreet.evaluation.audits.neighbours import NeighbourPair
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
+
+base = later("sklearn.base")
 
 _RADIUS, _METRES = 0.125, 200.0
 _AROUND = {"latitude": (47.99, 48.01), "longitude": (1.99, 2.01)}
@@ -31,7 +34,7 @@ def entries() -> Iterator[AuditedMechanism]:
         options: dict[str, Any] = {"prior": _PRIOR} if remap == "bayes" else {}
         law = metric.NDLaplace(1, _RADIUS, (0, 1), remap, **options)
         claim = 2.0 if remap == "resample" else 1.0
-        yield AuditedMechanism(f"metric.NDLaplace/{remap}", _Rows(law), near, claim, trials=10_000)
+        yield AuditedMechanism(f"metric.NDLaplace/{remap}", partial(_perturbed, law), near, claim, trials=10_000)
     yield from _bits("metric.NDLaplace/bits", metric.NDLaplace(1, _RADIUS, (0, 1)), near[:1], 1.0)
     yield from _one_dimension()
     yield from _sphere()
@@ -44,9 +47,9 @@ def _one_dimension() -> Iterator[AuditedMechanism]:
     """Yield the line, where drawing again until the point fits costs nearly twice the ε."""
     edge = (NeighbourPair("at the edge and a radius inside", (0.0,), (_RADIUS,)),)
     law = metric.NDLaplace(1, _RADIUS, (0, 1), "resample")
-    yield AuditedMechanism("metric.NDLaplace/resample on a line", _Rows(law), edge, 2.0, trials=10_000)
+    yield AuditedMechanism("metric.NDLaplace/resample on a line", partial(_perturbed, law), edge, 2.0, trials=10_000)
     law = metric.NDLaplace(1, _RADIUS, (0, 1))
-    yield AuditedMechanism("metric.NDLaplace/line", _Rows(law), edge, 1.0, trials=10_000, tight=True)
+    yield AuditedMechanism("metric.NDLaplace/line", partial(_perturbed, law), edge, 1.0, trials=10_000, tight=True)
 
 
 def _sphere() -> Iterator[AuditedMechanism]:
@@ -60,7 +63,7 @@ def _sphere() -> Iterator[AuditedMechanism]:
         options: dict[str, Any] = {"prior": _PLACES} if remap == "bayes" else {}
         law = metric.SphericalLaplace(1, _METRES, None if remap == "none" else _AROUND, remap, **options)
         pairs = places if remap == "none" else places[:1]  # the others lie outside of the box of the grid
-        yield AuditedMechanism(f"metric.SphericalLaplace/{remap}", _Rows(law), pairs, 1.0, trials=10_000)
+        yield AuditedMechanism(f"metric.SphericalLaplace/{remap}", partial(_perturbed, law), pairs, 1.0, trials=10_000)
     yield from _bits("metric.SphericalLaplace/bits", metric.SphericalLaplace(1, _METRES), places[:1], 1.0)
 
 
@@ -73,7 +76,9 @@ def _elastic() -> Iterator[AuditedMechanism]:
     for words, pair in (("two streets of a town", town), ("two places in the country", country)):
         claim = float(law.law.distance(pair[:1], pair[1:])[0])
         pairs = (NeighbourPair(words, tuple(pair[0]), tuple(pair[1])),)
-        yield AuditedMechanism(f"metric.ElasticLaplace/{words.split()[-1]}", _Rows(law), pairs, claim, trials=10_000)
+        yield AuditedMechanism(
+            f"metric.ElasticLaplace/{words.split()[-1]}", partial(_perturbed, law), pairs, claim, trials=10_000
+        )
 
 
 def _local() -> Iterator[AuditedMechanism]:
@@ -91,15 +96,11 @@ def _local() -> Iterator[AuditedMechanism]:
         "Piecewise/hybrid, sample": metric.Piecewise(1, (0, 1), "sample", method="hybrid"),
         "Piecewise/square wave": metric.Piecewise(1, (0, 1), method="square_wave"),
         "PrivUnit": metric.PrivUnit(1, (0, 1)),
-        "ColumnLaplace": metric.ColumnLaplace(1, (0, 1)),
     }
     for name, law in laws.items():
-        yield AuditedMechanism(f"metric.{name}", _Rows(law), corners, 1.0, trials=10_000)
-    for name in ("Piecewise", "PrivUnit", "ColumnLaplace"):
+        yield AuditedMechanism(f"metric.{name}", partial(_perturbed, law), corners, 1.0, trials=10_000)
+    for name in ("Piecewise", "PrivUnit"):
         yield from _bits(f"metric.{name}/bits", laws[name], corners[:1], 1.0)
-    near_pair = (NeighbourPair("a radius apart, in both columns", (0.5, 0.5), (0.5 + _RADIUS / 2, 0.5 + _RADIUS / 2)),)
-    law = metric.ColumnLaplace(1, (0, 1), _RADIUS)
-    yield AuditedMechanism("metric.ColumnLaplace/radius", _Rows(law), near_pair, 1.0, trials=10_000)
 
 
 def _trajectories() -> Iterator[AuditedMechanism]:
@@ -110,33 +111,21 @@ def _trajectories() -> Iterator[AuditedMechanism]:
         NeighbourPair("at rest against moving", still, moved),
     )
     law = metric.NDLaplace(0.5, _RADIUS, (0, 1))
-    yield AuditedMechanism("metric.Trajectory", _Walks(law), pairs, 2.0, trials=4000)
+    yield AuditedMechanism("metric.Trajectory", partial(_walks, law), pairs, 2.0, trials=4000)
 
 
 def _bits(name: str, law: Any, pairs: tuple[NeighbourPair, ...], claim: float) -> Iterator[AuditedMechanism]:
-    yield AuditedMechanism(name, _Rows(law), pairs, claim, features=BitPatterns(2), trials=10_000)
+    yield AuditedMechanism(name, partial(_perturbed, law), pairs, claim, features=BitPatterns(2), trials=10_000)
 
 
-class _Rows:
-    """One row, perturbed ``size`` times."""
-
-    def __init__(self, law: Any) -> None:
-        self.law = law
-
-    def __call__(self, row: Any, rng: Any, size: int) -> Any:
-        law = self.law.__class__(**{**self.law.get_params(deep=False), "random_state": rng})
-        return law.transform(np.tile(row, (size, 1)))
+def _perturbed(law: Any, row: Any, rng: Any, size: int) -> Any:
+    """Perturb one row ``size`` times."""
+    return base.clone(law).set_params(random_state=rng).transform(np.tile(row, (size, 1)))
 
 
-class _Walks:
-    """One trajectory, reported by ``size`` users."""
-
-    def __init__(self, law: Any) -> None:
-        self.law = law
-
-    def __call__(self, walk: Any, rng: Any, size: int) -> Any:
-        law = self.law.__class__(**{**self.law.get_params(deep=False), "random_state": rng})
-        plan = metric.Trajectory(law, threshold=0.5, test_epsilon=0.25, budget=2)
-        report = plan.report(np.tile(np.asarray(walk), (size, 1, 1)))
-        seen = np.column_stack([report.fresh, report.tested])
-        return np.column_stack([report.places.reshape(size, -1), seen.astype(np.float64)])
+def _walks(law: Any, walk: Any, rng: Any, size: int) -> Any:
+    """Report one trajectory for ``size`` users."""
+    plan = metric.Trajectory(base.clone(law).set_params(random_state=rng), threshold=0.5, test_epsilon=0.25, budget=2)
+    report = plan.report(np.tile(np.asarray(walk), (size, 1, 1)))
+    seen = np.column_stack([report.fresh, report.tested])
+    return np.column_stack([report.places.reshape(size, -1), seen.astype(np.float64)])

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,10 +44,12 @@ def _choices() -> Iterator[AuditedMechanism]:
     unit = _columns(np.array([0.5, 0.5, 0.5, 0.25, 0.75]))
     bits = BitPatterns()
     few: dict[str, Any] = {"batch": False, "trials": 400}
-    yield AuditedMechanism("noise.quantiles/median", _Quantiles((0.5,)), unit, 1.0, features=bits, **few)
+    yield AuditedMechanism(
+        "noise.quantiles/median", partial(_quantiles, (0.5,), "auto"), unit, 1.0, features=bits, **few
+    )
     thirds = (0.25, 0.5, 0.75)
     for method in ("joint", "recursive"):
-        mechanism = _Quantiles(thirds, method)
+        mechanism = partial(_quantiles, thirds, method)
         yield AuditedMechanism(f"noise.quantiles/{method}", mechanism, unit, 1.0, features=BitPatterns(3), **few)
     counts = NeighbourPair("one count is larger by 1", np.array([0, 2, 2, 0]), np.array([1, 2, 2, 0]))
     empty = NeighbourPair("no rows against one", np.zeros(4, np.int64), np.array([0, 0, 0, 1]))
@@ -148,11 +151,6 @@ def _finite(number: float) -> float:
     return number if math.isfinite(number) else math.copysign(1e300, number)
 
 
-class _Quantiles:
-    """Quantiles of numbers from 0 to 1, on a grid of sixteen lines."""
-
-    def __init__(self, qs: tuple[float, ...], method: str = "auto") -> None:
-        self.qs, self.method = qs, method
-
-    def __call__(self, values: Any, rng: Any) -> Any:
-        return noise.quantiles(values, self.qs, epsilon=1, low=0, high=1, method=self.method, bits=4, rng=rng)
+def _quantiles(qs: tuple[float, ...], method: str, values: Any, rng: Any) -> Any:
+    """Return quantiles of numbers from 0 to 1, on a grid of sixteen lines."""
+    return noise.quantiles(values, qs, epsilon=1, low=0, high=1, method=method, bits=4, rng=rng)

@@ -2,11 +2,8 @@
 
 European data protection asks these three questions about an anonymous table (Article 29 Working Party, opinion
 05/2014). Each attack is run on people whose records were released and on a control group whose records were not
-(Giomi et al. 2023). What works on both is knowledge about people in general; only the rest is due to the release.
-
-The attacker sees the released table and, of a target, what the attack says they know; never which row is whose.
-Printed cells are read as what they say: ``[34, 41)``, ``{cook, smith}``, ``*``, single values. Labels such as
-``office`` are explained in the promise. Results come from the raw records, so do not publish them.
+(Giomi et al. 2023). What works on both is knowledge about people in general. The attacker sees the released table and
+knows what the attack says about a target; never which row is whose. Do not publish results: they use raw records.
 """
 
 from collections.abc import Sequence
@@ -53,16 +50,11 @@ def singling_out(
     random_state : None, int or Generator
         Seed.
 
-    Returns
-    -------
-    AttackResult
-
     Notes
     -----
     For each row, the conditions of its columns are joined in random order until the row is unique among the released
-    ones. The attack succeeds if exactly one original satisfies them. It fails on rows with a duplicate, so rates are
-    shares of the released rows. A single number, such as a mean, means "nearer to this than to any other number of
-    the column". The baseline takes the condition of each column from another row.
+    ones. The attack succeeds if exactly one original satisfies them. A single number, such as a mean, means "nearer to
+    this than to any other number of the column". The baseline takes the condition of each column from another row.
 
     Examples
     --------

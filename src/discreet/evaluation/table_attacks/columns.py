@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,16 +12,7 @@ import pyarrow as pa
 
 from discreet import engines
 from discreet.anonymity import Release
-from discreet.anonymity.release import (
-    Legend,
-    Sets,
-    Stretches,
-    as_numbers,
-    as_texts,
-    legend_of,
-    read_sets,
-    read_stretches,
-)
+from discreet.anonymity.release import Sets, Stretches, as_numbers, as_texts, legend_of, read_sets, read_stretches
 from discreet.anonymity.risk import join
 from discreet.core import BoolArray, FloatArray, IntArray
 from discreet.engines.readers import read_columns
@@ -74,7 +65,7 @@ def column_names(label: str, given: Any) -> list[str]:
     return names
 
 
-def _column(name: str, legend: Legend, released: Any, original: Any, control: Any) -> Column:
+def _column(name: str, legend: Mapping[str, Any], released: Any, original: Any, control: Any) -> Column:
     truth, other = as_numbers(original), as_numbers(control)
     numbers = truth is not None and other is not None and name not in legend  # labels may look like numbers
     stretches = read_stretches(released) if numbers else None

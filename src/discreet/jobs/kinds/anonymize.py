@@ -1,5 +1,6 @@
 """The job `anonymize`: release a table in which every row is indistinguishable from k - 1 others."""
 
+from dataclasses import replace
 from typing import Any
 
 from discreet.core import SURE_DELTA
@@ -83,7 +84,7 @@ KIND = Kind(
         "generalization": "discreet.anonymity:Generalization",
     },
     own=(
-        change("k", required=True, label="Group size k"),
+        change("k", required=True, short="-k", label="Group size k"),
         option("method", "text", "Method that forms the groups."),
         change("l", label="Diversity l"),
         change("t", label="Closeness t"),
@@ -105,7 +106,7 @@ KIND = Kind(
         change("keep", takes=("list",), label="Columns to keep"),
         option("sample", "number", "Sample rows with this probability first, which gives the table an epsilon.", 0.1,
             above=0, high=0.9, methods=("generalization",), arguments=(), label="Sample rows first"),
-        option("delta", "number", "The delta of that epsilon.", 1e-6, above=0, high=SURE_DELTA,
+        option("delta", "number", "The delta of that epsilon.", 1e-6, default=1e-6, above=0, high=SURE_DELTA,
             methods=("generalization",), arguments=()),
         option("top", "pairs", "COLUMN=LIMIT: larger values appear as one, such as > 90.", {"age": 90},
             expected="COLUMN=LIMIT, once per column, a number, date or time", methods=_CELLS, arguments=(),
@@ -123,8 +124,8 @@ KIND = Kind(
             "secret.txt", arguments=(), label="Secret for identifiers"),
         option("history", "folder", "Release history of these people: checked with this release, which is added.",
             "people.history", label="Release history"),
-        ACCOUNT,
-        FRESH,
+        replace(ACCOUNT, help="For sampled rows: account to charge before any row is read."),
+        replace(FRESH, help="For sampled rows: sample again and pay again, even if this job was already released."),
         OVERWRITE,
     ),
     outputs=(

@@ -49,8 +49,6 @@ KIND = Kind(
         option("column", "text", "Column to guess from all others.", "age", methods=("attribute",)),
         option("linked", "flag", "The attacker knows which point belongs to whom.", True, default=True, off="unlinked",
             methods=("attribute",)),
-        option("estimate", "text", "Estimate of the attacker.", "mean", default="mean",
-            choices=("mean", "median", "mode"), methods=("reconstruction",)),
         option("within", "number", "Largest error of a correct guess; for points in shares of the ranges.", 0.1,
             above=0, methods=("reconstruction", "attribute")),
         option("confidence", "number", "Confidence level of the intervals.", 0.95, default=0.95, above=0, below=1),

@@ -29,7 +29,7 @@ KIND = Kind(
     data=data("file", "A synopsis, reports, counts, a guarantee, or a table next to its .guarantee.json.", "s.parquet",
         required=False, shown=True),
     own=(
-        option("mechanism", "text", "A listed mechanism (see --list), or module:function for your own.",
+        option("mechanism", "text", "A mechanism that 'discreet audit --list' names, or module:function for your own.",
             "noise.discrete_laplace"),
         option("epsilon", "budget", "Claimed epsilon of your own function, if it does not state one.", 1.0),
         option("delta", "number", "Claimed delta of your own function.", 1e-6, default=0, low=0, below=1),

@@ -20,7 +20,7 @@ from discreet.jobs.options import (
 
 _NEED_RADIUS = ("nd-laplace", "sphere")
 #: Here epsilon holds at a distance, so that a large one may protect well.
-_AT_DISTANCE = (*_NEED_RADIUS, "column-laplace", "elastic")
+_AT_DISTANCE = (*_NEED_RADIUS, "elastic")
 
 
 def _together(job: Any) -> None:
@@ -48,7 +48,6 @@ KIND = Kind(
         "nd-laplace": "discreet.metric:NDLaplace",
         "sphere": "discreet.metric:SphericalLaplace",
         "elastic": "discreet.metric:ElasticLaplace",
-        "column-laplace": "discreet.metric:ColumnLaplace",
         "piecewise": "discreet.metric:Piecewise",
         "hybrid": "discreet.metric:Piecewise?method=hybrid",
         "duchi": "discreet.metric:Piecewise?method=duchi",
@@ -56,8 +55,8 @@ KIND = Kind(
         "priv-unit": "discreet.metric:PrivUnit",
     },
     own=(
-        change("epsilon", help="Privacy level at distance --radius, or among --min-people: smaller is more private.",
-            label="Level ε"),
+        change("epsilon", label="Level ε",
+            help="Privacy level at the stated distance, or among the stated people: smaller is more private."),
         option("method", "text", "Noise on whole rows, or on each column."),
         change("radius", shown=True),
         change("remap", example="clip"),

@@ -11,7 +11,7 @@ KIND = Kind(
     summary="compare the expected errors of methods",
     help="Compare the expected errors of methods, and see how they fall with epsilon. No data are read. Errors are "
     "shares: of all rows (counts), of the declared ranges (places), or of the squared error of k-means on the raw rows "
-    "(clusters). Compare methods within one of these groups only.",
+    "(clusters). Compare methods only within a group.",
     schema="optional",
     own=(
         option("rows", "whole", "Number of rows, or people.", 10000, required=True, low=1, short="-n",
@@ -23,7 +23,7 @@ KIND = Kind(
         option("delta", "number", "The delta of the guarantee; synthetic data are more accurate with one.", 1e-6,
             default=0.0, low=0, high=SURE_DELTA),
         option("n_clusters", "whole", "Number of clusters to find.", 8, default=8, low=1, arguments=("clusters",)),
-        option("k", "whole", "Group size of anonymous tables.", 10, default=10, low=1),
+        option("k", "whole", "Group size of anonymous tables.", 10, default=10, low=1, short="-k"),
         option("values", "whole", "Number of values of a column whose frequencies are estimated.", 100, default=100,
             low=2),
         option("radius", "number", "Distance at which the epsilon of metric noise holds, in declared ranges.", 0.1,

@@ -21,7 +21,7 @@ KIND = Kind(
     schema="optional",
     own=(
         option("against", "table", "The raw table: adds a comparison. The page is NOT private then.", "people.csv"),
-        option("target", "text", "Column to predict from the release and from the raw table; needs --against.",
+        option("target", "text", "Column to predict from the release and from the raw table, which must be given.",
             "income"),
         option("attack", "files", "A result of 'discreet attack --json' to show.", ["attack.json"],
             arguments=("attacks",)),

@@ -8,7 +8,7 @@ from discreet.jobs.options import TABLE, option
 KIND = Kind(
     name="risk",
     summary="measure the re-identification risk of a table",
-    help="Measure the re-identification risk of a table. With --require, fails if a requirement is not met.",
+    help="Measure the re-identification risk of a table. Fails if a stated requirement is not met.",
     data=replace(TABLE, help="The table to check: CSV or Parquet.", example="safe.csv"),
     schema="optional",
     own=(

@@ -27,7 +27,7 @@ KIND = Kind(
     ),
     outputs=(
         release("The synopsis, with its guarantee inside.", "synopsis.parquet"),
-        output("centers", "Cluster centres found in the synopsis; needs --n-clusters.", "centers.csv"),
+        output("centers", "Cluster centres found in the synopsis; needs the number of clusters.", "centers.csv"),
         REPORT,
         PROMISE,
     ),

@@ -1,4 +1,4 @@
-"""The job `synthesize`: release a table of many columns as synthetic rows, with the synopsis behind them."""
+"""The job `synthesize`: release a table with many columns as synthetic rows, with the synopsis behind them."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def _together(job: Any) -> None:
 
 KIND = Kind(
     name="synthesize",
-    summary="release a table of many columns as synthetic rows",
+    summary="release a table with many columns as synthetic rows",
     help="Release synthetic rows that keep the relations between columns, and the noisy marginals behind them.",
     data=TABLE,
     schema="needed",

@@ -1,4 +1,4 @@
-"""How each kind of job is done: heavy imports live here, so that declarations stay light."""
+"""The work of each kind of job. Heavy imports are here, so that declarations stay light."""
 
 from discreet.core import door
 

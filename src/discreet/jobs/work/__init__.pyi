@@ -2,12 +2,10 @@ from . import synopsis as synopsis
 from . import synthesize as synthesize
 from . import tables as tables
 from .audit import names as names
-from .charging import repeated as repeated
-from .charging import task_of as task_of
+from .files import read_lines as read_lines
 from .perturb import distances as distances
 from .sketch import build as build
 from .sketch import estimate_figures as estimate_figures
-from .sketch import read_lines as read_lines
 from .sketch import spelling as spelling
 from .synopsis import ledger_rows as ledger_rows
 from .synopsis import summary as summary

@@ -3,13 +3,14 @@
 import math
 
 from discreet.jobs.job import Job, JobResult
-from discreet.synopses import Synopsis
+from discreet.jobs.work.files import load_synopsis
 from discreet.synopses.queries import known
 
 
 def run(job: Job) -> JobResult:
     """Answer the question, by group if columns are named."""
-    made = Synopsis.load(job.place(job.data))
+    made = load_synopsis(job)
+    job.declared.check_columns("by", job.parameters.get("by", ()), made.domain.names, "columns of the synopsis")
     question, level = job.parameters["question"], float(job.parameters.get("level", 0.95))
     found = made.ask(question)
     low, high = found.interval(level)

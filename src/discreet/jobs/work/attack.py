@@ -30,7 +30,7 @@ def run(job: Job) -> JobResult:
     if method == "membership":
         found = evaluation.membership_attack(artifact, people, others, kind=kind, **more)
     elif method == "reconstruction":
-        found = evaluation.reconstruction_attack(artifact, people, estimate=given.get("estimate", "mean"), **more)
+        found = evaluation.reconstruction_attack(artifact, people, **more)
     else:
         place, linked = domain.position(given["column"]), given.get("linked", True)
         found = evaluation.attribute_attack(artifact, people, others, column=place, linked=linked, **more)

@@ -10,12 +10,7 @@ from typing import Any
 
 from discreet.core import write_whole
 from discreet.evaluation.audits import NeighbourPair
-from discreet.evaluation.registry import (
-    AuditedMechanism,
-    audited_mechanism,
-    audited_mechanisms,
-    audited_tables,
-)
+from discreet.evaluation.registry import AuditedMechanism, audited_mechanism, audited_mechanisms, audited_tables
 from discreet.jobs.job import Job, JobResult
 from discreet.reporting import examine
 
@@ -110,14 +105,8 @@ def _run_mechanism(job: Job) -> dict[str, Any]:
     trials, confidence = given.get("trials", 100_000), given.get("confidence", 0.99)
     # A user's function may not be picklable.
     workers = 1 if ":" in name else None
-    begun = entry.audit(
-        trials,
-        confidence,
-        time_budget=given.get("seconds"),
-        workers=workers,
-        progress=None,
-        random_state=given.get("seed"),
-    )
+    limits: dict[str, Any] = {"time_budget": given.get("seconds"), "workers": workers, "progress": None}
+    begun = entry.audit(trials, confidence, random_state=given.get("seed"), **limits)
     exact = entry.exact()
     passed = all(bool(r.passed) for r in begun) and (exact is None or bool(exact.passed))
     return {
@@ -126,13 +115,9 @@ def _run_mechanism(job: Job) -> dict[str, Any]:
         "delta": entry.delta,
         "passed": passed,
         "exact": None if exact is None else exact.to_dict(),
-        "results": list(zip(_pair_names(entry), begun, strict=True)),
+        "results": list(zip((pair.name for pair in entry.pairs), begun, strict=True)),
         "exact_result": exact,
     }
-
-
-def _pair_names(entry: AuditedMechanism) -> Iterator[str]:
-    return (pair.name for pair in entry.pairs)
 
 
 def plain(facts: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from discreet.engines import texts, write_table
 from discreet.errors import SchemaError
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.kinds.distinct import OVERLAP
-from discreet.jobs.work.pages import finish
+from discreet.jobs.work.files import finish
 from discreet.local import DistinctOverlap, DistinctSketch, FlippedBitmap
 from discreet.local.distinct import MOST_BITMAPS, promise
 

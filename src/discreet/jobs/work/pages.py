@@ -1,14 +1,12 @@
-"""The work of `report` and `plan`, and the last steps of every release: its page and its guarantee."""
+"""The work of `report` and `plan`."""
 
 import json
 import math
-from pathlib import Path
 from typing import Any
 
-from discreet.core import NAMING, Categorical, Guarantee, stage, write_whole, zcdp_to_epsilon
+from discreet.core import NAMING, Categorical, write_whole, zcdp_to_epsilon
 from discreet.errors import DataSourceError, FormatError
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.options import PAGE
 
 
 def run(job: Job) -> JobResult:
@@ -22,34 +20,8 @@ def check(job: Job) -> None:
         _outlook(job)
 
 
-def finish(
-    job: Job,
-    guarantee: Guarantee,
-    files: dict[str, Path],
-    figures: dict[str, Any],
-    artifact: Any,
-    *,
-    more: Any = None,
-    candidates: Any = None,
-    clusters: Any = None,
-) -> JobResult:
-    """Write page and guarantee, and return the result."""
-    places = job.places()
-    if "report" in places:
-        from discreet.reporting import write_report
-
-        stage("page")
-        said = {each.name: job.parameters[each.name] for each in PAGE if each.name in job.parameters}
-        write_report(job.artifact, places["report"], candidates=candidates, clusters=clusters, **said)
-        files["report"] = places["report"]
-    if "guarantee" in places:
-        write_whole(places["guarantee"], guarantee.to_json(indent=2) + "\n", streams=True)
-        files["guarantee"] = places["guarantee"]
-    return JobResult(job, guarantee, files, figures, artifact, more)
-
-
 def _report(job: Job) -> JobResult:
-    from discreet.jobs.work.sketch import read_lines
+    from discreet.jobs.work.files import read_lines
     from discreet.reporting import kind_of, write_report
 
     given = job.declared.arguments(job.parameters)

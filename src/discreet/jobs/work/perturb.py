@@ -1,7 +1,6 @@
 """The work of `perturb`."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from discreet.core import Domain, Guarantee, checks, promise_place, released_col
 from discreet.engines import WrittenTable, check_target
 from discreet.engines.readers import read_columns
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.work.pages import finish
+from discreet.jobs.work.files import finish
 from discreet.reporting import category_level, kind_of, whole_level
 from discreet.synopses import Synopsis
 
@@ -25,11 +24,14 @@ def run(job: Job) -> JobResult:
         job.read_table(),
         target,
         order=job.parameters.get("order", "shuffled"),
-        escape_formulas=bool(job.parameters.get("escape_formulas")),
+        escape_formulas=job.escapes,
     )
     assert noisy.guarantee is not None
     files = {"release": target, "promise": promise_place(target)}
-    return finish(job, noisy.guarantee, files, figures(noisy, noisy.guarantee, target), noisy)
+    # The number of rows is public in this model.
+    warnings = [] if noisy.n_rows else ["the table has no rows, so nothing was released; check the file"]
+    told = {"file": str(target), "rows": noisy.n_rows, "columns": list(noisy.names), "warnings": warnings}
+    return finish(job, noisy.guarantee, files, {**told, "guarantee": noisy.guarantee.to_dict()}, noisy)
 
 
 def check(job: Job) -> None:
@@ -49,22 +51,6 @@ def _mechanism(job: Job) -> Any:
     mechanism = job.declared.make(job.parameters.get("method"), domain=declared, **given)
     mechanism.fit()  # every argument is checked before the file is read
     return mechanism
-
-
-def figures(noisy: WrittenTable, guarantee: Guarantee, output: Path) -> dict[str, Any]:
-    """Return facts about the release."""
-    return {
-        "file": str(output),
-        "rows": noisy.n_rows,
-        "columns": list(noisy.names),
-        "warnings": warnings(noisy),
-        "guarantee": guarantee.to_dict(),
-    }
-
-
-def warnings(noisy: WrittenTable) -> list[str]:
-    """Warn of an empty table. The number of rows is public in this model."""
-    return [] if noisy.n_rows else ["the table has no rows, so nothing was released; check the file"]
 
 
 def distances(guarantee: Guarantee) -> str:
@@ -91,7 +77,7 @@ def distances(guarantee: Guarantee) -> str:
     more, whole = category_level(guarantee), whole_level(guarantee)
     if more and whole is not None:
         said += (
-            f" This holds for numbers. Rows that also differ in all categories can be distinguished by epsilon "
+            f" This holds for numbers. Rows that also differ in every category can be distinguished by epsilon "
             f"{more:.4g} more: by a factor of {math.exp(min(level + more, 700)):.3g} at that distance, and by at most "
             f"epsilon {whole:.4g} in total."
         )

@@ -14,7 +14,7 @@ from discreet.core import NewFile, write_whole
 from discreet.engines import texts, write_table
 from discreet.errors import DataSourceError, FormatError
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.work.pages import finish
+from discreet.jobs.work.files import finish, read_lines
 from discreet.local import Counts, Mechanism, Reports, mechanisms
 from discreet.local.wire import messages
 from discreet.reporting import kind_of
@@ -60,11 +60,8 @@ def build(job: Job) -> Mechanism:
         raise wrong("mechanism", name, f"'auto', a file, or one of {listed}")
     kind = kinds[name]
     wanted = {f.name: f for f in fields(kind)}
-    settings: dict[str, Any] = {
-        k: v
-        for k, v in {"epsilon": given.get("epsilon"), "domain": labels, "key": given.get("key")}.items()
-        if v is not None
-    }
+    settings = {"epsilon": given.get("epsilon"), "domain": labels, "key": given.get("key")}
+    settings = {name: value for name, value in settings.items() if value is not None}
     for setting, value in given.get("set", {}).items():
         if setting not in wanted or setting in _OWN:
             options = [n for n in wanted if n not in _OWN]
@@ -114,16 +111,10 @@ def _count(job: Job) -> JobResult:
     counts = count(paths) if job.kind == "aggregate" else merge(paths)
     counts.save(target)
     facts = promise(counts.mechanism, counts.seeded)
-    figures = {
-        "file": str(target),
-        "reports": counts.n,
-        "rejected": counts.rejected,
-        **facts,
-        "warnings": _none(counts),
-    }
-    return JobResult(
-        job, replace(counts.mechanism.guarantee, seeded=counts.seeded), {"release": target}, figures, counts
-    )
+    figures = {"file": str(target), "reports": counts.n, "rejected": counts.rejected, **facts}
+    figures["warnings"] = _none(counts)
+    promised = replace(counts.mechanism.guarantee, seeded=counts.seeded)
+    return JobResult(job, promised, {"release": target}, figures, counts)
 
 
 def _estimate(job: Job) -> JobResult:
@@ -167,17 +158,6 @@ def _setting(text: str, kind: str) -> Any:
         except ValueError:
             continue
     return {"true": True, "false": False, "none": None}.get(text.lower(), text)
-
-
-def read_lines(path: Path) -> list[str]:
-    """Read labels or candidates: one per line, or the first column of a table, without blank lines."""
-    try:
-        found = [v for batch in texts(path) for v in batch[0].to_pylist() if v]
-    except UnicodeDecodeError:
-        raise DataSourceError(f"{str(path)!r} is not UTF-8; convert it to UTF-8") from None
-    if not found:
-        raise DataSourceError(f"{str(path)!r} has no values; write one per line")
-    return list(dict.fromkeys(found))
 
 
 def read_parameters(path: Path) -> Mechanism:
@@ -358,12 +338,8 @@ def _finite(value: Any) -> Any:
 
 def promise(mechanism: Mechanism, seeded: bool) -> dict[str, Any]:
     """Return the facts of the guarantee as plain data."""
-    return {
-        "mechanism": mechanism.to_dict(),
-        "epsilon": mechanism.guarantee.to_dict()["epsilon"],
-        "unit": mechanism.guarantee.unit,
-        "seeded": seeded,
-    }
+    told = mechanism.guarantee.to_dict()
+    return {"mechanism": mechanism.to_dict(), "epsilon": told["epsilon"], "unit": told["unit"], "seeded": seeded}
 
 
 def _messages(path: Path) -> Iterator[bytes]:

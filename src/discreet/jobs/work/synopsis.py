@@ -10,12 +10,12 @@ import pyarrow as pa
 from discreet import clustering
 from discreet.clustering import ClusterResult, cluster_synopsis
 from discreet.clustering.leaves import described, place_texts
-from discreet.core import Categorical, Guarantee, category_text, counted, stage
+from discreet.core import NAMING, Categorical, Guarantee, category_text, counted, stage
 from discreet.engines import write_table
 from discreet.errors import InvalidArgument
+from discreet.jobs.charging import charged, checkable, keep, repeated, standing
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.work.charging import charged, checkable, keep, repeated, standing
-from discreet.jobs.work.pages import finish
+from discreet.jobs.work.files import finish, load_synopsis
 from discreet.synopses import CenterSynopsis, Synopsis, check_ending
 from discreet.synopses.queries import rows_text
 
@@ -35,10 +35,11 @@ def check(job: Job) -> None:
             fix = ("release", str(named.with_suffix(".parquet")))
             raise job.declared.wrong("release", str(named), error.expected, fix) from None
     if job.schema is not None:
-        checkable(job, _estimator(job)).check()
+        checkable(job, estimator(job)).check()
 
 
-def _estimator(job: Job) -> Any:
+def estimator(job: Job) -> Any:
+    """Return the estimator of a job that releases a synopsis."""
     method = job.parameters.get("method") if job.kind == "synopsis" else None
     given = job.declared.arguments(job.parameters)
     return job.declared.make(method, domain=chosen_columns(job), **{**given, **charged(job)})
@@ -50,18 +51,16 @@ def chosen_columns(job: Job) -> Any:
     if job.kind == "cluster" or "columns" not in job.parameters:
         return domain
     wanted = [str(name) for name in job.parameters["columns"]]
-    absent = [name for name in wanted if name not in domain.names]
-    if absent:
-        expected = f"declared columns ({', '.join(domain.names)})"
-        raise job.declared.wrong("columns", absent[0], expected, ("columns", list(domain.names[:2])))
-    return domain.select([c.name for c in domain if c.name in wanted or c.role in ("person", "identifier")])
+    released = [column.name for column in domain if column.role not in NAMING]
+    job.declared.check_columns("columns", wanted, released, "declared columns")
+    return domain.select([c.name for c in domain if c.name in wanted or c.role in NAMING])
 
 
 def _synopsis(job: Job) -> JobResult:
     check(job)
     places = job.places()
     earlier = repeated(job)
-    made: Synopsis = _estimator(job).fit(job.read_table()).synopsis_ if earlier is None else earlier
+    made: Synopsis = estimator(job).fit(job.read_table()).synopsis_ if earlier is None else earlier
     if earlier is None:
         keep(job, made, charged=True)
     found = cluster_synopsis(made, job.parameters["n_clusters"]) if "centers" in places else None
@@ -82,15 +81,16 @@ def _cluster(job: Job) -> JobResult:
     places, given = job.places(), job.declared.arguments(job.parameters)
     earlier = repeated(job) if job.schema is not None else None
     if job.schema is None:
-        made = Synopsis.load(job.place(job.data))
+        made = load_synopsis(job)
+        job.declared.check_columns("columns", given.get("columns") or (), made.domain.names, "columns of the synopsis")
         found = _found(made, job, given.pop("n_clusters"), given)
     else:
         model: Any = None
         if earlier is None and job.parameters.get("algorithm", "k-means") == "k-means":
-            model = _estimator(job).fit(job.read_table())
+            model = estimator(job).fit(job.read_table())
             made = model.synopsis_
         else:
-            made = _estimator(job).release(job.read_table()) if earlier is None else earlier
+            made = estimator(job).release(job.read_table()) if earlier is None else earlier
         if earlier is None:
             keep(job, made, charged=True)
         if model is None:
@@ -120,8 +120,7 @@ def _found(made: Synopsis, job: Job, n_clusters: int | str, given: dict[str, Any
         given = {name: value for name, value in given.items() if name != "max_clusters"}
         hills: ClusterResult = clustering.DensityClusters(**given).fit(made).clusters_
         return hills
-    others = {"ward": clustering.WardClusters, "spectral": clustering.SpectralClusters,
-              "gaussians": clustering.GaussianClusters}  # fmt: skip
+    others = {"spectral": clustering.SpectralClusters, "gaussians": clustering.GaussianClusters}
     found: ClusterResult = others[algorithm](n_clusters, **given).fit(made).clusters_
     return found
 

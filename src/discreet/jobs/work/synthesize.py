@@ -6,12 +6,11 @@ from typing import Any
 from discreet.core import stage
 from discreet.engines import check_target, write_table
 from discreet.engines.tables import check_escapes, with_escapes
-from discreet.errors import InvalidArgument
+from discreet.jobs.charging import check_paid, keep, repeated, standing
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.work.charging import charged, check_paid, checkable, keep, repeated, standing
-from discreet.jobs.work.pages import finish
-from discreet.jobs.work.synopsis import chosen_columns, figures
-from discreet.synopses import Synopsis, check_ending
+from discreet.jobs.work import synopsis
+from discreet.jobs.work.files import finish
+from discreet.synopses import Synopsis
 
 
 def run(job: Job) -> JobResult:
@@ -19,7 +18,7 @@ def run(job: Job) -> JobResult:
     job = check(job)
     places = job.places()
     earlier = repeated(job)
-    made: Synopsis = _estimator(job).fit(job.read_table()).synopsis_ if earlier is None else earlier
+    made: Synopsis = synopsis.estimator(job).fit(job.read_table()).synopsis_ if earlier is None else earlier
     if earlier is None:
         keep(job, made, charged=True)
     stage("sampling")
@@ -27,9 +26,14 @@ def run(job: Job) -> JobResult:
     rows = made.sample(number, rng=job.parameters.get("seed"))
     if earlier is None:
         keep(job, made, charged=False)
-    write_table(places["table"], rows, with_escapes(made.guarantee, places["table"], _escapes(job)))
+    write_table(places["table"], rows, with_escapes(made.guarantee, places["table"], job.escapes))
     files = {"table": places["table"], "release": places["release"]}
-    told = {**figures(made, places["release"]), "table": str(places["table"]), "invented": number, **known(made)}
+    told = {
+        **synopsis.figures(made, places["release"]),
+        "table": str(places["table"]),
+        "sampled": number,
+        **known(made),
+    }
     return finish(job, made.guarantee, files, {**told, **standing(job, made, earlier is not None)}, made)
 
 
@@ -39,15 +43,9 @@ def check(job: Job) -> Job:
         table = Path(job.outputs["table"])
         job = job.with_output("release", str(table.with_name(f"{table.stem}.synopsis.parquet")))
     check_target(job.places()["table"], promised=True)
-    check_escapes(job.places()["table"], chosen_columns(job), _escapes(job))
+    check_escapes(job.places()["table"], synopsis.chosen_columns(job), job.escapes)
     check_paid(job)
-    try:
-        check_ending(job.places()["release"])
-    except InvalidArgument as error:
-        path = Path(job.outputs["release"])
-        fix = ("release", str(path.with_suffix(".parquet")))
-        raise job.declared.wrong("release", str(path), error.expected, fix) from None
-    checkable(job, _estimator(job)).check()
+    synopsis.check(job)
     return job
 
 
@@ -56,12 +54,3 @@ def known(made: Any) -> dict[str, Any]:
     names = made.domain.names
     together = [[names[c] for c in m.columns] for m in made.measured.measured if len(m.columns) > 1]
     return {"measured": together}
-
-
-def _escapes(job: Job) -> bool:
-    return bool(job.parameters.get("escape_formulas"))
-
-
-def _estimator(job: Job) -> Any:
-    given = job.declared.arguments(job.parameters)
-    return job.declared.make(domain=chosen_columns(job), **{**given, **charged(job)})

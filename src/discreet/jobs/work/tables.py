@@ -1,6 +1,7 @@
 """The work of `anonymize` and `risk`."""
 
 import ast
+import os
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -8,14 +9,15 @@ from typing import Any
 
 from discreet import anonymity, engines
 from discreet.anonymity.risk import with_promise
-from discreet.core import Domain, Guarantee, promise_place, stage
-from discreet.engines import check_target
+from discreet.core import Domain, Guarantee, nearest, promise_place, stage
+from discreet.engines import check_target, first_line
 from discreet.engines.tables import check_escapes
-from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
+from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
+from discreet.jobs.charging import charged, checkable, repeated, standing
 from discreet.jobs.declare import WrongOption
 from discreet.jobs.job import Job, JobResult
-from discreet.jobs.work.charging import charged, checkable, repeated, standing
-from discreet.jobs.work.pages import finish
+from discreet.jobs.work.files import finish
+from discreet.reporting import kind_of
 
 #: Options of the release, not of the groups.
 _OF_RELEASE = ("output", "order", "history")
@@ -32,7 +34,7 @@ def check(job: Job) -> None:
         _asked(job)
     else:
         check_target(job.places()["release"], promised=True)  # before budget goes into it
-        check_escapes(job.places()["release"], _domain(job), _escapes(job))
+        check_escapes(job.places()["release"], _domain(job), job.escapes)
         _check_model(job, checkable(job, _model(job)))
         _key(job)
         if "history" in job.parameters:
@@ -61,7 +63,9 @@ def _domain(job: Job) -> Domain:
             declared = domain.to_dict() if declared is None else declared
             if "bounds" not in declared.get(name, {}):
                 bounded = ", ".join(n for n, each in declared.items() if "bounds" in each) or "none here"
-                raise job.declared.wrong(side, name, f"given for columns with bounds ({bounded})")
+                near = nearest(name, [n for n, each in declared.items() if "bounds" in each])
+                fix = (side, {near: limit}) if near else "one of these"
+                raise job.declared.wrong(side, name, f"given for columns with bounds ({bounded})", fix)
             texts = isinstance(declared[name]["bounds"][0], str)  # dates and times
             declared[name][side] = limit if texts else _limit(limit)
     if declared is None:
@@ -102,10 +106,6 @@ def _check_model(job: Job, model: Any) -> None:
         )
 
 
-def _escapes(job: Job) -> bool:
-    return bool(job.parameters.get("escape_formulas"))
-
-
 def _key(job: Job) -> bytes | None:
     file = job.parameters.get("hash_key")
     if file is None:
@@ -123,7 +123,7 @@ def _anonymize(job: Job) -> JobResult:
     if "sample" in given:
         return _draw(job, target)
     check_target(target, promised=True)  # before a row is read
-    check_escapes(target, _domain(job), _escapes(job))
+    check_escapes(target, _domain(job), job.escapes)
     model = _model(job)
     _check_model(job, model)
     key = _key(job)
@@ -141,7 +141,7 @@ def _anonymize(job: Job) -> JobResult:
         return _anonymize_large(job, model, target, settings)
     with history or nullcontext():  # from reading the earlier releases until this one is among them
         release = model.fit_transform(job.read_table(), **settings)
-        release.save(target, form="bounds" if given.get("bounds") else "text", escape_formulas=_escapes(job))
+        release.save(target, form="bounds" if given.get("bounds") else "text", escape_formulas=job.escapes)
     sealed = Guarantee.from_json(promise_place(target).read_text(encoding="utf-8"))
     figures: dict[str, Any] = {"file": str(target), "rows": len(release)}
     figures |= {"left_out": release.suppressed + release.dropped, "without_value": release.dropped}
@@ -162,7 +162,7 @@ def _draw(job: Job, target: Path) -> JobResult:
     if earlier is None:
         stage("groups")
         form = "bounds" if job.parameters.get("bounds") else "text"
-        made = _model(job).release_file(job.read_table(), target, form=form, escape_formulas=_escapes(job))
+        made = _model(job).release_file(job.read_table(), target, form=form, escape_formulas=job.escapes)
         figures["groups"] = made.cells.n_cells
     else:
         made = earlier
@@ -176,7 +176,7 @@ def _anonymize_large(job: Job, model: Any, target: Path, settings: dict[str, Any
     """Anonymize a table that does not fit in memory."""
     form = "bounds" if job.parameters.get("bounds") else "text"
     release = model.fit(job.read_table()).transform_file(
-        job.read_table(), target, form=form, escape_formulas=_escapes(job), **settings
+        job.read_table(), target, form=form, escape_formulas=job.escapes, **settings
     )
     facts = release.guarantee.parameters
     dropped = facts["dropped_for_missing_values"]
@@ -250,10 +250,19 @@ def _risk(job: Job) -> JobResult:
     if "person" not in job.parameters and given.get("person") not in table.names:
         given.pop("person", None)  # a release has no person column
     named = [each for name in given["quasi_identifiers"] for each in _written(name, table.names)]
+    if os.path.isfile(job.table(job.data)) and kind_of(Path(job.table(job.data))) == "synopsis":
+        raise FormatError(f"{job.data!r} is a synopsis and is not a table; check it with: discreet audit {job.data}")
+    if not first_line.may_be_a_record(table):  # a record must not be quoted as the names of columns
+        for option, names in (("qi", named), ("sensitive", given.get("sensitive", ()))):
+            job.declared.check_columns(option, names, table.names, "columns of the table")
     report = anonymity.risk(table, **{**given, "quasi_identifiers": named})
     if "qi" not in job.parameters:
         report = replace(report, notes=(*report.notes, f"measured by the quasi-identifiers {', '.join(named)}"))
     if "person" not in given:
         report = with_promise(report, job.table(job.data))
-    failed = report.check(**required)
+    try:
+        failed = report.check(**required)
+    except InvalidArgument as error:
+        fix = ("require", {"k": 5}) if error.fix == "k=5" else ("sensitive", ["disease"])
+        raise job.declared.wrong("require", error.value, error.expected, fix) from None
     return JobResult(job, None, {}, {**report.to_dict(), "failed": failed}, report, failed, bool(failed))

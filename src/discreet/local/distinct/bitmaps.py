@@ -1,17 +1,13 @@
 """Flipped bitmaps: noisy bitmaps of items that may be published, and their merging.
 
-Merging (Hehir, Ting, Cormode 2023). Let a bit x of one bitmap be flipped with probability p = 1/(1 + e^e), and y of
-another with p' = 1/(1 + e^e'). From the two readings (a, b) a merged bit is drawn that is 1 with probability
+Merging (Hehir, Ting, Cormode 2023). Let a bit x of one bitmap be flipped with probability p = 1/(1 + e^e), y of another
+with p' = 1/(1 + e^e'). From the readings (a, b) a bit is drawn that is 1 with probability
 
-    c(a, b) = 1 - q - (1 - 2q) u(a) u'(b),    u(0) = (1-p)/(1-2p),  u(1) = -p/(1-2p),
+    c(a, b) = 1 - q - (1 - 2q) u(a) u'(b),    u(0) = (1-p)/(1-2p),  u(1) = -p/(1-2p),  u' likewise for p'.
 
-u' likewise for p'. The mean of u(a) is 1 if x = 0 and 0 if x = 1, so the merged bit is 1 with probability q if x = y =
-0, else 1 - q: it is the bit "x or y", flipped with probability q. The smallest q for which all c are probabilities has
-c(0, 0) = 0:
-
-    q = 1/(1 + e^m),    1 - e^-m = (1 - e^-e)(1 - e^-e').
-
-So a merged bitmap is again a flipped bitmap, in any order of merging.
+The mean of u(a) is 1 if x = 0 and 0 if x = 1, so the drawn bit is "x or y", flipped with probability q: a merged bitmap
+is again a flipped bitmap, in any order of merging. The smallest q for which all c are probabilities has c(0, 0) = 0: q
+= 1/(1 + e^m), 1 - e^-m = (1 - e^-e)(1 - e^-e').
 """
 
 from __future__ import annotations
@@ -29,15 +25,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import ByteArray, Guarantee, Line, at_most, check_name, checks, later, write_whole
+from discreet.core import ByteArray, Guarantee, Line, at_most, check_name, checks, normal_width, write_whole
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.distinct.likelihood import PatternLaw
 from discreet.local.wire import binary
 from discreet.mechanisms import flip_draw
 from discreet.noise.reports import coin_bytes
 from discreet.noise.stream import Chance
-
-special = later("scipy.special")
 
 if TYPE_CHECKING:
     from discreet.local.distinct.sketch import DistinctSketch
@@ -59,10 +53,8 @@ class DistinctEstimate:
 
     Attributes
     ----------
-    count : float
-        The estimate.
-    std_error : float
-        Its standard error.
+    count, std_error : float
+        The estimate and its standard error.
     guarantee : Guarantee
         The promise of all bitmaps that were used.
 
@@ -80,7 +72,7 @@ class DistinctEstimate:
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the ends of a confidence interval."""
-        reach = float(special.ndtri(0.5 + float(checks.probability("level", level)) / 2)) * self.std_error
+        reach = normal_width(float(checks.probability("level", level))) * self.std_error
         return self.count - reach, self.count + reach
 
 

@@ -1,21 +1,14 @@
 """Maximum likelihood for the number of items in several flipped bitmaps, from counts of bit patterns.
 
-The law. An item sets one bit, at level l with probability B·r_l in one of B buckets. A bit of level l is 0 in *all*
-bitmaps of a set T with probability exp(-g_l U_T), g_l = -ln(1 - r_l), where U_T is the size of their union. U_T is the
-sum of the *atoms* n_S over the S that meet T; n_S items are in exactly the bitmaps S. A bit of bitmap i, flipped with
-probability p_i, reads 1 with probability (1-p_i) - (1-2p_i)·[it was 0], so the probability of a pattern of readings is
-linear in the exp(-g_l U_T): one matrix, a product of 2 x 2 matrices. The counts of patterns per level are sufficient.
+An item sets one bit, at level l with probability B·r_l in one of B buckets. A bit of level l is 0 in *all* bitmaps of a
+set T with probability exp(-g_l U_T), g_l = -ln(1 - r_l), where U_T is the size of their union: the sum of the *atoms*
+n_S over the S that meet T; n_S items are in exactly the bitmaps S. A bit of bitmap i, flipped with probability p_i,
+reads 1 with probability (1-p_i) - (1-2p_i)·[it was 0], so the probability of a pattern is linear in the exp(-g_l U_T).
 
 Bits of one level are treated as independent (Hehir, Ting and Cormode, "Sketch-Flip-Merge", ICML 2023), which is exact
-for a Poisson number of items. The inverse J of the information is then the covariance. For a *fixed* number of items,
-the variance of that Poisson number is subtracted: the covariance of the atoms is J - diag(n_S). It is smaller than the
-published J, and tends to it for many more items than bits.
-
-The maximum likelihood estimate is slightly too large; the bias is known to first order (Cox, Snell 1968) and
-subtracted. With p the probabilities of the readings of B bits at each level, the bias of independent multinomial counts
-is
-
-    -1/2 J Σ B (grad p/p) tr(J hess p).
+for a Poisson number of items, with J, the inverse of the information, as covariance. For a *fixed* number of items the
+variance of that Poisson number is subtracted: J - diag(n_S). The bias is known to first order (Cox, Snell 1968) and
+subtracted. With p the probabilities of the readings of B bits at each level it is -1/2 J Σ B (grad p/p) tr(J hess p).
 """
 
 from dataclasses import dataclass
@@ -37,14 +30,7 @@ _GAIN = 1e-9
 class PatternLaw:
     """The probabilities of patterns of bits, one bit of every bitmap.
 
-    Attributes
-    ----------
-    rates : array
-        The probability r_l that an item sets one given bit of level l.
-    buckets : int
-        Bits of a level.
-    flips : array
-        The probability that a bit was flipped, for every bitmap.
+    ``rates`` are the r_l by level, ``buckets`` the bits of a level, ``flips`` the p_i by bitmap.
     """
 
     rates: FloatArray

@@ -4,8 +4,6 @@ One likelihood (`likelihood.py`) gives the numbers of items in exactly these bit
 covariance. An answer is a sum of such numbers.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 from collections.abc import Mapping
@@ -14,7 +12,6 @@ from keyword import iskeyword
 from unicodedata import normalize
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.core import BoolArray, FloatArray, checks
 from discreet.errors import InvalidArgument, InvalidType
@@ -119,30 +116,6 @@ class DistinctOverlap:
             return places[name]
 
         return truth(tree)
-
-    def union(self) -> DistinctEstimate:
-        """Estimate how many items are in any of the bitmaps."""
-        return self.count(" or ".join(map(repr, self.names)))
-
-    def intersection(self) -> DistinctEstimate:
-        """Estimate how many items are in all of the bitmaps."""
-        return self.count(" and ".join(map(repr, self.names)))
-
-    def difference(self) -> DistinctEstimate:
-        """Estimate how many items are in the first bitmap and in none of the others."""
-        return self.count(" and not ".join(map(repr, self.names)))
-
-    def to_arrow(self) -> pa.Table:
-        """Return a table with the count and error of every combination of bitmaps."""
-        atoms = range(1, 2 ** len(self.names))
-        where = [
-            " and ".join(("" if s >> i & 1 else "not ") + repr(n) for i, n in enumerate(self.names)) for s in atoms
-        ]
-        found = [self.count(question) for question in where]
-        ends = np.array([f.interval(0.95) for f in found])
-        columns = {"count": [f.count for f in found], "std_error": [f.std_error for f in found]}
-        table = pa.table({"in": where, **columns, "lower": ends[:, 0], "upper": ends[:, 1]})
-        return table.replace_schema_metadata({"discreet.guarantee": promise(self.bitmaps).to_json()})
 
     def __repr__(self) -> str:
         return f"<overlap of {', '.join(self.names)}>"

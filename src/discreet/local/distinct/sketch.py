@@ -1,12 +1,8 @@
 """Private counts of different items: a bitmap with flipped bits.
 
 Hehir, Ting, Cormode, "Sketch-Flip-Merge: Mergeable Sketches for Private Distinct Counting" (ICML 2023). Central model:
-a holder of data (a clinic, a shop, a day) makes one bitmap of its items and publishes it. Bitmaps of several holders
-can be merged, and intersections and differences estimated.
-
-A private HyperLogLog would need noise on its registers. A register is a maximum that one item can raise to its full
-height, so the noise would be as large as a register. Here an item sets one bit of many, and a coin on every bit hides
-it.
+a holder of data publishes one bitmap of its items. An item sets one bit of many, and a coin on every bit hides it. (A
+register of HyperLogLog is a maximum: its noise would be as large as the register.)
 """
 
 from __future__ import annotations
@@ -87,8 +83,8 @@ class DistinctSketch(DeclaredValue):
         default=24, low=1, high=40, help="Number of levels, each with half as many items as the one before.",
         details="Counts up to about buckets times 2^levels can be distinguished.",
     )  # fmt: skip
-    items: int | None = option(
-        default=None, low=1, high=2**20, help="Most different items per person that are used.",
+    items: Any = option(
+        default=None, takes="whole", low=1, high=2**20, help="Most different items per person that are used.",
         details="The unit of privacy is then a person, and `sketch` needs to know whose item it is. None: an item.",
     )  # fmt: skip
     key: Any = replace(KEY, details="None draws one. Bitmaps can be compared only if they were made with one key.")
@@ -237,7 +233,6 @@ class DistinctSketch(DeclaredValue):
         person, words = person[order], words[order]
         new = np.append(True, (person[1:] != person[:-1]) | (words[1:] != words[:-1]))[: len(words)]
         person, words = person[new], words[new]
-        assert self.items is not None
         used: WordArray = words[np.arange(len(words)) - np.searchsorted(person, person) < self.items]
         return used
 

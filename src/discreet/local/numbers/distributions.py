@@ -1,19 +1,15 @@
 """Estimated distributions of numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.core import FloatArray, Guarantee, checks
-from discreet.errors import InvalidArgument, MissingExtra
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from discreet.errors import InvalidArgument
+from discreet.local.estimates import drawn
 
 #: ``refit(replicates, rng)`` returns the shares of bootstrap samples, one per row.
 Refit = Callable[[int, object], FloatArray]
@@ -35,10 +31,8 @@ class Distribution:
         Number of reports.
     guarantee : Guarantee
         The promise to every reporter.
-    method : str
-        The method of estimation.
-    steps : int
-        Steps of the fit.
+    method, steps : str, int
+        The method of estimation, and the steps of the fit.
 
     Examples
     --------
@@ -130,34 +124,20 @@ class Distribution:
         table = pa.table({"low": self.edges[:-1], "high": self.edges[1:], "share": self.shares})
         return table.replace_schema_metadata({"discreet.guarantee": self.guarantee.to_json()})
 
-    def plot(self) -> Figure:
-        """Draw the shares as bars."""
-        try:
-            from plotly.graph_objects import Bar, Figure
-        except ImportError:
-            raise MissingExtra("drawing distributions", "plot") from None
-        bars = Bar(
-            x=self.middles,
-            y=100 * self.shares,
-            width=np.diff(self.edges),
-            marker={"color": "#4f7cac", "line": {"width": 0}},
-            customdata=np.stack([self.edges[:-1], self.edges[1:]], axis=1),
-            hovertemplate="%{customdata[0]:.4g} to %{customdata[1]:.4g}: %{y:.2f} %<extra></extra>",
-        )
-        promise = f"ε = {self.guarantee.epsilon:g} per report, {self.n:,} reports, {self.method}"
-        if self.guarantee.seeded:
-            promise += " (seeded: not for publication)"
-        figure = Figure(bars)
+    def plot(self) -> Any:
+        """Draw the shares as bars, with the mean."""
+        bars = {
+            "x": self.middles, "y": 100 * self.shares, "width": np.diff(self.edges),
+            "marker": {"color": "#4f7cac", "line": {"width": 0}},
+            "customdata": np.stack([self.edges[:-1], self.edges[1:]], axis=1),
+            "hovertemplate": "%{customdata[0]:.4g} to %{customdata[1]:.4g}: %{y:.2f} %<extra></extra>",
+        }  # fmt: skip
+        figure = drawn(bars, "Estimated distribution", self.guarantee, f"{self.n:,} reports, {self.method}")
         figure.add_vline(x=self.mean, line={"color": "#334155", "dash": "dot"}, annotation_text=f"mean {self.mean:.4g}")
         figure.update_layout(
-            title={"text": f"Estimated distribution<br><sup>{promise}</sup>"},
             xaxis={"title": "value", "range": [float(self.edges[0]), float(self.edges[-1])]},
-            yaxis_title="share of the reporters, %",
-            template="simple_white",
-            bargap=0,
-            height=420,
-            margin={"l": 60, "r": 30, "t": 80, "b": 60},
-        )
+            yaxis_title="share of the reporters, %", bargap=0, height=420,
+        )  # fmt: skip
         return figure
 
     def __repr__(self) -> str:

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import IntArray, checks, option
+from discreet.core import BoolArray, IntArray, checks, option
 from discreet.errors import InvalidArgument, InvalidType
-from discreet.local.mechanism import REPORT_EPSILON, Mechanism, adds_up, within
-from discreet.local.numbers.means import METHOD, POINTS, MeanEstimate, moments
-from discreet.local.numbers.ranges import public_range
+from discreet.local.mechanism import REPORT_EPSILON, Mechanism, adds_up, count_places, within
+from discreet.local.numbers.means import METHOD, POINTS, MeanEstimate, moments, public_range
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.noise import Generator
 from discreet.noise.reports import MeanLaw, Sampled, Together, mean_law, numbers_sent, places_of
@@ -118,16 +117,22 @@ class MeanVector(Mechanism):
     def _zeros(self) -> dict[str, IntArray]:
         return {"reports": np.zeros((len(self.low), len(self.law.values)), np.int64)}
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        taken = np.stack([self.layout.unpack(rows, f"attribute_{i}") for i in range(self.n_sent)], axis=1)
-        said = np.stack([self.layout.unpack(rows, f"report_{i}") for i in range(self.n_sent)], axis=1)
-        ordered = np.sort(taken, axis=1)
-        different = (np.diff(ordered, axis=1) > 0).all(axis=1)
-        possible = different & (ordered[:, -1] < len(self.low)) & (said < len(self.law.values)).all(axis=1)
-        flat = (taken[possible] * len(self.law.values) + said[possible]).ravel()
-        found = np.bincount(flat, minlength=counters["reports"].size)
-        counters["reports"] += found.reshape(counters["reports"].shape)
-        return int(possible.sum())
+    def _column(self, rows: Rows, name: str) -> IntArray:
+        return np.stack([self.layout.unpack(rows, f"{name}_{i}") for i in range(self.n_sent)], axis=1)
+
+    @property
+    def _limits(self) -> dict[str, int]:
+        most = {"attribute": len(self.low), "report": len(self.law.values)}
+        return {name: most[name.partition("_")[0]] for name, _ in self.layout.fields}
+
+    def possible(self, rows: Rows) -> BoolArray:
+        """Return which packed reports are valid: no attribute twice."""
+        different = np.diff(np.sort(self._column(rows, "attribute"), axis=1), axis=1) > 0
+        return np.asarray(super().possible(rows) & different.all(axis=1))
+
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        places = self._column(rows, "attribute") * len(self.law.values) + self._column(rows, "report")
+        count_places(counters["reports"].reshape(-1), places.ravel())
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return within(counters["reports"].sum(axis=1), n) and adds_up(counters["reports"], n * self.n_sent)
@@ -154,7 +159,6 @@ class MeanVector(Mechanism):
         return ((np.array(self.high) - np.array(self.low)) / 2) ** 2 * worst / spoke
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report and its probability given a vector; for reports of one attribute."""
         if self.n_sent > 1:
             raise InvalidArgument("epsilon", self.epsilon, "below 5 to list all reports", "epsilon=1.0")
         table = checks.as_floats(np.asarray([value]))

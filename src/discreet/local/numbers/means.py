@@ -8,16 +8,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from discreet.core import Guarantee, IntArray, checks, later, option
+from discreet.core import FloatArray, Guarantee, IntArray, Numeric, checks, normal_width, option
+from discreet.engines.tables import Encoder, arrow_kind
+from discreet.errors import InvalidArgument, InvalidType
 from discreet.local.mechanism import REPORT_EPSILON, OneNumber
-from discreet.local.numbers.ranges import HIGH, LOW, numbers, public_range
 from discreet.local.wire.bits import Rows
 from discreet.noise import Generator
 from discreet.noise.reports import HALF, DuchiLaw, MeanLaw, mean_law, places_of
 
-special = later("scipy.special")
-
+LOW: Any = option(
+    takes="number", example=0.0, help="Lower bound. Values outside the bounds count as the nearest bound."
+)
+HIGH: Any = option(takes="number", example=1.0, help="Upper bound.")
 METHODS = ("hybrid", "piecewise", "duchi")
 #: Half the points of the piecewise law: its variance is within 0.4 % of the continuous one's up to ε = 3.
 STEPS = 128
@@ -70,8 +74,9 @@ class MeanEstimate:
 
     def interval(self, level: float = 0.95, *, population: bool = False) -> tuple[Any, Any]:
         """Return the ends of a confidence interval, for the mean of the reporters or of the population."""
-        confidence = float(checks.probability("level", level))
-        reach = float(special.ndtri(0.5 + confidence / 2)) * (self.population_error if population else self.std_error)
+        reach = normal_width(float(checks.probability("level", level))) * (
+            self.population_error if population else self.std_error
+        )
         return self.mean - reach, self.mean + reach
 
 
@@ -115,11 +120,6 @@ class MeanResponse(OneNumber):
         return mean_law(self.method, self._exact, self.steps)
 
     @property
-    def randomiser(self) -> MeanLaw:
-        """The law that reports are drawn from and that prices them."""
-        return self.law
-
-    @property
     def _counters(self) -> int:
         return len(self.law.values)
 
@@ -143,13 +143,7 @@ class MeanResponse(OneNumber):
         t = places_of(np.asarray(value, np.float64), self.low, self.high) / HALF - 1
         return scale**2 * self.law.variance(t) / n
 
-    def total_variation(self) -> float:
-        """Return the largest total variation, between the two ends of the range."""
-        ends = self.law.probabilities(2 * HALF) - self.law.probabilities(0)
-        return float(np.abs(ends).sum() / 2)
-
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report and its probability given the value."""
         place = int(places_of(numbers([value]), self.low, self.high)[0])
         return self.layout.pack(report=np.arange(len(self.law.values))), self.law.probabilities(place)
 
@@ -175,3 +169,25 @@ def moments(law: MeanLaw, reports: IntArray, sampled: Any = 1.0) -> tuple[Any, A
     fixed = np.maximum(wide - sampled * (second - squared), 0.0)
     with np.errstate(divide="ignore"):
         return mean, np.sqrt(fixed / n), np.sqrt(wide / n)
+
+
+def public_range(low: object, high: object) -> tuple[float, float]:
+    """Check the declared bounds of a number: finite, the lower one first."""
+    lower = checks.finite("low", low, fix="low=0.0")
+    upper = checks.finite("high", high, fix="high=1.0")
+    if not lower < upper or not np.isfinite(upper - lower):
+        raise InvalidArgument("high", high, f"above low ({lower:g}), with a finite distance", f"high={lower + 1:g}")
+    return lower, upper
+
+
+def numbers(values: Any) -> FloatArray:
+    """Read one number per row; anything else is NaN. Types may be refused, rows may not."""
+    if hasattr(values, "__arrow_c_stream__") and getattr(values, "dtype", None) != np.dtype(object):
+        values = pa.chunked_array(values)
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if isinstance(values, pa.Array):
+        if arrow_kind(values.type) == "other":
+            raise InvalidType("values", str(values.type), "a column of numbers", "values=column.cast(pa.float64())")
+        return Encoder(Numeric("values", 0, 1)).arrow(values)
+    return checks.numeric_column("values", values)

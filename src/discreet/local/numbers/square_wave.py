@@ -13,9 +13,9 @@ import numpy as np
 from discreet import noise
 from discreet.core import FloatArray, IntArray, checks, jit, option
 from discreet.errors import InvalidArgument
-from discreet.local.mechanism import MOST_REPORTS, REPORT_EPSILON, OneNumber
+from discreet.local.mechanism import REPORT_EPSILON, OneNumber
 from discreet.local.numbers.distributions import Distribution
-from discreet.local.numbers.ranges import HIGH, LOW, numbers, public_range
+from discreet.local.numbers.means import HIGH, LOW, numbers, public_range
 from discreet.local.wire.bits import Rows
 from discreet.noise import Generator
 from discreet.noise.reports import Window, half_width, square_wave
@@ -68,13 +68,7 @@ class SquareWave(OneNumber):
 
     @cached_property
     def law(self) -> Window:
-        """The law that reports are drawn from and that prices them."""
         return square_wave(self._exact, self.buckets)
-
-    @property
-    def randomiser(self) -> Window:
-        """The law that reports are drawn from and that prices them."""
-        return self.law
 
     @property
     def _counters(self) -> int:
@@ -134,14 +128,8 @@ class SquareWave(OneNumber):
         """Refuse: a fit has no closed variance; see `Distribution.interval`."""
         raise InvalidArgument("mechanism", self.NAME, "one with a closed variance", "found.interval(0.95)")
 
-    def total_variation(self) -> float:
-        """Return the largest total variation, between the ends of the range: min(2h + 1, d - 1)(P - Q)."""
-        return min(self.law.width, self.buckets - 1) * (self.law.near - self.law.far)
-
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report and its probability given the value."""
-        if self.law.size > MOST_REPORTS:
-            raise InvalidArgument("buckets", self.buckets, f"at most {MOST_REPORTS // 2} to list all reports")
+        self._listable("buckets", self.law.size)
         place = int(self.buckets_of([value])[0])
         points = self.layout.pack(point=np.arange(self.law.size))
         if place >= 0:

@@ -6,11 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.core import IntArray
-from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import MOST_REPORTS, REPORT_EPSILON, VALUES, Mechanism
+from discreet.local.mechanism import REPORT_EPSILON, VALUES, Mechanism
 from discreet.local.oracles.choices import Choices
-from discreet.local.support import SupportLaw, pure_estimate
+from discreet.local.support import pure_estimate
 from discreet.local.wire.bits import Rows
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
@@ -37,11 +36,6 @@ class Oracle(Mechanism):
         """The declared values."""
         return Choices(self.domain)
 
-    @cached_property
-    def law(self) -> SupportLaw:
-        """The support probabilities, taken from the randomiser."""
-        raise NotImplementedError
-
     def _encode(self, values: Any, stream: Generator) -> Rows:
         return self._randomise(self.choices.known(values, stream), stream)
 
@@ -65,16 +59,13 @@ class Oracle(Mechanism):
         return pure_estimate(self.law, counts, labels, self._support(counts.counters[self.COUNTER], codes))
 
     def variance(self, n: int, f: Any = 0) -> Any:
-        """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold."""
         return self.law.variance(n, f)
 
     def total_variation(self) -> float:
         """Return p - q, for any two values: a report that supports both or neither is equally likely under both."""
-        return self.law.p - self.law.q
+        return float(self.law.p - self.law.q)
 
-    def _listable(self, value: Any, reports: int) -> int:
+    def _code(self, value: Any, reports: int) -> int:
         """Return the number of a declared value, or refuse if there are too many reports to list."""
-        if reports > MOST_REPORTS:
-            expected = f"small enough to list all reports, at most {MOST_REPORTS}"
-            raise InvalidArgument("domain", self.choices.size, expected)
+        self._listable("domain", reports)
         return int(self.choices.candidates([value])[1][0])

@@ -41,19 +41,16 @@ class DirectResponse(OneNumber, Oracle):
 
     @cached_property
     def randomiser(self) -> Response:
-        """The law that reports are drawn from and that prices them."""
         return Response(self._exact, self.choices.size)
 
     @cached_property
     def law(self) -> SupportLaw:
-        """The support probabilities, taken from the randomiser."""
         return SupportLaw(self.randomiser.kept, self.randomiser.stray)
 
     def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
         return self.layout.pack(value=self.randomiser.draw(codes, stream))
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report and its probability given the value."""
         _, codes = self.choices.candidates([value])
         chances = np.full(self.choices.size, self.law.q)
         chances[codes[0]] = self.law.p

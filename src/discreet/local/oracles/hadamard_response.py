@@ -53,13 +53,10 @@ class HadamardResponse(Oracle):
     NAME = "hadamard-response"
     COUNTER = "spectrum"
 
-    bits: int | None = option(
-        default=None,
-        low=1,
-        high=MOST_BITS,
-        help="Number t of parities, 1 to ⌈log₂ d⌉.",
+    bits: Any = option(
+        default=None, takes="whole", low=1, high=MOST_BITS, help="Number t of parities, 1 to ⌈log₂ d⌉.",
         details="None minimises the error for rare values, about log₂(e^ε + 1). 1 is the one-bit mechanism.",
-    )
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,11 +67,6 @@ class HadamardResponse(Oracle):
         else:
             self._set(bits=self._within("bits", high=most))
 
-    @property
-    def _t(self) -> int:
-        assert self.bits is not None
-        return self.bits
-
     @cached_property
     def length(self) -> int:
         """Bits of a value's number, ⌈log₂ d⌉."""
@@ -82,18 +74,17 @@ class HadamardResponse(Oracle):
 
     @cached_property
     def randomiser(self) -> ParityLaw:
-        """The law that reports are drawn from and that prices them."""
-        return ParityLaw(self._exact, 2**self._t, self.length)
+        return ParityLaw(self._exact, 2**self.bits, self.length)
 
     @cached_property
     def law(self) -> SupportLaw:
         """The support probabilities. A report supports the values whose parities agree with all its signs."""
-        return support_law(self._exact, self.length, self._t)
+        return support_law(self._exact, self.length, self.bits)
 
     @cached_property
     def layout(self) -> Layout:
         """The vectors, then the word of parities."""
-        return Layout(tuple((f"vector{i}", self.length) for i in range(self._t)) + (("parities", self._t),))
+        return Layout(tuple((f"vector{i}", self.length) for i in range(self.bits)) + (("parities", self.bits),))
 
     def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
         vectors = self.randomiser.vectors(len(codes), stream)
@@ -102,7 +93,7 @@ class HadamardResponse(Oracle):
         return self._pack(vectors, self.randomiser.draw(words, stream))
 
     def _pack(self, vectors: IntArray, words: IntArray) -> Rows:
-        return self.layout.pack(**{f"vector{i}": vectors[:, i] for i in range(self._t)}, parities=words)
+        return self.layout.pack(**{f"vector{i}": vectors[:, i] for i in range(self.bits)}, parities=words)
 
     @property
     def _counters(self) -> int:
@@ -111,23 +102,22 @@ class HadamardResponse(Oracle):
     def possible(self, rows: Rows) -> BoolArray:
         """Return which packed reports are valid: their vectors are independent."""
         good = self.layout.padded(rows)
-        _check_independent(rows, self.length, self._t, good)
+        _check_independent(rows, self.length, self.bits, good)
         return good
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        return _add_products(rows, self.length, self._t, counters["spectrum"])
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        _add_products(rows, self.length, self.bits, counters["spectrum"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return bool(counters["spectrum"][0] == n) and within(np.abs(counters["spectrum"]), n)
 
     def _support(self, counters: IntArray, codes: IntArray) -> IntArray:
-        return np.asarray((walsh_hadamard(counters[None].copy())[0] >> self._t)[codes])  # whole numbers, exactly
+        return np.asarray((walsh_hadamard(counters[None].copy())[0] >> self.bits)[codes])  # whole numbers, exactly
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report (independent vectors and a word) and its probability given the value."""
-        t, m = self._t, 2**self.length
+        t, m = self.bits, 2**self.length
         bases = math.prod(m - 2**i for i in range(t))
-        own = self._listable(value, max(m**t, bases * 2**t))
+        own = self._code(value, max(m**t, bases * 2**t))
         vectors = np.array([v for v in product(range(m), repeat=t) if _independent(v)], np.int64)
         truth = np.empty(len(vectors), np.int64)
         _parities(np.full(len(vectors), own), vectors, truth)
@@ -178,23 +168,15 @@ def _parities(codes: Any, vectors: Any, out: Any) -> None:  # pragma: no cover
 
 
 @jit
-def _add_products(rows: Any, bits: int, count: int, spectrum: Any) -> int:  # pragma: no cover
+def _add_products(rows: Any, bits: int, count: int, spectrum: Any) -> None:  # pragma: no cover
     """Add, for every subset of a report's vectors, the product of their signs to the entry of their sum.
 
-    Subsets come in Gray-code order: each differs from the previous one in one vector. Reports with dependent vectors
-    are skipped.
+    Subsets come in Gray-code order: each differs from the previous one in one vector.
     """
-    vectors, reduced = np.empty(count, np.int64), np.empty(count, np.int64)
-    accepted = 0
+    vectors = np.empty(count, np.int64)
     for row in range(rows.shape[0]):
-        possible = True
         for i in range(count):
             vectors[i] = read_bits(rows, row, i * bits, bits)
-            reduced[i] = reduce_vector(vectors[i], reduced, i)
-            possible &= reduced[i] != 0
-        if not possible:
-            continue
-        accepted += 1
         signs = read_bits(rows, row, count * bits, count)
         place, odd = 0, 0
         spectrum[0] += 1
@@ -205,7 +187,6 @@ def _add_products(rows: Any, bits: int, count: int, spectrum: Any) -> int:  # pr
             place ^= vectors[turned]
             odd ^= (signs >> turned) & 1
             spectrum[place] += 1 - 2 * odd
-    return accepted
 
 
 @jit

@@ -15,7 +15,7 @@ from discreet import noise
 from discreet.core import IntArray, jit, option
 from discreet.errors import FormatError, InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import KEY, MOST_REPORTS, REPORT_EPSILON, Mechanism, adds_up, count_places, within
+from discreet.local.mechanism import KEY, REPORT_EPSILON, Mechanism, adds_up, count_places, within
 from discreet.local.oracles.choices import Choices
 from discreet.local.support import MOST_CELLS, RowLaw, SupportLaw, asked, pure_estimate, rows_estimate
 from discreet.local.wire.bits import Layout, Rows, bits_for
@@ -62,51 +62,43 @@ class LocalHashing(Mechanism):
     NAME = "local-hashing"
 
     epsilon: float = REPORT_EPSILON
-    width: int | None = option(
-        default=None, low=2, high=MOST_BUCKETS, help="Number g of buckets.", details="None: about e^ε + 1, the best."
-    )
+    width: Any = option(
+        default=None, takes="whole", low=2, high=MOST_BUCKETS, help="Number g of buckets.",
+        details="None: about e^ε + 1, the best.",
+    )  # fmt: skip
     candidates: Any = option(
-        default=None,
-        help="The values that will be estimated, if known beforehand: a number of values, or labels.",
+        default=None, help="The values that will be estimated, if known beforehand: a number of values, or labels.",
         details=(
             "The state is then one counter per candidate. Otherwise it holds all reports, 16 bytes each. Reports do "
             "not depend on this option."
         ),
-    )
-    pool: int | None = option(
-        default=None,
-        low=1,
-        help='Number of functions of a pool ("fast local hashing").',
+    )  # fmt: skip
+    pool: Any = option(
+        default=None, takes="whole", low=1, help='Number of functions of a pool ("fast local hashing").',
         details=(
             "The state is then ``pool`` times g counters, and candidates may be named later. Collisions add variance "
             "that more reports do not lower; see `variance`."
         ),
-    )
-    key: int | None = KEY
+    )  # fmt: skip
+    key: Any = KEY
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.width is None:
             self._set(width=best_width(self.epsilon))
         if self.pool is not None:
-            self._set(pool=self._within("pool", high=max(1, MOST_CELLS // self._g)))
+            self._set(pool=self._within("pool", high=max(1, MOST_CELLS // self.width)))
         if self.candidates is not None:
             if self.pool is not None:
                 raise InvalidArgument("candidates", "given", "None with a pool: name them when estimating")
             self._set(candidates=Choices.read(self.candidates).domain)
 
-    @property
-    def _g(self) -> int:
-        assert self.width is not None
-        return self.width
-
     @cached_property
     def family(self) -> HashFamily:
         """The public hash functions; three-wise independent in a pool, as the variance requires."""
-        assert self.key is not None
         if self.pool is None:
-            return HashFamily(SEEDS, self._g, key=self.key, independence=2)
-        return HashFamily(self.pool, self._g, key=self.key, independence=3)
+            return HashFamily(SEEDS, self.width, key=self.key, independence=2)
+        return HashFamily(self.pool, self.width, key=self.key, independence=3)
 
     @cached_property
     def choices(self) -> Choices | None:
@@ -115,8 +107,7 @@ class LocalHashing(Mechanism):
 
     @cached_property
     def randomiser(self) -> Response:
-        """The law that reports are drawn from and that prices them."""
-        return Response(self._exact, self._g)
+        return Response(self._exact, self.width)
 
     @cached_property
     def row_law(self) -> SupportLaw:
@@ -126,12 +117,12 @@ class LocalHashing(Mechanism):
     @cached_property
     def law(self) -> SupportLaw:
         """The probabilities that a report supports its sender's value, and any other: E/(E+g-1) and 1/g."""
-        return SupportLaw(self.row_law.p, 1 / self._g)
+        return SupportLaw(self.row_law.p, 1 / self.width)
 
     @cached_property
     def layout(self) -> Layout:
         """The number of the function and the bucket."""
-        return Layout((("seed", 63 if self.pool is None else bits_for(self.pool)), ("bucket", bits_for(self._g))))
+        return Layout((("seed", 63 if self.pool is None else bits_for(self.pool)), ("bucket", bits_for(self.width))))
 
     def same_as(self, other: Mechanism, what: str) -> None:
         """Refuse reports or counts made with other parameters. Candidates make no difference to reports."""
@@ -152,30 +143,24 @@ class LocalHashing(Mechanism):
 
     def _zeros(self) -> dict[str, IntArray]:
         if self.pool is not None:
-            return {"reports": np.zeros((self.pool, self._g), np.int64)}
+            return {"reports": np.zeros((self.pool, self.width), np.int64)}
         if self.choices is not None:
             return {"support": np.zeros(self.choices.size, np.int64)}
         return {"seed": np.zeros(0, np.int64), "bucket": np.zeros(0, np.int64)}
 
     @property
     def _limits(self) -> dict[str, int]:
-        return {"bucket": self._g} if self.pool is None else {"seed": self.pool, "bucket": self._g}
+        return {"bucket": self.width} if self.pool is None else {"seed": self.pool, "bucket": self.width}
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
         seed, bucket = self.layout.unpack(rows, "seed"), self.layout.unpack(rows, "bucket")
-        possible = bucket < self._g
         if self.pool is not None:
-            possible &= seed < self.pool
-        if not possible.all():
-            seed, bucket = seed[possible], bucket[possible]
-        if self.pool is not None:
-            count_places(counters["reports"].reshape(-1), seed * self._g + bucket)
+            count_places(counters["reports"].reshape(-1), seed * self.width + bucket)
         elif self.choices is not None:
             counters["support"] += self.family.support(self.choices.candidates(None)[0], seed, bucket)
         else:
             order = np.lexsort((bucket, seed))
             counters.update(self._merge(counters, {"seed": seed[order], "bucket": bucket[order]}))
-        return len(seed)
 
     def _merge(self, one: dict[str, IntArray], two: dict[str, IntArray]) -> dict[str, IntArray]:
         if "seed" not in one:
@@ -191,7 +176,7 @@ class LocalHashing(Mechanism):
             raise FormatError(f"a state damaged: {n} reports do not fill {len(numbers)} numbers")
         seed, bucket = numbers[:n], numbers[n:]
         ordered = (seed[:-1] < seed[1:]) | ((seed[:-1] == seed[1:]) & (bucket[:-1] <= bucket[1:]))
-        if n and not (seed[0] >= 0 and bucket.min() >= 0 and bucket.max() < self._g and ordered.all()):
+        if n and not (seed[0] >= 0 and bucket.min() >= 0 and bucket.max() < self.width and ordered.all()):
             raise FormatError("a state damaged: reports that cannot be, or not in order")
         return {"seed": seed, "bucket": bucket}
 
@@ -217,8 +202,7 @@ class LocalHashing(Mechanism):
 
     @cached_property
     def _rows(self) -> RowLaw:
-        assert self.pool is not None
-        return RowLaw(self.pool, self._g, self.row_law)
+        return RowLaw(self.pool, self.width, self.row_law)
 
     def variance(self, n: int, f: Any = 0, second_moment: Any = None) -> Any:
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold.
@@ -227,21 +211,18 @@ class LocalHashing(Mechanism):
         """
         return self.law.variance(n, f) if self.pool is None else self._rows.variance(n, f, second_moment)
 
-    def total_variation(self) -> float:
-        """Return the largest total variation between two values.
+    def total_variation(self) -> float | None:
+        """Return (e^ε - 1)/(e^ε + g - 1) times the share of functions that separate two values, 1 - 1/g + 2^-28.
 
-        That is (e^ε - 1)/(e^ε + g - 1) times the share of functions that separate the values: 1 - 1/g without a pool
-        (plus 2^-28, since the functions are many but not all), at most 1 in a pool.
+        Those of a pool separate some pairs more often than others.
         """
-        apart = 1.0 if self.pool is not None else 1 - 1 / self._g + _SPREAD
-        return (self.row_law.p - self.row_law.q) * apart
+        apart = 1 - 1 / self.width + _SPREAD
+        return None if self.pool is not None else (self.row_law.p - self.row_law.q) * apart
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report (function and bucket) and its probability given the value; needs a small pool."""
-        if self.pool is None or self.pool * self._g > MOST_REPORTS:
-            raise InvalidArgument("pool", self.pool, f"such that pool times width is at most {MOST_REPORTS}", "pool=16")
+        self._listable("pool", (self.pool or SEEDS) * self.width)
         truth = self.family.all([value])[:, 0]
-        seeds, buckets = np.divmod(np.arange(self.pool * self._g), self._g)
+        seeds, buckets = np.divmod(np.arange(self.pool * self.width), self.width)
         chances = np.where(buckets == truth[seeds], self.row_law.p, self.row_law.q) / self.pool
         return self.layout.pack(seed=seeds, bucket=buckets), chances
 

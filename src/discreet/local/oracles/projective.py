@@ -86,13 +86,10 @@ class ProjectiveGeometry(OneNumber, Oracle):
     FIELD = "point"
     COUNTER = "messages"
 
-    order: int | None = option(
-        default=None,
-        low=2,
-        high=MOST_POINTS - 1,
-        help="The prime q.",
+    order: Any = option(
+        default=None, takes="whole", low=2, high=MOST_POINTS - 1, help="The prime q.",
         details="None minimises the error for rare values; it is near e^ε + 1.",
-    )
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -126,17 +123,14 @@ class ProjectiveGeometry(OneNumber, Oracle):
     @cached_property
     def geometry(self) -> Geometry:
         """Order, length and sizes of the geometry."""
-        assert self.order is not None
         return Geometry.fitting(self.order, self.choices.size)
 
     @cached_property
     def randomiser(self) -> HyperplaneLaw:
-        """The law that reports are drawn from and that prices them."""
         return self.geometry.reports(self._exact)
 
     @cached_property
     def law(self) -> SupportLaw:
-        """The support probabilities, taken from the randomiser."""
         return self.geometry.law(self._exact)
 
     def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
@@ -150,10 +144,9 @@ class ProjectiveGeometry(OneNumber, Oracle):
         return hyperplane_sums(self.geometry, counters, codes)
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every point and its probability given the value."""
         g = self.geometry
         mine = np.zeros(g.points, np.int64)
-        mine[self._listable(value, g.points)] = 1
+        mine[self._code(value, g.points)] = 1
         off = Chance(b=Fraction(1), c=Fraction(g.on), d=Fraction(g.points - g.on), x=self._exact)
         chances = np.where(all_hyperplanes(g, mine) > 0, self.law.p / g.on, chance_value(off))
         return self.layout.pack(point=np.arange(g.points)), chances

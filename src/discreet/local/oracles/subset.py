@@ -52,12 +52,10 @@ class SubsetSelection(Oracle):
     NAME = "subset-selection"
     COUNTER = "support"
 
-    size: int | None = option(
-        default=None,
-        low=1,
-        help="Number w of values in a set, below d.",
+    size: Any = option(
+        default=None, takes="whole", low=1, help="Number w of values in a set, below d.",
         details="None minimises the mean squared error over all declared values, about d/(e^ε + 1).",
-    )
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,33 +68,26 @@ class SubsetSelection(Oracle):
         # The mean over all declared values, whose shares add up to one: 1/d each, on average.
         return min(sorted(sizes), key=lambda w: support_law(self._exact, d, w).variance(1, 1 / d))
 
-    @property
-    def _w(self) -> int:
-        assert self.size is not None
-        return self.size
-
     @cached_property
     def randomiser(self) -> SubsetLaw:
-        """The law that reports are drawn from and that prices them."""
-        return SubsetLaw(self._exact, self.choices.size, self._w)
+        return SubsetLaw(self._exact, self.choices.size, self.size)
 
     @cached_property
     def law(self) -> SupportLaw:
-        """The support probabilities, taken from the randomiser."""
-        return support_law(self._exact, self.choices.size, self._w)
+        return support_law(self._exact, self.choices.size, self.size)
 
     @cached_property
     def layout(self) -> Layout:
         """The subset: a list of numbers, or one bit per value."""
-        return Layout((("subset", min(self._w * bits_for(self.choices.size), self.choices.size)),))
+        return Layout((("subset", min(self.size * bits_for(self.choices.size), self.choices.size)),))
 
     @property
     def _listed(self) -> bool:
-        return self.layout.bits == self._w * bits_for(self.choices.size)
+        return bool(self.layout.bits == self.size * bits_for(self.choices.size))
 
     def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
         rows = np.zeros((len(codes), self.layout.size), np.uint8)
-        step = max(1, _AT_ONCE // self._w)
+        step = max(1, _AT_ONCE // self.size)
         for start in range(0, len(codes), step):
             part = slice(start, start + step)
             self._write(self.randomiser.draw(codes[part], stream), rows[part])
@@ -109,29 +100,24 @@ class SubsetSelection(Oracle):
             _write_marks(chosen, rows)
 
     def possible(self, rows: Rows) -> BoolArray:
-        """Return which packed reports are valid."""
         good = self.layout.padded(rows)
         if self._listed:
-            check_ascending(rows, bits_for(self.choices.size), self._w, self.choices.size, good)
+            check_ascending(rows, bits_for(self.choices.size), self.size, self.choices.size, good)
             return good
-        return np.asarray(good & (np.bitwise_count(rows).sum(axis=1, dtype=np.int64) == self._w))
+        return np.asarray(good & (np.bitwise_count(rows).sum(axis=1, dtype=np.int64) == self.size))
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        support = counters["support"]
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
         if self._listed:
-            return _count_lists(rows, bits_for(self.choices.size), self._w, support)
-        possible = np.bitwise_count(rows).sum(axis=1, dtype=np.int64) == self._w
-        rows = rows if possible.all() else rows[possible]
-        count_ones(rows, support)
-        return len(rows)
+            _count_lists(rows, bits_for(self.choices.size), self.size, counters["support"])
+        else:
+            count_ones(rows, counters["support"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
-        return within(counters["support"], n) and adds_up(counters["support"], n * self._w)
+        return within(counters["support"], n) and adds_up(counters["support"], n * self.size)
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every subset and its probability given the value."""
-        d, w = self.choices.size, self._w
-        own = self._listable(value, math.comb(d, w))
+        d, w = self.choices.size, self.size
+        own = self._code(value, math.comb(d, w))
         chosen = np.array(list(combinations(range(d), w)), np.int64)
         rows = np.zeros((len(chosen), self.layout.size), np.uint8)
         self._write(chosen, rows)
@@ -174,26 +160,16 @@ def _write_marks(subsets: Any, rows: Any) -> None:  # pragma: no cover
 
 
 @jit
-def _count_lists(rows: Any, bits: int, size: int, out: Any) -> int:  # pragma: no cover
-    """Count the numbers in the reports. Reports with numbers out of order or out of range are skipped."""
-    line, mask = np.empty(size, np.int64), (1 << bits) - 1
-    accepted = 0
+def _count_lists(rows: Any, bits: int, size: int, out: Any) -> None:  # pragma: no cover
+    """Count the numbers in the reports."""
+    mask = (1 << bits) - 1
     for i in range(rows.shape[0]):
-        last, possible = -1, True
         place, held, word = 0, 0, 0
-        for k in range(size):
+        for _ in range(size):
             while held < bits:
                 word |= int(rows[i, place]) << held
                 held += 8
                 place += 1
-            number = word & mask
+            out[word & mask] += 1
             word >>= bits
             held -= bits
-            possible &= number > last
-            last = number
-            line[k] = number
-        if possible and last < len(out):
-            accepted += 1
-            for k in range(size):
-                out[line[k]] += 1
-    return accepted

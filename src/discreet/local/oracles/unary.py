@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core import IntArray, option
-from discreet.errors import InvalidArgument
-from discreet.local.mechanism import MOST_REPORTS, within
+from discreet.local.mechanism import within
 from discreet.local.oracles import _unary_kernels as kernels
 from discreet.local.oracles.base import Oracle
 from discreet.local.oracles.laws import UnaryLaw
@@ -45,18 +44,15 @@ class UnaryEncoding(Oracle):
     COUNTER = "ones"
 
     variant: str = option(
-        default="optimised",
-        choices=VARIANTS,
-        help="How the budget is divided between ones and zeros.",
+        default="optimised", choices=VARIANTS, help="How the budget is divided between ones and zeros.",
         details=(
             '"optimised": the held bit is 1 with probability 1/2, another with 1/(e^ε + 1). "symmetric": every bit is '
             "flipped with probability 1/(e^(ε/2) + 1); better only for very frequent values (above 20 % at ε = 2)."
         ),
-    )
+    )  # fmt: skip
 
     @cached_property
     def randomiser(self) -> UnaryLaw:
-        """The law that reports are drawn from and that prices them."""
         return UnaryLaw(self._exact, self.choices.size, self.variant == "symmetric")
 
     @cached_property
@@ -73,23 +69,15 @@ class UnaryEncoding(Oracle):
     def _randomise(self, codes: IntArray, stream: Generator) -> Rows:
         return self.randomiser.draw(codes, stream)
 
-    @property
-    def _limits(self) -> dict[str, int]:
-        return {}  # every vector of bits is possible
-
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        kernels.count_ones(rows, counters["ones"])  # every vector of bits is possible
-        return len(rows)
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        kernels.count_ones(rows, counters["ones"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return within(counters["ones"], n)
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every vector of bits and its probability given the value."""
-        size, most = self.choices.size, MOST_REPORTS.bit_length() - 1
-        if size > most:
-            raise InvalidArgument("domain", size, f"at most {most} values to list all reports")
-        own = self._listable(value, 2**size)
+        size = self.choices.size
+        own = self._code(value, 2**size)
         every = np.arange(2**size)
         chances = np.ones(2**size)
         for code in range(size):

@@ -1,5 +1,1 @@
-"""Choice of mechanisms and settings, amplification by shuffling, and the influence of made-up reports."""
-
-from discreet.core import door
-
-__getattr__, __dir__, __all__ = door(__name__, __file__)
+"""Choice of mechanisms and settings, and amplification by shuffling."""

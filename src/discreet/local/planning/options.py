@@ -66,10 +66,6 @@ class Option:
     remembers: bool = False
     collides: bool = False
 
-    def make(self, domain: Any, key: int | None) -> Mechanism:
-        """Build the mechanism for real values."""
-        return self.build(domain, key)
-
     def variance(self, n: int, share: float, skew: float) -> float:
         """Return the variance of the count of a value that a share of ``n`` reporters hold."""
         held = share * n
@@ -101,7 +97,6 @@ def _declared(wish: PlanGoal) -> Iterator[Option]:
         for variant in ("optimised", "symmetric"):
             yield _of_domain(UnaryEncoding, wish, (d, d, d, d), variant=variant)
         w = SubsetSelection(wish.epsilon, d).size
-        assert w is not None
         yield _of_domain(SubsetSelection, wish, (w, w, d, d), size=w)
     yield _hadamard(wish)
     if d <= MOST_POINTS // 2:
@@ -119,9 +114,7 @@ def _best_fitting(wish: PlanGoal, best: Any, others: Callable[[], Iterator[Any]]
 def _hadamard(wish: PlanGoal) -> Option:
     d = wish.domain_size
     best = HadamardResponse(wish.epsilon, d)
-    assert best.bits is not None
-    fewer = range(1, best.bits)
-    found = _best_fitting(wish, best, lambda: (HadamardResponse(wish.epsilon, d, bits=t) for t in fewer))
+    found = _best_fitting(wish, best, lambda: (HadamardResponse(wish.epsilon, d, bits=t) for t in range(1, best.bits)))
     t, size = found.bits, 2**found.length
     return _of_domain(HadamardResponse, wish, (t, 2**t, size * found.length, size), bits=t)
 
@@ -129,7 +122,6 @@ def _hadamard(wish: PlanGoal) -> Option:
 def _geometry(wish: PlanGoal) -> Option:
     d = wish.domain_size
     best = ProjectiveGeometry(wish.epsilon, d)
-    assert best.order is not None
     smaller = [q for q in range(2, min(best.order, 512)) if is_prime(q)]
     found = _best_fitting(wish, best, lambda: (ProjectiveGeometry(wish.epsilon, d, order=q) for q in smaller))
     g = found.geometry
@@ -141,7 +133,6 @@ def _hashed(wish: PlanGoal) -> Iterator[Option]:
     d = wish.domain_size
     best = LocalHashing(wish.epsilon, key=0)
     g = best.width
-    assert g is not None
 
     def known(domain: Any, key: int | None) -> Mechanism:
         return LocalHashing(wish.epsilon, width=g, candidates=domain, key=key)

@@ -27,34 +27,11 @@ _MOST_REPORTS = 10**15
 class PlanRow:
     """One mechanism with its settings, its errors and its costs.
 
-    Attributes
-    ----------
-    mechanism : str
-        Its name.
-    settings : dict
-        Parameters besides budget, values and key.
-    rare_error : float
-        Predicted standard error of the share of a value that no one holds.
-    held_error : float
-        The same for a value that the plan's ``share`` of the reporters hold.
-    report_bits, report_bytes : int
-        Size of a report.
-    client_work, server_work : int
-        Approximate operations per report on the device and at the collector.
-    decode_work : int
-        Approximate operations to estimate all values.
-    state_bytes : int
-        State of the collector: 8 bytes per counter.
-    smallest_n : int or None
-        Reports needed for the target error of a rare value; None without a target, or if it cannot be reached.
-    fits : bool
-        Whether a report is small enough.
-    heavy : bool
-        Whether the collector needs more than 4 GiB or 10^13 operations.
-    remembers : bool
-        Whether it is for repeated reports of one user, and needs a key per user.
-    notes : str
-        Remarks.
+    ``rare_error`` and ``held_error`` are predicted standard errors of the share of a value that no one holds, and of
+    one that the plan's ``share`` of the reporters hold. Work is approximate operations, per report on the device and at
+    the collector, and to estimate all values. ``smallest_n`` reports reach the target error of a rare value; None
+    without a target, or if none do. ``heavy``: the collector needs more than 4 GiB or 10^13 operations. ``remembers``:
+    for repeated reports of one user, with a key per user.
     """
 
     mechanism: str
@@ -80,7 +57,7 @@ class PlanRow:
         if Choices.read(domain).size != self._size:
             given = Choices.read(domain).size
             raise InvalidArgument("domain", f"{given} values", f"the {self._size} planned for", f"domain={self._size}")
-        return self._option.make(domain, key)
+        return self._option.build(domain, key)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain data."""
@@ -216,11 +193,8 @@ def plan(
     Examples
     --------
     >>> found = plan(epsilon=1, domain_size=1000, n=100_000, max_bytes=2, target_error=0.01)
-    >>> found.best.mechanism, found.best.report_bits, found.best.smallest_n
+    >>> found.best.mechanism, found.best.make(1000).report_bits, found.best.smallest_n
     ('projective-geometry', 11, 37612)
-    >>> m = found.best.make(1000)
-    >>> m.report_bits
-    11
     """
     budget = local_budget("epsilon", epsilon)
     size = checks.whole("domain_size", domain_size, low=2, high=MOST_VALUES)

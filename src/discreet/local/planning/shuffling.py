@@ -1,27 +1,22 @@
 """Amplification by shuffling: if only the set of all reports is seen, each report hides among the others.
 
-The smaller of two certified bounds on the central (ε, δ).
-
-*Clones* (Feldman, McMillan, Talwar 2021): every ε₀-private report is, with probability c = e^(-ε₀)/2 each, one of the
-two extreme answers of the victim. *Total variation*: if the reports of any two values are β apart, then with p =
-β/(e^ε₀ - 1) the victim's report differs only with probability (e^ε₀ + 1) p, and every other report is a clone with
-probability p each.
-
-Both use one function, δ(ε; n, c): the distance between C + 1 answers of which one is the victim's and C, a binomial
-number, are fair coins. The formula of the 2022 paper is not used: one of its steps is invalid (its authors issued an
-erratum), and it falls below the truth in small cases.
+The smaller of two certified bounds on the central (ε, δ). *Clones* (Feldman, McMillan, Talwar 2021): every ε₀-private
+report is, with probability c = e^(-ε₀)/2 each, one of the two extreme answers of the victim. *Total variation*: if the
+reports of any two values are β apart, then with p = β/(e^ε₀ - 1) the victim's report differs only with probability
+(e^ε₀ + 1) p, and every other report is a clone with probability p each. Both use one function, δ(ε; n, c). The formula
+of the 2022 paper is not used: one of its steps is invalid (its authors issued an erratum).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
-from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from discreet.core import FloatArray, checks, later
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.core import FloatArray, at_most, checks, later
+from discreet.errors import InvalidType
 from discreet.local.mechanism import LARGEST_EPSILON, Mechanism, local_budget
 
 special = later("scipy.special")
@@ -35,12 +30,6 @@ _RUNS = 2000
 #: are used: a smaller n only raises the bound.
 _MOST_CLONES = 10**9
 _SLACK = 1e-10
-#: Steps between two total variations are bridged by the worse end of each.
-_STEP = 1.02
-
-#: Mechanisms whose reports are equally far apart for any two values, so that `total_variation` speaks for all pairs. A
-#: value that is not declared is first replaced by one at random: a mixture of cases that are covered, so covered too.
-_EVEN = frozenset({"direct-response", "unary-encoding", "subset-selection", "hadamard-response", "projective-geometry"})
 
 
 @dataclass(frozen=True)
@@ -51,10 +40,8 @@ class ShuffledBound:
     ----------
     epsilon, delta : float
         Central privacy of the shuffled reports.
-    n : int
-        Honest reports, the victim's among them.
-    local_epsilon : float
-        The promise of every report without a shuffler.
+    n, local_epsilon : int, float
+        Honest reports, the victim's among them; and the promise of each without a shuffler.
     method : {"clones", "total variation", "local"}
         The bound. "local" means that no amplification could be shown.
 
@@ -76,22 +63,9 @@ class ShuffledBound:
     model = "shuffled"
     neighbours = "one user's value replaced"
 
-    @property
-    def amplification(self) -> float:
-        """The ratio of the local and the central ε."""
-        return self.local_epsilon / self.epsilon if self.epsilon else math.inf
-
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data."""
-        return {
-            "model": self.model,
-            "neighbours": self.neighbours,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "n": self.n,
-            "local_epsilon": self.local_epsilon,
-            "method": self.method,
-        }
+        return {"model": self.model, "neighbours": self.neighbours, **asdict(self)}
 
     def __str__(self) -> str:
         if self.method == "local":
@@ -99,14 +73,14 @@ class ShuffledBound:
         else:
             why = f"By the {self.method} bound."
         return (
-            f"({_up(self.epsilon)}, {self.delta:.3g})-differential privacy in the {self.model} model (neighbours: "
-            f"{self.neighbours}), from {self.n:,} honest reports of local epsilon {self.local_epsilon:g} each. {why} "
-            f"It assumes that the reports are shuffled by someone who does not collude with the collector, carry "
-            f"nothing else that tells their senders apart, and that {self.n:,} senders follow the protocol."
+            f"({at_most(self.epsilon, 4)}, {self.delta:.3g})-differential privacy in the {self.model} model "
+            f"(neighbours: {self.neighbours}), from {self.n:,} honest reports of local epsilon {self.local_epsilon:g} "
+            f"each. {why} It assumes that the reports are shuffled by someone who does not collude with the collector, "
+            f"carry nothing else that tells their senders apart, and that {self.n:,} senders follow the protocol."
         )
 
 
-def shuffled(mechanism: Any, n: int, delta: float, *, total_variation: Any = None) -> ShuffledBound:
+def shuffled(mechanism: Any, n: int, delta: float) -> ShuffledBound:
     """Return an upper bound on the central ε of shuffled reports at ``delta``.
 
     Parameters
@@ -117,9 +91,6 @@ def shuffled(mechanism: Any, n: int, delta: float, *, total_variation: Any = Non
         Honest reports, one per user.
     delta : float
         Probability that the promise may fail; well below 1/n.
-    total_variation : float or pair of float, optional
-        Distance between the reports of two values: one number if it is the same for all pairs, else the least and the
-        largest above 0. Taken from the mechanism if it is the same for all pairs.
 
     Privacy
     -------
@@ -134,7 +105,7 @@ def shuffled(mechanism: Any, n: int, delta: float, *, total_variation: Any = Non
     >>> shuffled(DirectResponse(epsilon=4, domain=2), n=100_000, delta=1e-6).method
     'total variation'
     """
-    local, apart = _local(mechanism, total_variation)
+    local, apart = _local(mechanism)
     size = checks.whole("n", n, low=1)
     chance = float(checks.probability("delta", delta))
     if local > LARGEST_EPSILON:
@@ -149,56 +120,19 @@ def shuffled(mechanism: Any, n: int, delta: float, *, total_variation: Any = Non
     return ShuffledBound(found, chance, size, local, method)
 
 
-def shuffled_delta(mechanism: Any, n: int, epsilon: float, *, total_variation: Any = None) -> float:
-    """Return an upper bound on the δ of shuffled reports at the central ``epsilon``. Arguments as in `shuffled`.
-
-    Examples
-    --------
-    >>> shuffled_delta(1.0, n=10_000, epsilon=0.2) < 1e-10
-    True
-    >>> shuffled_delta(1.0, n=10_000, epsilon=1.0)
-    0.0
-    """
-    local, apart = _local(mechanism, total_variation)
-    size = checks.whole("n", n, low=1)
-    central = float(checks.exact("epsilon", epsilon, "a number of at least 0", "epsilon=0.1"))
-    if central < 0:
-        raise InvalidArgument("epsilon", epsilon, "a number of at least 0", "epsilon=0.1")
-    if local > LARGEST_EPSILON:
-        return 0.0 if central >= local else 1.0
-    found = _delta(central, local, size, None)
-    return found if apart is None else min(found, _delta(central, local, size, apart))
-
-
-def _local(mechanism: Any, total_variation: Any) -> tuple[float, tuple[float, float] | None]:
-    """Return the local ε and the range of total variations between two values, None if it is not known."""
-    if isinstance(mechanism, Mechanism):
-        local = float(mechanism.guarantee.epsilon or 0.0)
-    elif isinstance(mechanism, (int, float, np.integer, np.floating)) and not isinstance(mechanism, (bool, np.bool_)):
-        local = float(local_budget("mechanism", mechanism))
-    else:
-        raise InvalidType("mechanism", mechanism, "a local mechanism or an epsilon", "mechanism=1.0")
+def _local(mechanism: Any) -> tuple[float, tuple[float, float] | None]:
+    """Return the local ε, and bounds on the total variation if it is the same for any two values."""
+    if not isinstance(mechanism, Mechanism):
+        if not isinstance(mechanism, Real) or isinstance(mechanism, bool):
+            raise InvalidType("mechanism", mechanism, "a local mechanism or an epsilon", "mechanism=1.0")
+        return float(local_budget("mechanism", mechanism)), None
+    local, beta = float(mechanism.guarantee.epsilon or 0.0), mechanism.total_variation()
+    if beta is None:
+        return local, None
     largest = math.tanh(local / 2)
-    if total_variation is None:
-        if not isinstance(mechanism, Mechanism) or not even(mechanism):
-            return local, None
-        beta = min(mechanism.total_variation(), largest)
-        # A hair to both sides for the rounding of the chances, and of hash functions that are even but for 2^-32 g.
-        return local, (beta * (1 - 1e-6), min(beta * (1 + 1e-6), largest))
-    ends = total_variation if isinstance(total_variation, (tuple, list)) else (total_variation, total_variation)
-    if len(ends) != 2:
-        raise InvalidArgument("total_variation", total_variation, "a number or a pair", "total_variation=(0.3, 0.4)")
-    low, high = (float(checks.exact("total_variation", x, "a number", "total_variation=0.3")) for x in ends)
-    if not 0 < low <= high <= largest * (1 + 1e-9):
-        expected = f"above 0 and at most {largest:.6g}, the largest that epsilon allows, the lower end first"
-        raise InvalidArgument("total_variation", total_variation, expected, f"total_variation={largest / 2:.3g}")
-    return local, (low, min(high, largest))
-
-
-def even(mechanism: Mechanism) -> bool:
-    """Return whether the reports of a mechanism are equally far apart for any two values."""
-    # Local hashing without a pool draws from so many functions that almost a share 1 - 1/g separates any pair.
-    return mechanism.NAME in _EVEN or (mechanism.NAME == "local-hashing" and getattr(mechanism, "pool", 0) is None)
+    beta = min(beta, largest)
+    # A hair to both sides for the rounding of the chances, and of hash functions that are even but for 2^-32 g.
+    return local, (beta * (1 - 1e-6), min(beta * (1 + 1e-6), largest))
 
 
 def _solve(local: float, n: int, delta: float, apart: tuple[float, float] | None) -> float:
@@ -218,19 +152,14 @@ def _solve(local: float, n: int, delta: float, apart: tuple[float, float] | None
 
 
 def _delta(epsilon: float, local: float, n: int, apart: tuple[float, float] | None) -> float:
-    """Return the certified δ of the clones bound, or of the bound by total variation over a range of it."""
+    """Return the certified δ of the clones bound, or of the bound by total variation within a narrow range."""
     if epsilon >= local:
         return 0.0
     if apart is None:
         return _core(epsilon, local, n, math.exp(-local))
-    pieces = max(1, math.ceil(math.log(apart[1] / apart[0]) / math.log(_STEP)))
-    ends = np.geomspace(apart[0], apart[1], pieces + 1)
-    worst = 0.0
-    for low, high in pairwise(ends.tolist()):
-        # δ falls in p, for clones can be added afterwards: the largest factor with the fewest clones bounds them all.
-        least = _core(epsilon, local, n, 2 * low / math.expm1(local))
-        worst = max(worst, high / math.tanh(local / 2) * least)
-    return min(worst, 1.0)
+    # δ falls in p, for clones can be added afterwards: the largest factor with the fewest clones bounds the range.
+    least = _core(epsilon, local, n, 2 * apart[0] / math.expm1(local))
+    return min(apart[1] / math.tanh(local / 2) * least, 1.0)
 
 
 def _core(epsilon: float, local: float, n: int, chance: float) -> float:
@@ -278,9 +207,3 @@ def _clones(n: int, chance: float) -> tuple[FloatArray, FloatArray, float]:
     weight[-1] += float(stats.binom.sf(high, others, chance))
     rest = float(stats.binom.cdf(low - 1, others, chance)) if low else 0.0
     return numbers[starts].astype(np.float64), weight * (1 + _SLACK), rest * (1 + _SLACK)
-
-
-def _up(number: float) -> str:
-    """Write a number with four digits, rounded up."""
-    text = f"{number:.4g}"
-    return text if float(text) >= number else f"{number * (1 + 2e-4):.4g}"

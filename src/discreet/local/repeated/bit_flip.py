@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import BoolArray, FloatArray, Guarantee, IntArray, at_most, checks, option
+from discreet.core import BoolArray, FloatArray, Guarantee, IntArray, at_most, checks, jit, option
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import MOST_REPORTS, REPORT_EPSILON, VALUES, Mechanism, adds_up, within
+from discreet.local.mechanism import REPORT_EPSILON, VALUES, Mechanism, adds_up, within
 from discreet.local.oracles.choices import Choices
-from discreet.local.repeated import _memo_kernels
 from discreet.local.repeated import memo as _memo
 from discreet.local.repeated.memo import Memo
 from discreet.local.support import SupportLaw
-from discreet.local.wire.bits import Layout, Rows, bits_for, check_ascending
+from discreet.local.wire.bits import Layout, Rows, bits_for, check_ascending, read_bits
 from discreet.local.wire.counts import Counts
 from discreet.local.wire.reports import Reports
 from discreet.noise.hashing import Words
@@ -75,19 +74,16 @@ class BitFlip(Mechanism):
     epsilon: float = REPORT_EPSILON
     domain: Any = replace(VALUES, details="Other values count as held by no one.")
     bits: int = option(
-        default=1,
-        low=1,
-        help="Number d of values that a report contains, 1 to K.",
+        default=1, low=1, help="Number d of values that a report contains, 1 to K.",
         details="More bits lower the variance at the same ε, and show more of the changes if responses are stored.",
-    )
+    )  # fmt: skip
     memoised: bool = option(
-        default=False,
-        help="Store the responses, for repeated collection.",
+        default=False, help="Store the responses, for repeated collection.",
         details=(
             "False: every report has new indices and fresh noise; for one report per user. True: the d + 1 responses "
             "of a user follow from the client's secret and never change."
         ),
-    )
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -103,12 +99,10 @@ class BitFlip(Mechanism):
 
     @cached_property
     def randomiser(self) -> BitFlipLaw:
-        """The law that reports are drawn from and that prices them."""
         return BitFlipLaw(self._exact, min(self.bits, 2), self.memoised, self.choices.size, self.bits)
 
     @cached_property
     def law(self) -> SupportLaw:
-        """The support probabilities, taken from the randomiser."""
         return SupportLaw(self.randomiser.kept, self.randomiser.flipped)
 
     def epsilon_over(self, rounds: int, values: int = 1) -> float:
@@ -131,11 +125,6 @@ class BitFlip(Mechanism):
 
         Responses are equal if every answer is: with probability P² + Q² if both truths agree, 2PQ if they differ;
         P = 1 - Q is the probability of a true answer. Values outside the index set share one response.
-
-        Examples
-        --------
-        >>> round(BitFlip(1, 26, bits=4, memoised=True).change_visible(), 3)
-        0.269
         """
         size, taken = self.choices.size, self.bits
         alike, unlike = self.law.p**2 + self.law.q**2, 2 * self.law.p * self.law.q
@@ -158,12 +147,6 @@ class BitFlip(Mechanism):
             "one stored response of one user, however often it is sent; given which rounds carry equal responses, "
             f"all values of a lifetime cost at most epsilon {at_most(most)}"
         )
-
-    def total_variation(self) -> float:
-        """Return the total variation between the reports of two values."""
-        size, taken = self.choices.size, self.bits
-        neither = (size - taken) * (size - taken - 1) / (size * (size - 1))
-        return (self.law.p - self.law.q) * (1 - neither)
 
     # ---- reports
 
@@ -188,15 +171,13 @@ class BitFlip(Mechanism):
 
         Parameters
         ----------
-        values : list, array, Arrow array or series
-            One value per report. No value causes an error.
+        values, rng
+            As in other mechanisms.
         users : list or array, optional
             A key per report that identifies the user; on a device, any constant. Needed if ``memoised``, refused if
             not. A missing key counts as a new user.
         memo : Memo, optional
             With ``users``: the secret of the stored responses.
-        rng : None, int or Generator
-            None uses the operating system's entropy. Anything else marks the reports as seeded.
         """
         stream = noise.generator(rng)
         codes = self.choices.codes(values)
@@ -240,15 +221,13 @@ class BitFlip(Mechanism):
 
     def _reports(self, indices: IntArray, answers: Rows, *, seeded: bool) -> Reports:
         rows = np.zeros((len(answers), self.layout.size), np.uint8)
-        _memo_kernels.write_pairs(indices, self._index_bits, answers, rows)
+        _write_pairs(indices, self._index_bits, answers, rows)
         return Reports(self, rows, seeded=seeded)
 
     def report_law(self, value: Any) -> tuple[Rows, FloatArray]:
-        """Return every report and its probability given the value, all index sets being equally likely."""
         size, taken = self.choices.size, self.bits
         sets = math.comb(size, taken)
-        if taken > 20 or sets << taken > MOST_REPORTS:
-            raise InvalidArgument("bits", taken, f"so small that there are at most {MOST_REPORTS} reports", "bits=1")
+        self._listable("bits", sets << taken)
         _, codes = self.choices.candidates([value])
         indices = np.array(list(itertools.combinations(range(size), taken)), np.int64)
         patterns = (np.arange(2**taken)[:, None] >> np.arange(taken)) & 1
@@ -263,14 +242,13 @@ class BitFlip(Mechanism):
         return {name: np.zeros(self.choices.size, np.int64) for name in ("asked", "ones")}
 
     def possible(self, rows: Rows) -> BoolArray:
-        """Return which packed reports are valid."""
         good = self.layout.padded(rows)
         if self._index_bits:
             check_ascending(rows, self._index_bits, self.bits, self.choices.size, good)
         return good
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        return _memo_kernels.count_pairs(rows, self.bits, self._index_bits, counters["asked"], counters["ones"])
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        _count_pairs(rows, self.bits, self._index_bits, counters["asked"], counters["ones"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return (
@@ -295,3 +273,32 @@ class BitFlip(Mechanism):
         """
         ratio = self.choices.size / self.bits
         return ratio * (n * self.law.other / (self.law.p - self.law.q) ** 2 + f * (1 - 1 / ratio))
+
+
+@jit
+def _write_pairs(indices: Any, index_bits: int, answers: Any, rows: Any) -> None:
+    """Lay out reports: the indices, ``index_bits`` each, then one bit each. Without index bits, the bits alone."""
+    n_taken = indices.shape[1]
+    for row in range(rows.shape[0]):
+        place = 0
+        if index_bits > 0:
+            for taken in range(n_taken):
+                for bit in range(index_bits):
+                    if (indices[row, taken] >> bit) & 1:
+                        rows[row, place >> 3] |= np.uint8(1 << (place & 7))
+                    place += 1
+        for taken in range(n_taken):
+            if (answers[row, taken >> 3] >> (taken & 7)) & 1:
+                rows[row, place >> 3] |= np.uint8(1 << (place & 7))
+            place += 1
+
+
+@jit
+def _count_pairs(rows: Any, n_taken: int, index_bits: int, asked: Any, ones: Any) -> None:
+    """Add reports to the counters of the indices they speak of."""
+    first = n_taken * index_bits
+    for row in range(rows.shape[0]):
+        for taken in range(n_taken):
+            index = read_bits(rows, row, taken * index_bits, index_bits) if index_bits > 0 else taken
+            asked[index] += 1
+            ones[index] += (rows[row, (first + taken) >> 3] >> ((first + taken) & 7)) & 1

@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.core import Budget, FloatArray, Guarantee, IntArray, at_most, checks, option
-from discreet.errors import InvalidArgument, InvalidType
-from discreet.local.mechanism import KEY, LARGEST_EPSILON, MOST_REPORTS, Mechanism, adds_up, rows_within
-from discreet.local.repeated import _memo_kernels
+from discreet.core import Budget, FloatArray, Guarantee, IntArray, at_most, checks, jit, option
+from discreet.errors import InvalidArgument
+from discreet.local.mechanism import KEY, LARGEST_EPSILON, Mechanism, adds_up, rows_within
 from discreet.local.repeated import memo as _memo
 from discreet.local.repeated.memo import Memo
-from discreet.local.repeated.rappor_decoding import NormalEquations, RapporEstimate, system
+from discreet.local.repeated.rappor_decoding import RapporEstimate, system
 from discreet.local.repeated.rappor_law import RapporLaw, solve
 from discreet.local.repeated.rappor_lists import LEAST_COHORTS, MOST_SOLVED, decode_list
 from discreet.local.support import asked
@@ -86,12 +85,9 @@ class Rappor(Mechanism):
     q: Any = option(example=0.75, help="Probability of a 1 in a report if the permanent bit is 1.")
     bits: int = option(default=128, low=2, high=2**16, help="Number of bits of the Bloom filter.")
     hashes: int = option(
-        default=2,
-        low=1,
-        high=64,
-        help="Number of bits that a value sets.",
+        default=2, low=1, high=64, help="Number of bits that a value sets.",
         details="Both budgets are proportional to it.",
-    )
+    )  # fmt: skip
     cohorts: int = option(
         default=64, low=1, high=2**16, help="Number of groups with their own hash functions.",
         details=(
@@ -154,13 +150,7 @@ class Rappor(Mechanism):
 
     @cached_property
     def law(self) -> RapporLaw:
-        """The law that reports are drawn from and that prices them."""
         return RapporLaw(self.f, self.p, self.q, self.bits, self.hashes)
-
-    @property
-    def randomiser(self) -> RapporLaw:
-        """The law that reports are drawn from and that prices them."""
-        return self.law
 
     @cached_property
     def epsilon(self) -> float:
@@ -200,10 +190,6 @@ class Rappor(Mechanism):
         whole = Guarantee.of_law(self.law.permanent, model="local")
         return replace(self.guarantee, ledger=whole.ledger, unit="all reports of one value of one user")
 
-    def total_variation(self) -> float:
-        """Return the total variation between the reports of two values that share no Bloom bit: the largest."""
-        return self.law.total_variation()
-
     # ---- reports
 
     @cached_property
@@ -227,15 +213,12 @@ class Rappor(Mechanism):
 
         Parameters
         ----------
-        values : list, array, Arrow array or series
-            One value per report: whole numbers, text or bytes. No value causes an error.
+        values, rng
+            As in other mechanisms: whole numbers, text or bytes; the source of the fresh noise.
         users : list or array
             A key per report that identifies the user; on a device, any constant. A missing key counts as a new user.
         memo : Memo
             The secret of the permanent responses: the device's own, or one for all in a simulation.
-        rng : None, int or Generator
-            Source of the fresh noise. None uses the operating system's entropy; anything else marks the reports as
-            seeded.
         """
         known, stream = _memo.need(users, memo), noise.generator(rng)
         cohorts, permanent, _ = self._permanent(values, users, known, stream)
@@ -267,12 +250,7 @@ class Rappor(Mechanism):
         return rows
 
     def report_law(self, value: Any) -> tuple[Rows, FloatArray]:
-        """Return every report and its probability given the value, for a random cohort."""
-        size = self.cohorts << self.bits
-        if self.bits > 20 or size > MOST_REPORTS:
-            raise InvalidArgument(
-                "bits", self.bits, f"so small that there are at most {MOST_REPORTS} reports", "bits=8"
-            )
+        self._listable("bits", self.cohorts << self.bits)
         patterns = np.arange(2**self.bits)
         sent = (patterns[:, None] >> np.arange(self.bits)) & 1
         cohorts = np.arange(self.cohorts)
@@ -294,64 +272,27 @@ class Rappor(Mechanism):
     def _limits(self) -> dict[str, int]:
         return {"cohort": self.cohorts}
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        _, cohort_bits = self.layout.place("cohort")
-        return _memo_kernels.count_cohorts(rows, self.bits, cohort_bits, counters["reports"], counters["ones"])
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        cohorts = self.layout.unpack(rows, "cohort")
+        _count_cohorts(rows, cohorts, counters["reports"], counters["ones"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters["reports"], n) and rows_within(counters["ones"], counters["reports"])
 
-    def estimate(self, counts: Any, candidates: Any = None, *, consistency: str | None = None) -> RapporEstimate:
-        """Estimate how many reporters hold each candidate, and how many hold none of them.
-
-        Parameters
-        ----------
-        counts : Counts
-            The result of `aggregate`.
-        candidates : list or array
-            Different values; the list need not be complete. Lists longer than half of cohorts times bits, or than
-            4,096, are decoded by a lasso (`discreet.local.repeated.rappor_lists`), which needs 16 cohorts of about
-            equal size.
-        consistency : None, "non-negative", "simplex", "base-cut" or "norm-cut"
-            None returns raw, unbiased estimates. "non-negative" is the best fit without negative counts, for display:
-            its errors have no simple meaning. See `discreet.local.consistent` for the others.
-        """
-        if consistency != "non-negative":
-            return super().estimate(counts, candidates, consistency=consistency)  # type: ignore[return-value]
-        raw = super().estimate(counts, candidates)
-        if not raw.candidates or not raw.n:
-            return replace(raw, consistency=consistency)  # type: ignore[return-value]
-        if getattr(raw, "stability", None) is not None:
-            expected = f"another one for a list of {len(raw)} candidates, for which no equations are solved"
-            raise InvalidArgument("consistency", consistency, expected, 'consistency="base-cut"')
-        count = raw.n * self._system(counts, raw.candidates).non_negative()
-        return replace(raw, count=count[:-1], unlisted=float(count[-1]), consistency=consistency)  # type: ignore[call-arg,return-value]
-
     def _estimate(self, counts: Counts, candidates: Any) -> RapporEstimate:
-        if candidates is None or isinstance(candidates, (str, bytes)) or not np.ndim(candidates):
-            expected = "a list of values: a filter cannot be read backwards"
-            raise InvalidType("candidates", candidates, expected, "candidates=['cat', 'dog']")
         labels = asked(candidates)
         if not counts.n:
             nothing = np.zeros(len(labels))
             return RapporEstimate(labels, nothing, nothing.copy(), 0, counts.guarantee)
-        cohorts = int(np.count_nonzero(counts.counters["reports"]))
+        n, counted = counts.n, (counts.counters["reports"], counts.counters["ones"])
+        cohorts, stability = int(np.count_nonzero(counted[0])), None
         if len(labels) > min(self.bits * cohorts // 2, MOST_SOLVED) and cohorts >= LEAST_COHORTS:
-            return self._long_list(counts, labels)
-        fit = self._system(counts, labels).fit()
-        count, error = counts.n * fit.share, counts.n * fit.error
-        found = RapporEstimate(labels, count[:-1], error[:-1], counts.n, counts.guarantee)
-        return replace(found, unlisted=float(count[-1]), unlisted_error=float(error[-1]))
-
-    def _long_list(self, counts: Counts, labels: list[Any]) -> RapporEstimate:
-        found = decode_list(self.law, self.family, labels, counts.counters["reports"], counts.counters["ones"])
-        n = counts.n
-        listed = RapporEstimate(labels, n * found.share, n * found.error, n, counts.guarantee)
-        rest, rest_error = n * found.unlisted, n * found.unlisted_error
-        return replace(listed, unlisted=rest, unlisted_error=rest_error, stability=found.stability)
-
-    def _system(self, counts: Counts, labels: list[Any]) -> NormalEquations:
-        return system(self.law, self.family, labels, counts.counters["reports"], counts.counters["ones"])
+            share, error, rest, rest_error, stability = decode_list(self.law, self.family, labels, *counted)
+        else:
+            shares, errors = system(self.law, self.family, labels, *counted).fit()
+            share, rest, error, rest_error = shares[:-1], shares[-1], errors[:-1], errors[-1]
+        found = RapporEstimate(labels, n * share, n * error, n, counts.guarantee, stability=stability)
+        return replace(found, unlisted=float(n * rest), unlisted_error=float(n * rest_error))
 
     def variance(self, n: int, f: Any = 0, *, candidates: int = 1) -> Any:
         """Return the variance of the estimated count of a value that ``f`` of ``n`` reporters hold.
@@ -363,11 +304,6 @@ class Rappor(Mechanism):
             Var = n [(1-φ) v₁ + φ v₀]/((q*-p*)² B φ(1-φ)) / (1 - candidates/(CB)) + (n - f)/(B - 1).
 
         The last term is the random split into cohorts.
-
-        Examples
-        --------
-        >>> round(Rappor(0.5, 0.5, 0.75, key=1).variance(10_000) ** 0.5)
-        283
         """
         one, zero = self.law.variances()
         phi, share = self.law.filled, np.asarray(f) / n
@@ -388,3 +324,13 @@ def _rational(name: str, value: object) -> Fraction:
             raise InvalidArgument(name, value, "a number from 0 to 1, or a rational as text", f"{name}='1/2'")
         value = Fraction(value)
     return checks.probability(name, value, closed=True)
+
+
+@jit
+def _count_cohorts(rows: Any, cohorts: Any, reports: Any, ones: Any) -> None:
+    """Add reports of (bits, cohort) to the counters of their cohort."""
+    for row in range(rows.shape[0]):
+        cohort = cohorts[row]
+        reports[cohort] += 1
+        for place in range(ones.shape[1]):
+            ones[cohort, place] += (rows[row, place >> 3] >> (place & 7)) & 1

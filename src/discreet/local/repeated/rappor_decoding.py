@@ -1,18 +1,16 @@
 """Decoding of RAPPOR: weighted least squares on the bits of all cohorts, with a column for unlisted values.
 
 Cohort i has N_i reports, c_ij of them with bit j set. y_ij = (c_ij/N_i - p*)/(q* - p*) estimates the share of the
-cohort that sets bit j. X is the 0/1 matrix of the bits that a candidate sets in each cohort. One more column, the
-constant φ = 1 - (1 - 1/B)^h, stands for everyone who holds no candidate. y = Xθ + noise is fitted with the weights N_i.
-Without that column, unlisted values would raise every candidate.
-
-Errors. θ̂ = Ay with A = (XᵀWX)⁻¹XᵀW, and its variance is the diagonal of
+cohort that sets bit j. X is the 0/1 matrix of the bits that a candidate sets in each cohort, with one more column, the
+constant φ = 1 - (1 - 1/B)^h, for everyone who holds no candidate. y = Xθ + noise is fitted with the weights N_i. The
+variance of θ̂ = Ay, A = (XᵀWX)⁻¹XᵀW, is the diagonal of
 
     A (D + blockdiag(X_i Σ X_iᵀ/N_i) + U) Aᵀ - Σ/n,   Σ = diag θ - θθᵀ,
     D = diag([x q*(1-q*) + (1-x) p*(1-p*)]/(N_i (q*-p*)²)),  x = Xθ̂ clipped to [0, 1].
 
-D is the noise; the Σ terms are the random split of the reporters into cohorts. U is the part of unlisted values that
-the constant column misses: with Θ their share and S the sum of their squared shares, U = diag(φ(1-φ)(Θ/N_i + S)). S is
-estimated from the excess of the residuals over the other terms.
+D is the noise; the Σ terms are the random split into cohorts. U = diag(φ(1-φ)(Θ/N_i + S)) is the part of unlisted
+values that the constant column misses; Θ is their share, S the sum of their squared shares, estimated from the
+residuals.
 """
 
 from dataclasses import dataclass, replace
@@ -29,7 +27,6 @@ from discreet.local.repeated.rappor_lists import LEAST_COHORTS, MOST_SOLVED
 from discreet.noise import HashFamily
 
 linalg = later("scipy.linalg")
-optimize = later("scipy.optimize")
 sparse = later("scipy.sparse")
 
 #: Below this reciprocal condition doubles cannot separate the candidates' columns.
@@ -40,14 +37,7 @@ _SINGULAR = 1e-10
 class RapporEstimate(Estimate):
     """Estimates, with the number of reporters who hold none of the candidates.
 
-    Attributes
-    ----------
-    unlisted : float
-        Estimated number of reporters whose value is not among the candidates.
-    unlisted_error : float
-        Its standard error.
-    stability : ndarray of float or None
-        For long lists: the share of random halves of the cohorts in which a lasso selects each candidate.
+    For long lists, ``stability`` is the share of random halves of the cohorts in which a lasso selects each candidate.
     """
 
     unlisted: float = 0.0
@@ -57,14 +47,6 @@ class RapporEstimate(Estimate):
     def _pick(self, places: npt.NDArray[np.intp]) -> Estimate:
         kept = None if self.stability is None else self.stability[places]
         return replace(super()._pick(places), stability=kept)  # type: ignore[call-arg]
-
-
-@dataclass(frozen=True)
-class DecodedShares:
-    """Fitted shares, the unlisted one last, and their standard errors."""
-
-    share: FloatArray
-    error: FloatArray
 
 
 @dataclass(frozen=True)
@@ -92,8 +74,8 @@ class NormalEquations:
         y = self.shares.ravel()
         return full, np.append(weighted.T @ y, phi * float(weights @ y))
 
-    def fit(self) -> DecodedShares:
-        """Solve the equations and compute the standard errors."""
+    def fit(self) -> tuple[FloatArray, FloatArray]:
+        """Return the fitted shares, the unlisted one last, and their standard errors."""
         matrix, right = self.normal()
         inverse = _inverse(matrix)
         theta = inverse @ right
@@ -120,14 +102,7 @@ class NormalEquations:
             freedom += float(left.sum())
         split -= (theta - theta**2) / n
         unexplained = max(excess / freedom, 0.0) if freedom > 0 else 0.0
-        return DecodedShares(theta, np.sqrt(noise + np.maximum(split, 0.0) + unexplained * spread))
-
-    def non_negative(self) -> FloatArray:
-        """Return the best fit without negative shares, the unlisted one last."""
-        matrix, right = self.normal()
-        _inverse(matrix)
-        upper = linalg.cholesky(matrix)
-        return np.asarray(optimize.nnls(upper, linalg.solve_triangular(upper, right, trans="T"))[0])
+        return theta, np.sqrt(noise + np.maximum(split, 0.0) + unexplained * spread)
 
 
 def system(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, ones: Any) -> NormalEquations:

@@ -1,13 +1,10 @@
 """The probabilities of RAPPOR, its budgets over any number of reports, and parameters for given budgets.
 
 A Bloom bit b is flipped once and for all with probability f/2 (the permanent bit). Each report sends a 1 with
-probability q if the permanent bit is 1 and p if it is 0. So one report has a 1 with probability q* or p*,
-
-    q* = (1 - f/2) q + (f/2) p,   p* = (1 - f/2) p + (f/2) q.
-
-T reports of one permanent bit: given b, the T bits sent have the law (1 - f/2) Π_b + (f/2) Π_(1-b), where Π_1 and Π_0
-are T independent bits with probabilities q and p. The likelihood ratio of b = 1 against b = 0 increases with Π_1/Π_0.
-It is largest at all ones, where that ratio is (q/p)^T, and its inverse at all zeros:
+probability q if the permanent bit is 1 and p if it is 0. So one report has a 1 with probability q* = (1 - f/2) q +
+(f/2) p or p* = (1 - f/2) p + (f/2) q. Given b, T reports have the law (1 - f/2) Π_b + (f/2) Π_(1-b), where Π_1 and Π_0
+are T independent bits with probabilities q and p. The likelihood ratio is largest at all ones, its inverse at all
+zeros:
 
     α_T = g(T |ln(q/p)|),  γ_T = g(T |ln((1-p)/(1-q))|),  g(u) = ln [((1-f/2) e^u + f/2)/((f/2) e^u + 1 - f/2)].
 
@@ -24,14 +21,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from discreet.core import ByteArray, Exact, IntArray, later
 from discreet.noise.reports import STORED, Coin, ReportLaw, coin_bytes, log_above, stored, within
 from discreet.noise.stream import Chance
 
 optimize = later("scipy.optimize")
-stats = later("scipy.stats")
 
 #: Solved parameters, and the price of one report, are multiples of 1/this.
 _GRID = 10**12
@@ -98,7 +92,7 @@ class RapporLaw(ReportLaw):
 
     def turn(self, keys: stored.Keys, rows: ByteArray) -> None:
         """Turn Bloom bits into permanent ones, in place, as keys decide."""
-        stored.flip(keys, self.coins["stored"].chance, self.bits, rows)
+        stored.flip(keys, self.coins["stored"].threshold, self.bits, rows)
 
     def cohorts(self, keys: stored.Keys, number: int) -> IntArray:
         """Return the cohort of every key, the same for life."""
@@ -146,23 +140,6 @@ class RapporLaw(ReportLaw):
             return u
         away = math.exp(-u)
         return math.log1p(-half * (1 - away)) - math.log(half + (1 - half) * away)
-
-    def total_variation(self) -> float:
-        """Return the total variation between the reports of two values with disjoint Bloom bits.
-
-        It depends on the number of ones among the bits of either value only.
-        """
-        more, fewer = self._differing
-        q, p = float(self.q_star), float(self.p_star)
-
-        def joint(first: float, second: float) -> np.ndarray:
-            mine, theirs = (
-                stats.binom.pmf(np.arange(more + 1), more, first),
-                stats.binom.pmf(np.arange(fewer + 1), fewer, second),
-            )
-            return np.outer(mine, theirs)
-
-        return float(np.abs(joint(q, p) - joint(p, q)).sum() / 2)
 
 
 @dataclass(frozen=True)

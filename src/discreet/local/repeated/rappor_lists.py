@@ -1,22 +1,17 @@
 """Decoding of RAPPOR for long lists of candidates: a lasso, with errors that hold.
 
-With more candidates than half of cohorts times bits, the equations of `rappor_decoding` have no stable solution. Most
-of such a list is rare, and a lasso path finds the rest. Selected coefficients have no simple standard errors; the hash
-functions provide them. Split the cohorts into two halves, fit b on one half, and take the residual y - Xb of the other.
-With X_cj(r) = 1 if candidate j sets bit r in cohort c, φ the probability of that, and B bits, every cohort c of the
-other half gives for every candidate
+With more candidates than half of cohorts times bits, the equations of `rappor_decoding` have no stable solution. A
+lasso path finds the common ones. For errors, split the cohorts into two halves, fit b on one half, and take the
+residual of the other. With X_cj(r) = 1 if candidate j sets bit r in cohort c, φ the probability of that, and B bits,
+every cohort c of the other half gives for every candidate
 
     t_cj = b_j + Σ_r (X_cj(r) - φ) (y_c(r) - Σ_i b_i X_ci(r)) / (B φ (1 - φ)).
 
-Over the draw of the hash functions, (X_cj - φ) has mean 0 and is independent of the columns of all other values, listed
-or not, of the noise, and of b, which other cohorts gave. So the mean of t_cj is the share θ_j, however many candidates
-and unlisted values there are and however good the lasso is. A good b only lowers the variance of t_cj. Cohorts are
-independent, so the spread of t_cj over cohorts is the error.
-
-Every random split is used both ways, as complementary pairs (Shah, Samworth 2013), and t_cj is averaged over splits.
-The *stability* of a candidate is the share of halves in which a lasso selects it with a penalty that noise alone seldom
-passes (Meinshausen, Bühlmann 2010). The fit b is the point of the path with the least expected error (Mallows' C_p,
-known noise).
+Over the hash functions, (X_cj - φ) has mean 0 and is independent of all other values, of the noise, and of b, which
+other cohorts gave. So the mean of t_cj is the share θ_j, however good the lasso is; a good b only lowers its variance.
+The spread of t_cj over cohorts is the error. Every random split is used both ways (Shah, Samworth 2013), and t_cj is
+averaged over splits. The *stability* of a candidate is the share of halves in which a lasso selects it with a penalty
+that noise alone seldom passes (Meinshausen, Bühlmann 2010). b is the point of the path with the least Mallows' C_p.
 """
 
 import math
@@ -48,17 +43,6 @@ _PATH = 25
 
 
 @dataclass(frozen=True)
-class ListShares:
-    """Shares of the candidates with errors, the same for unlisted values, and how often each was selected."""
-
-    share: FloatArray
-    error: FloatArray
-    unlisted: float
-    unlisted_error: float
-    stability: FloatArray
-
-
-@dataclass(frozen=True)
 class _Design:
     """The bits that candidates set, by cohort, hash and candidate; ``again`` marks those that a lower hash set."""
 
@@ -84,8 +68,10 @@ class _Design:
         return total
 
 
-def decode_list(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, ones: Any) -> ListShares:
+def decode_list(law: RapporLaw, family: HashFamily, labels: list[Any], reports: Any, ones: Any) -> tuple[Any, ...]:
     """Estimate the shares of a long list of different candidates.
+
+    Returns shares and errors, the same two for unlisted values, and how often each candidate was selected.
 
     ``family`` has ``law.hashes`` functions per cohort, cohort by cohort; ``reports`` and ``ones`` count the reports of
     every cohort and those with each bit set.
@@ -143,7 +129,7 @@ def decode_list(law: RapporLaw, family: HashFamily, labels: list[Any], reports: 
     # Most of a long list is absent, and absent values have one error: their median is far more accurate.
     pooled = np.maximum(error, np.median(error))
     stability = chosen[place] / (2 * _SPLITS)
-    return ListShares(share[place], pooled[place], float(rest[0]), float(rest_error[0]), stability)
+    return share[place], pooled[place], rest[0], rest_error[0], stability
 
 
 def _fit(design: _Design, cohorts: IntArray, y: FloatArray, variance: float) -> tuple[IntArray, FloatArray, IntArray]:

@@ -43,16 +43,10 @@ class ReportLedger:
     >>> uptime = BitFlip(epsilon=1, domain=26)
     >>> len(ledger.report("uptime", uptime, 17, period="2025-06-01")), ledger.spent("uptime")
     (1, 1.0)
-    >>> ledger.report("uptime", uptime, 17, period="2025-06-01")
-    Traceback (most recent call last):
-    ...
-    discreet.errors.BudgetExceeded: a report of 'uptime' costs epsilon 1, and 0 of 1 is left in period '2025-06-01'; \
-wait for the next period
-    >>> sent = ledger.report("uptime", uptime, 18, period="2025-06-02")
-    >>> ledger.remaining("uptime", period="2025-06-02")
+    >>> ledger.remaining("uptime", period="2025-06-01")                # another report would raise BudgetExceeded
     0.0
     >>> ReportLedger.from_json(ledger.to_json()).spent("uptime")
-    2.0
+    1.0
     """
 
     def __init__(self, *, per_period: Any, lifetime: Any, kinds: Mapping[str, tuple[Any, Any]] | None = None) -> None:
@@ -82,14 +76,10 @@ wait for the next period
 
         Parameters
         ----------
-        kind : str
-            The data type.
-        mechanism : Mechanism
-            The mechanism that makes the report.
-        value : Any
-            The value of the device. No value causes an error.
-        period : str
-            The period, such as a date. Any text; each has its own budget.
+        kind, period : str
+            The data type, and the period, such as a date: any text. Each has its own budget.
+        mechanism, value : Mechanism, Any
+            The mechanism that makes the report, and the value of the device. No value causes an error.
         memo : Memo, optional
             The device's secret; needed by mechanisms that store responses, refused by others.
         whole : bool, default False

@@ -14,8 +14,6 @@ _u64 = np.uint64
 _EIGHT, _BYTE, _ONE = _u64(8), _u64(255), _u64(1)
 #: Reports after which a counter of one byte is full.
 _FULL = 255
-#: Reports per row from which counters of one byte pay.
-_FEW = 2
 
 
 @jit
@@ -59,21 +57,16 @@ def sign_reports(
 
 
 @jit
-def add_signs(rows: Any, row_bits: Any, first: Any, sums: Any, reports: Any) -> int:  # pragma: no cover
-    """Add every report's sign to its cell. Reports with an invalid row or index are skipped."""
+def add_signs(rows: Any, row_bits: Any, sums: Any, reports: Any) -> None:  # pragma: no cover
+    """Add every report's sign to its cell."""
     row_mask = (_ONE << row_bits) - _ONE
-    accepted = 0
     for i in range(rows.shape[0]):
         word = _u64(0)
         for j in range(rows.shape[1]):
             word |= _u64(rows[i, j]) << _u64(8 * j)
         row = (word >> _ONE) & row_mask
-        index = word >> (row_bits + _ONE)
-        if row < _u64(reports.shape[0]) and index >= first:
-            sums[row, index] += 2 * np.int64(word & _ONE) - 1
-            reports[row] += 1
-            accepted += 1
-    return accepted
+        sums[row, word >> (row_bits + _ONE)] += 2 * np.int64(word & _ONE) - 1
+        reports[row] += 1
 
 
 @jit
@@ -106,55 +99,30 @@ def vector_reports(
 @jit
 def add_vectors(
     reports: Any, drawn: Any, last_byte: int, spread: Any, ones: Any, row_reports: Any
-) -> int:  # pragma: no cover
-    """Add every report's vector to the counters of its row. What names a row that there is not is left out.
+) -> None:  # pragma: no cover
+    """Add every report's vector to the counters of its row.
 
     Eight counters of one byte are kept in a word, so a byte of a report is one addition; a row's words are emptied into
     ``ones`` before a byte can overflow. ``spread[b]`` has bit i of b in its byte i.
     """
     n_rows, width = ones.shape
     n_words = (width + 7) >> 3
-    if reports.shape[0] < _FEW * n_rows:
-        return _add_few(reports, drawn, ones, row_reports)
     words = np.zeros((n_rows, n_words), np.uint64)
     held = np.zeros(n_rows, np.int64)
-    accepted = 0
     for i in range(reports.shape[0]):
         row = drawn[i]
-        if row >= n_rows:
-            continue
         line = words[row]
         for j in range(n_words - 1):
             line[j] += spread[reports[i, j]]
         line[n_words - 1] += spread[reports[i, n_words - 1] & last_byte]
         held[row] += 1
-        accepted += 1
+        row_reports[row] += 1
         if held[row] == _FULL:
-            row_reports[row] += _FULL
             held[row] = 0
             _empty(line, ones[row])
     for row in range(n_rows):
         if held[row]:
-            row_reports[row] += held[row]
             _empty(words[row], ones[row])
-    return accepted
-
-
-@jit
-def _add_few(reports: Any, drawn: Any, ones: Any, row_reports: Any) -> int:  # pragma: no cover
-    """Add vectors one by one: fewer steps than words for every row where most rows have none or one."""
-    n_rows, width = ones.shape
-    accepted = 0
-    for i in range(reports.shape[0]):
-        row = drawn[i]
-        if row >= n_rows:
-            continue
-        report, line = reports[i], ones[row]
-        for place in range(width):
-            line[place] += (report[place >> 3] >> (place & 7)) & 1
-        row_reports[row] += 1
-        accepted += 1
-    return accepted
 
 
 @jit

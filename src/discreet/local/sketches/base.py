@@ -13,9 +13,9 @@ from discreet import noise
 from discreet.core import IntArray, WordArray, option
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import KEY, MOST_REPORTS, REPORT_EPSILON, Mechanism
+from discreet.local.mechanism import KEY, REPORT_EPSILON, Mechanism
 from discreet.local.sketches import _kernels as kernels
-from discreet.local.support import MOST_CELLS, RowLaw, SupportLaw, asked, rows_estimate
+from discreet.local.support import MOST_CELLS, RowLaw, asked, rows_estimate
 from discreet.local.wire.counts import Counts
 from discreet.noise import HashFamily
 from discreet.noise.hashing import hash_kernels
@@ -40,7 +40,7 @@ class Sketch(Mechanism):
         default=1024, low=1, high=MOST_ROWS, help="Number k of rows, each with a hash function of its own."
     )
     width: int = option(default=256, low=2, high=2**20, help="Number m of buckets per row.")
-    key: int | None = KEY
+    key: Any = KEY
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,13 +51,7 @@ class Sketch(Mechanism):
 
     @cached_property
     def randomiser(self) -> FlipLaw:
-        """The law that reports are drawn from and that prices them."""
         return FlipLaw(self._exact, self.DIFFERING)
-
-    @cached_property
-    def law(self) -> SupportLaw:
-        """The support probabilities of the row oracle, taken from the randomiser."""
-        raise NotImplementedError
 
     @cached_property
     def row_law(self) -> RowLaw:
@@ -67,20 +61,17 @@ class Sketch(Mechanism):
     @cached_property
     def family(self) -> HashFamily:
         """The public hash function of every row."""
-        assert self.key is not None
         return HashFamily(self.n_hashes, self.width, key=self.key, independence=_INDEPENDENCE)
 
     @cached_property
     def _terms(self) -> WordArray:
         """The coefficients of the rows' functions."""
-        assert self.key is not None
         terms = np.empty((self.n_hashes, _INDEPENDENCE), np.uint64)
         kernels.fill_terms(terms, np.uint64(self.key & (2**64 - 1)), np.uint64(self.key >> 64))
         return terms
 
     def _points(self, values: Any) -> WordArray:
         """Return one number per value, the input of the rows' functions."""
-        assert self.key is not None
         points = noise.fingerprint(values, self.key)
         hash_kernels.reduce_words(points)
         return points
@@ -112,13 +103,3 @@ class Sketch(Mechanism):
         the worst case: all others hold one value. Estimates take G from the sketch.
         """
         return self.row_law.variance(n, f, second_moment)
-
-    def total_variation(self) -> float:
-        """Return the total variation between the reports of two values that no row sends to one bucket."""
-        return self.law.p - self.law.q
-
-    def _few(self, reports: int) -> None:
-        """Refuse to list too many reports."""
-        if reports > MOST_REPORTS:
-            expected = f"small enough that its {reports:.3g} reports are at most {MOST_REPORTS}"
-            raise InvalidArgument("width", self.width, expected, "width=8")

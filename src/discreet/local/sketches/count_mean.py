@@ -85,16 +85,15 @@ class CountMeanSketch(Sketch):
     def _limits(self) -> dict[str, int]:
         return {"row": self.n_hashes}
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
         drawn = self.layout.unpack(rows, "row")
-        return kernels.add_vectors(rows, drawn, self._last_byte, _SPREAD, counters["ones"], counters["reports"])
+        kernels.add_vectors(rows, drawn, self._last_byte, _SPREAD, counters["ones"], counters["reports"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters["reports"], n) and rows_within(counters["ones"], counters["reports"])
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report and its probability given the value; for narrow sketches."""
-        self._few(2**self.width * self.n_hashes if self.width < 64 else 2**64)
+        self._listable("width", self.n_hashes << self.width)
         vectors = np.arange(2**self.width)
         rows, chances = [], []
         for row, bucket in enumerate(self._buckets(value)):

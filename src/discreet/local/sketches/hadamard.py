@@ -53,10 +53,9 @@ class HadamardSketch(Sketch):
 
     width: int = option(default=256, low=2, high=2**30, help="Number m of buckets per row: a power of two.")
     skip_zero: bool = option(
-        default=False,
-        help="Never draw the index 0, whose sign is always +1: a slightly smaller variance.",
+        default=False, help="Never draw the index 0, whose sign is always +1: a slightly smaller variance.",
         details="Reports and states of the two kinds do not mix.",
-    )
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,13 +106,11 @@ class HadamardSketch(Sketch):
         return {"row": self.n_hashes}
 
     def possible(self, rows: Rows) -> BoolArray:
-        """Return which packed reports are valid."""
         good = super().possible(rows)
         return good & (self.layout.unpack(rows, "index") > 0) if self.skip_zero else good
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        first, row_bits = np.uint64(self._first), np.uint64(self._row_bits)
-        return kernels.add_signs(rows, row_bits, first, counters["signs"], counters["reports"])
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        kernels.add_signs(rows, np.uint64(self._row_bits), counters["signs"], counters["reports"])
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         return adds_up(counters["reports"], n) and rows_within(np.abs(counters["signs"]), counters["reports"])
@@ -123,9 +120,8 @@ class HadamardSketch(Sketch):
         return (reports[:, None] + walsh_hadamard(cells.copy())) / 2
 
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report and its probability given the value; for small sketches."""
         indices = np.arange(self._first, self.width)
-        self._few(2 * len(indices) * self.n_hashes)
+        self._listable("width", 2 * len(indices) * self.n_hashes)
         row, index = (a.ravel() for a in np.meshgrid(np.arange(self.n_hashes), indices, indexing="ij"))
         sign = 1 - (np.bitwise_count(index & self._buckets(value)[row]) & 1)
         rows = [self.layout.pack(sign=sign ^ wrong, row=row, index=index) for wrong in (0, 1)]

@@ -12,14 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core import BoolArray, FloatArray, IntArray, jit, later
-from discreet.errors import InvalidType
+from discreet.core import BoolArray, FloatArray, IntArray, jit
+from discreet.local.estimates import family_wise
 from discreet.local.strings.alphabet import Bits, Symbols
-from discreet.local.strings.heavy import Stage
-from discreet.local.support import RowLaw, asked
+from discreet.local.support import RowLaw
 from discreet.noise import HashFamily
-
-special = later("scipy.special")
 
 Places = npt.NDArray[np.intp]
 
@@ -31,13 +28,13 @@ _ROWS = 4096
 _AT_ONCE = 1 << 20
 
 
-def family_wise(level: float, candidates: int, skewness: Any = 0.0) -> Any:
+def significant_z(level: float, candidates: int, skewness: Any = 0.0) -> Any:
     """Return the z that any absent candidate exceeds with probability ``level``.
 
     Few supporting reports cause a long upper tail. The skewness of the estimate shifts the normal quantile by its first
     Cornish-Fisher term.
     """
-    z = float(special.ndtri(1 - level / max(candidates, 1)))
+    z = family_wise(level, candidates)
     return z + skewness * max(z**2 - 1, 0) / 6
 
 
@@ -46,14 +43,6 @@ def cut(count: FloatArray, sigma: float, z: float | None, cap: int) -> tuple[Pla
     passed = np.arange(len(count)) if z is None else np.flatnonzero(count > z * sigma)
     order = passed[np.argsort(-count[passed], kind="stable")]
     return order[:cap], z is not None and len(order) > cap
-
-
-def stage(
-    label: str, epsilon: float, reports: int, tried: int, kept: int, *, z: float | None, sigma: float, capped: bool
-) -> Stage:
-    """Return the record of a stage; ``sigma`` is in counts among all reporters."""
-    threshold = None if z is None else z * sigma
-    return Stage(label, float(epsilon), reports, tried, z, threshold, kept, capped)
 
 
 def scaled_up(count: FloatArray, variance: FloatArray, reports: Any, n: int) -> tuple[FloatArray, FloatArray]:
@@ -67,14 +56,6 @@ def scaled_up(count: FloatArray, variance: FloatArray, reports: Any, n: int) -> 
     drawn = size * share * (1 - share) * (n - size) / max(n - 1, 1)
     error = np.sqrt(np.maximum(variance + drawn, 0)) * (n / size)
     return count * (n / size), np.where(np.asarray(reports) > 0, error, math.inf)
-
-
-def listed(candidates: Any) -> list[Any]:
-    """Read the candidates of an estimate."""
-    if candidates is None:
-        expected = "a list of values; discover(counts) finds some"
-        raise InvalidType("candidates", candidates, expected, "candidates=['cat']")
-    return asked(candidates)
 
 
 def row_support(family: HashFamily, values: Any, tables: IntArray) -> IntArray:

@@ -1,61 +1,35 @@
 """The result of a search for heavy hitters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Protocol
-
-import numpy as np
-import pyarrow as pa
+from dataclasses import dataclass
+from typing import Any
 
 from discreet.core import checks
 from discreet.errors import InvalidType
 from discreet.local.estimates import Estimate
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
-
-class Finder(Protocol):
-    """A mechanism that finds unlisted values."""
-
-    def normalise(self, values: Any) -> list[Any]:
-        """Return the values in the form that reports use."""
-
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of a search.
+    """One step of a search: the candidates tested and kept.
 
-    Attributes
-    ----------
-    label : str
-        What is searched.
-    epsilon : float
-        Budget of the reports.
-    reports : int
-        Number of reports.
-    tried : int
-        Candidates tested.
-    z : float or None
-        The cut, in standard errors of an absent value; None if only the largest were kept.
-    threshold : float or None
-        The cut as a count among all reporters.
-    kept : int
-        Candidates kept.
-    capped : bool
-        Whether more passed the cut than were kept.
+    ``z`` is the cut in standard errors of an absent value, None if only the largest were kept; ``sigma`` is that error,
+    as a count among all reporters. ``capped``: more passed the cut than were kept.
     """
 
     label: str
     epsilon: float
     reports: int
     tried: int
-    z: float | None
-    threshold: float | None
     kept: int
-    capped: bool = False
+    z: float | None
+    sigma: float
+    capped: bool
+
+    @property
+    def threshold(self) -> float | None:
+        """The cut as a count among all reporters."""
+        return None if self.z is None else self.z * self.sigma
 
     def __str__(self) -> str:
         cut = "the largest" if self.threshold is None else f"above {self.threshold:,.0f} (z = {self.z:.2f})"
@@ -76,10 +50,8 @@ class HeavyHitters:
     ----------
     estimate : Estimate
         The values found with estimated counts, standard errors, intervals, and the guarantee.
-    stages : tuple of Stage
-        The steps of the search.
-    note : str
-        The reason if the search stopped early, else empty.
+    stages, note : tuple of Stage, str
+        The steps of the search, and the reason if it stopped early, else "".
     finder : mechanism
         The mechanism that collected the reports.
 
@@ -97,7 +69,7 @@ class HeavyHitters:
 
     estimate: Estimate
     stages: tuple[Stage, ...]
-    finder: Finder
+    finder: Any
     note: str = ""
 
     @property
@@ -137,25 +109,6 @@ class HeavyHitters:
         counts = _counted(truth, self.finder)
         return set(sorted(counts, key=lambda v: -counts[v])[: checks.whole("k", k, low=1)])
 
-    def to_arrow(self) -> pa.Table:
-        """Return a table of the values found: see `Estimate.to_arrow`."""
-        return self.estimate.to_arrow()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return values, estimates and stages as plain data."""
-        return {
-            "strings": list(self.strings),
-            "count": self.estimate.count.tolist(),
-            "std_error": self.estimate.std_error.tolist(),
-            "n": self.estimate.n,
-            "stages": [asdict(stage) for stage in self.stages],
-            "note": self.note,
-        }
-
-    def plot(self, k: int = 30) -> Figure:
-        """Draw the k largest with their 95 % intervals."""
-        return self.estimate.plot(k)
-
     def __repr__(self) -> str:
         return f"<{len(self)} heavy hitters among {self.tried} candidates, {self.estimate.n} reports>"
 
@@ -164,20 +117,15 @@ class HeavyHitters:
         return "\n".join([*lines, f"  {self.note}"] if self.note else lines)
 
 
-def _counted(truth: Any, finder: Finder) -> dict[Any, float]:
+def _counted(truth: Any, finder: Any) -> dict[Any, float]:
     """Add up the truth by normalised value."""
-    if isinstance(truth, Mapping):
-        values, counts = list(truth), list(truth.values())
-    elif isinstance(truth, Iterable) and not isinstance(truth, (str, bytes)):
-        values = list(truth)
-        counts = list(np.arange(len(values), 0, -1))
-    else:
+    if isinstance(truth, (str, bytes)) or not isinstance(truth, Iterable):
         raise InvalidType("truth", type(truth).__name__, "a mapping of value to count, or a list", "{'cat': 10}")
-    listed = isinstance(truth, Mapping)
+    values = list(truth)
+    listed = not isinstance(truth, Mapping)
+    counts = truth.values() if isinstance(truth, Mapping) else range(len(values), 0, -1)
     out: dict[Any, float] = {}
     for value, count in zip(finder.normalise(values), counts, strict=True):
-        if listed:
-            out[value] = out.get(value, 0) + float(count)
-        else:
-            out.setdefault(value, float(count))
+        if value not in out or not listed:
+            out[value] = out.get(value, 0.0) + float(count)
     return out

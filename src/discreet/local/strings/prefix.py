@@ -19,12 +19,12 @@ from discreet import noise
 from discreet.core import FloatArray, IntArray, checks, option
 from discreet.errors import FormatError, InvalidArgument, InvalidType
 from discreet.local.estimates import Estimate
-from discreet.local.mechanism import KEY, MOST_REPORTS, REPORT_EPSILON, Mechanism, adds_up, count_places
+from discreet.local.mechanism import KEY, REPORT_EPSILON, Mechanism, adds_up, count_places
 from discreet.local.oracles.local_hashing import LocalHashing, best_width
 from discreet.local.strings import candidates as search
 from discreet.local.strings.alphabet import ALPHABET, LENGTH, OTHER, Alphabet, Bits, TextCode, WholeCode
 from discreet.local.strings.heavy import HeavyHitters, Stage
-from discreet.local.support import MOST_CELLS
+from discreet.local.support import MOST_CELLS, asked
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
@@ -36,9 +36,6 @@ _FUNCTIONS = 2**40
 _MOST_GROUPS, _WIDEST, _LONGEST_STEP = 64, 2**16, 20
 #: Beyond this budget the best width is more than the widest.
 _LARGEST_BEST = 11.0
-#: How far the share of these functions that tell two values apart can be from 1 - 1/g: beyond it for any of the 2^121
-#: pairs of points with probability below 2^-200 (Hoeffding).
-_SPREAD = 2.0**-16
 
 
 class PrefixExtension(Mechanism):
@@ -95,7 +92,7 @@ class PrefixExtension(Mechanism):
             "error that more reports do not lower. None keeps the reports, 8 bytes each."
         ),
     )  # fmt: skip
-    key: int | None = KEY
+    key: Any = KEY
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -105,10 +102,10 @@ class PrefixExtension(Mechanism):
         else:
             self._set(alphabet=None, length=None, other=None)
         self._set(steps=_read_steps(self.steps, self.code), width=self.oracle.width, pool=self.oracle.pool)
-        if not 2 <= self.oracle._g <= _WIDEST:
+        if not 2 <= self.oracle.width <= _WIDEST:
             raise InvalidArgument("width", self.width, f"a whole number from 2 to {_WIDEST}", f"width={_WIDEST}")
-        if self.pool is not None and self.pool * self.oracle._g * len(self.prefixes) > MOST_CELLS:
-            most = MOST_CELLS // (self.oracle._g * len(self.prefixes))
+        if self.pool is not None and self.pool * self.oracle.width * len(self.prefixes) > MOST_CELLS:
+            most = MOST_CELLS // (self.oracle.width * len(self.prefixes))
             raise InvalidArgument("pool", self.pool, f"at most {most} for these groups and buckets", f"pool={most}")
 
     # ---- what follows from the parameters
@@ -123,8 +120,7 @@ class PrefixExtension(Mechanism):
     @cached_property
     def prefixes(self) -> tuple[int, ...]:
         """Bits of the prefix that each group reports."""
-        assert self.steps is not None
-        return tuple(int(x) for x in np.cumsum(self.steps))
+        return tuple(int(x) for x in np.cumsum(self.steps or ()))
 
     @cached_property
     def oracle(self) -> LocalHashing:
@@ -134,13 +130,12 @@ class PrefixExtension(Mechanism):
 
     @property
     def randomiser(self) -> Response:
-        """The law that reports are drawn from and that prices them."""
         return self.oracle.randomiser
 
     @property
     def _ends(self) -> tuple[int, int, int]:
         """Numbers of groups, hash functions and buckets."""
-        return len(self.prefixes), self.functions, self.oracle._g
+        return len(self.prefixes), self.functions, self.oracle.width
 
     @property
     def functions(self) -> int:
@@ -155,8 +150,7 @@ class PrefixExtension(Mechanism):
     @cached_property
     def layout(self) -> Layout:
         """Group, number of the hash function, bucket."""
-        names = ("group", "function", "bucket")
-        return Layout(tuple((name, bits_for(end)) for name, end in zip(names, self._ends, strict=True)))
+        return Layout(tuple((name, bits_for(end)) for name, end in self._limits.items()))
 
     # ---- client
 
@@ -180,15 +174,12 @@ class PrefixExtension(Mechanism):
     def _zeros(self) -> dict[str, IntArray]:
         return {"reports": np.zeros((0,) if self.pool is None else self._ends, np.int64)}
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
-        parts = [self.layout.unpack(rows, name) for name, _ in self.layout.fields]
-        possible = np.logical_and.reduce([part < end for part, end in zip(parts, self._ends, strict=True)])
-        numbers = np.ravel_multi_index([part[possible] for part in parts], self._ends)
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        numbers = np.ravel_multi_index([self.layout.unpack(rows, name) for name in self._limits], self._ends)
         if self.pool is None:
             counters.update(self._merge(counters, {"reports": np.sort(numbers)}))
         else:
             count_places(counters["reports"].reshape(-1), numbers)
-        return len(numbers)
 
     def _merge(self, one: dict[str, IntArray], two: dict[str, IntArray]) -> dict[str, IntArray]:
         if self.pool is not None:
@@ -258,7 +249,7 @@ class PrefixExtension(Mechanism):
         return np.asarray((1 - 2 * law.q) / np.sqrt(np.maximum(reports, 1) * law.other))
 
     def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
-        labels = search.listed(candidates)
+        labels = asked(candidates)
         count, error, _, _ = self._whole(counts, self.code.prefix(self.code.read(labels), self.code.bits))
         return Estimate(labels, count, error, counts.n, counts.guarantee)
 
@@ -290,7 +281,7 @@ class PrefixExtension(Mechanism):
         chance = None if level is None else float(checks.probability("level", level))
         values, tried, stages = self._search(counts, most, z_cut)
         count, error, absent, reports = self._whole(counts, values)
-        z = np.zeros(len(values)) if chance is None else search.family_wise(chance, tried, self._skewness(reports))
+        z = np.zeros(len(values)) if chance is None else search.significant_z(chance, tried, self._skewness(reports))
         passed = np.flatnonzero(count > z * absent) if chance is not None else np.arange(len(values))
         order = passed[np.argsort(-count[passed], kind="stable")]
         stopped = ""
@@ -301,8 +292,8 @@ class PrefixExtension(Mechanism):
         # Texts that end early are known from more reports and need less; what is written down is for the longest.
         last = int(np.argmax(z * absent)) if len(values) and chance is not None else None
         least, sigma = (None, 0.0) if last is None else (float(z[last]), float(absent[last]))
-        used = self.epsilon, counts.n, len(values), len(order)
-        stages.append(search.stage("whole values", *used, z=least, sigma=sigma, capped=False))
+        used = float(self.epsilon), counts.n, len(values), len(order)
+        stages.append(Stage("whole values", *used, z=least, sigma=sigma, capped=False))
         estimate = Estimate(
             self.code.values(values[order]), count[order], error[order], counts.n, counts.guarantee, tried=tried
         )
@@ -319,9 +310,9 @@ class PrefixExtension(Mechanism):
             places, capped = search.cut(found.count, sigma, z, most)
             kept = tried[places]
             label = f"the first {self.prefixes[group]} of {self.code.bits} bits"
-            used = self.epsilon, found.n, len(tried), len(kept)
+            used = float(self.epsilon), found.n, len(tried), len(kept)
             scaled = sigma * counts.n / max(found.n, 1)
-            stages.append(search.stage(label, *used, z=z, sigma=scaled, capped=capped))
+            stages.append(Stage(label, *used, z=z, sigma=scaled, capped=capped))
             tried_whole += int(self.code.whole(tried).sum())
             ended = self.code.whole(kept)
             complete.append(np.pad(kept[ended], ((0, 0), (0, self.code.bits - kept.shape[1]))))
@@ -331,13 +322,7 @@ class PrefixExtension(Mechanism):
         return np.concatenate(complete), tried_whole, stages
 
     def normalise(self, values: Any) -> list[Any]:
-        """Return values in the form that reports use.
-
-        Examples
-        --------
-        >>> PrefixExtension(epsilon=1, length=4, key=1).normalise(["Coffee", "it's"])
-        ['coff', 'it?s']
-        """
+        """Return values in the form that reports use."""
         return self.code.values(self.code.prefix(self.code.read(values), self.code.bits))
 
     # ---- what it is
@@ -351,16 +336,9 @@ class PrefixExtension(Mechanism):
         groups, share = len(self.prefixes), np.clip(np.asarray(f) / max(n, 1), 0, 1)
         return groups * self.oracle.law.variance(n, f) + (groups - 1) * n * share * (1 - share)
 
-    def total_variation(self) -> float:
-        """Return the largest total variation: that of two values whose prefixes differ in every group."""
-        gap = self.oracle.row_law.p - self.oracle.row_law.q
-        return gap if self.pool is not None else gap * (1 - 1 / self.oracle._g + _SPREAD)
-
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report and its probability given the value; for a small pool."""
         groups, functions, width = self._ends
-        if groups * functions * width > MOST_REPORTS:
-            raise InvalidArgument("pool", self.pool, f"small enough for {MOST_REPORTS} different reports", "pool=8")
+        self._listable("pool", groups * functions * width)
         group, function, bucket = (x.ravel() for x in np.indices(self._ends))
         read, law = self.code.read([value]), self.oracle.row_law
         chances = np.full(self._ends, law.q / (groups * functions))

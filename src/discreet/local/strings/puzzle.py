@@ -15,12 +15,13 @@ import numpy as np
 from discreet import noise
 from discreet.core import BoolArray, Budget, FloatArray, IntArray, checks, option
 from discreet.errors import InvalidArgument
-from discreet.local.estimates import Estimate
-from discreet.local.mechanism import KEY, MOST_REPORTS, REPORT_EPSILON, Mechanism, adds_up, rows_within
+from discreet.local.estimates import Estimate, family_wise
+from discreet.local.mechanism import KEY, REPORT_EPSILON, Mechanism, adds_up, rows_within
 from discreet.local.sketches.count_mean import CountMeanSketch
 from discreet.local.strings import candidates as search
 from discreet.local.strings.alphabet import ALPHABET, LENGTH, OTHER, Alphabet, Symbols
 from discreet.local.strings.heavy import HeavyHitters, Stage
+from discreet.local.support import asked
 from discreet.local.wire.bits import Layout, Rows, bits_for
 from discreet.local.wire.counts import Counts
 from discreet.noise import Generator
@@ -81,7 +82,7 @@ class FragmentPuzzle(Mechanism):
             "the two, drawn at random, and pays at most for the costlier one."
         ),
     )  # fmt: skip
-    key: int | None = KEY
+    key: Any = KEY
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -128,7 +129,6 @@ class FragmentPuzzle(Mechanism):
         return self.length // _FRAGMENT
 
     def _derived(self, number: int) -> int:
-        assert self.key is not None
         low, high = noise.fingerprint(np.array([2 * number, 2 * number + 1]), self.key).tolist()
         return int(low) | int(high) << 64
 
@@ -177,29 +177,31 @@ class FragmentPuzzle(Mechanism):
             **{f"fragment_{name}": np.zeros((self.positions, *zeros.shape), np.int64) for name, zeros in piece.items()},
         }
 
-    def _add(self, counters: dict[str, IntArray], rows: Rows) -> int:
+    def _split(self, rows: Rows) -> tuple[BoolArray, Rows, BoolArray, Rows, IntArray]:
+        """Return which reports have a whole string, these, which have a fragment, these, and the position of all."""
+        cut = self.sequence.layout.size
         if self.split == "budget":
-            cut = self.sequence.layout.size
-            whole, piece = rows[:, :cut], rows[:, cut : cut + self.fragment.layout.size]
-            position = self.layout.unpack(rows, "position")
-            good = (position < self.positions) & _possible(self.sequence, whole) & _possible(self.fragment, piece)
-            whole, piece, position = whole[good], piece[good], position[good]
-        else:
-            part = self.layout.unpack(rows, "part")
-            body = rows[:, : self.layout.place("part")[0] // 8]
-            sent, kept = part == self.positions, part < self.positions
-            sent[sent], kept[kept] = _possible(self.sequence, body[sent]), _possible(self.fragment, body[kept])
-            whole, piece, position = (
-                body[sent, : self.sequence.layout.size],
-                body[kept, : self.fragment.layout.size],
-                part[kept],
-            )
-            good = sent | kept
+            position, every = self.layout.unpack(rows, "position"), np.ones(len(rows), np.bool_)
+            return every, rows[:, :cut], every, rows[:, cut : cut + self.fragment.layout.size], position
+        part, body = self.layout.unpack(rows, "part"), rows[:, : self.layout.place("part")[0] // 8]
+        sent = part == self.positions
+        return sent, body[sent], ~sent, body[~sent], part
+
+    def possible(self, rows: Rows) -> BoolArray:
+        """Return which packed reports are valid: both parts are, or the one that was sent."""
+        sent, whole, kept, piece, position = self._split(rows)
+        good = self.layout.padded(rows) & (~kept | (position < self.positions))
+        good[sent] &= _possible(self.sequence, whole)
+        good[kept] &= _possible(self.fragment, piece)
+        return good
+
+    def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
+        _, whole, kept, piece, position = self._split(rows)
+        whole, piece = whole[:, : self.sequence.layout.size], piece[:, : self.fragment.layout.size]
         self.sequence._add(_view(counters, "sequence"), np.ascontiguousarray(whole))
         for place in range(self.positions):
-            mine = np.ascontiguousarray(piece[position == place])
+            mine = np.ascontiguousarray(piece[position[kept] == place])
             self.fragment._add(_view(counters, "fragment", place), mine)
-        return int(good.sum())
 
     def _possible(self, counters: dict[str, IntArray], n: int) -> bool:
         sent = [counters[f"{part}_reports"] for part in ("sequence", "fragment")]
@@ -223,7 +225,7 @@ class FragmentPuzzle(Mechanism):
         return *search.scaled_up(count[0], variance[0], n, counts.n), float(sigma[0]) * scale, n
 
     def _estimate(self, counts: Counts, candidates: Any) -> Estimate:
-        labels = search.listed(candidates)
+        labels = asked(candidates)
         count, error, _, _ = self._sequences(counts, self.words.symbols(labels))
         return Estimate(labels, count, error, counts.n, counts.guarantee)
 
@@ -257,11 +259,11 @@ class FragmentPuzzle(Mechanism):
             parts = [(group[mark], own[mark]) for (group, own), mark in zip(parts, marks, strict=True)]
         symbols, joined = self._joined(parts)
         count, error, sigma, reports = self._sequences(counts, symbols)
-        z = max(z_whole, search.family_wise(0.05, len(symbols)))
+        z = max(z_whole, family_wise(0.05, len(symbols)))
         places, _ = search.cut(count, sigma, z, len(symbols))
-        used = self.epsilon_sequence, reports, len(symbols), len(places)
+        used = float(self.epsilon_sequence), reports, len(symbols), len(places)
         label = f"whole strings, {joined:,} put together and {len(symbols):,} with the right hash"
-        stages.append(search.stage(label, *used, z=z, sigma=sigma, capped=fewer < limit))
+        stages.append(Stage(label, *used, z=z, sigma=sigma, capped=fewer < limit))
         labels = self.words.texts(symbols[places])
         tried = len(symbols)
         estimate = Estimate(labels, count[places], error[places], counts.n, counts.guarantee, tried=tried)
@@ -286,9 +288,9 @@ class FragmentPuzzle(Mechanism):
             parts.append((group[mark], symbols))
             start = place * _FRAGMENT + 1
             label = f"fragments at characters {start} and {start + 1}"
-            used = self.epsilon_fragment, n, len(keys), int(mark.sum())
+            used = float(self.epsilon_fragment), n, len(keys), int(mark.sum())
             scaled = float(sigma[place]) * (counts.n / n if n else 0.0)
-            stages.append(search.stage(label, *used, z=z, sigma=scaled, capped=not mark.all()))
+            stages.append(Stage(label, *used, z=z, sigma=scaled, capped=not mark.all()))
         return parts, stages
 
     def _joined(self, parts: list[tuple[IntArray, Symbols]]) -> tuple[Symbols, int]:
@@ -301,13 +303,7 @@ class FragmentPuzzle(Mechanism):
         return np.concatenate(found), joined
 
     def normalise(self, values: Any) -> list[str]:
-        """Return texts in the form that reports use.
-
-        Examples
-        --------
-        >>> FragmentPuzzle(1, 3, length=4, key=1).normalise(["Coffee", "it's"])
-        ['coff', 'it?s']
-        """
+        """Return texts in the form that reports use."""
         return self.words.texts(self.words.symbols(values))
 
     # ---- what it is
@@ -324,18 +320,7 @@ class FragmentPuzzle(Mechanism):
         share = np.clip(np.asarray(f) / max(n, 1), 0, 1)
         return 4 * self.sequence.variance(n / 2, np.asarray(f) / 2, moment) + n * share * (1 - share)  # type: ignore[arg-type]
 
-    def total_variation(self) -> float:
-        """Return the total variation between two strings whose hashes differ in every row."""
-        both = [sketch.law for sketch in (self.sequence, self.fragment)]
-        if self.split == "users":
-            return (both[0].p - both[0].q + both[1].p - both[1].q) / 2
-        # Of the two bits that differ in a sketch, 2, 1 or 0 speak for the one string: chances p², 2pq, q².
-        one, two = (np.array([law.p**2, 2 * law.p * law.q, law.q**2]) for law in both)
-        joint = np.outer(one, two)
-        return float(np.abs(joint - joint[::-1, ::-1]).sum() / 2)
-
     def report_law(self, value: Any) -> tuple[Rows, Any]:
-        """Return every report and its probability given the value; for narrow sketches."""
         symbols = self.words.symbols([value])
         whole, chances = self.sequence.report_law(self.words.texts(symbols)[0])
         pieces = [self.fragment.report_law(int(self._keys(symbols, np.array([p]))[0])) for p in range(self.positions)]
@@ -345,9 +330,7 @@ class FragmentPuzzle(Mechanism):
                 rows.append(self._alone(piece, place))
                 laws.append(chance / (2 * self.positions))
                 continue
-            if len(whole) * len(piece) * self.positions > MOST_REPORTS:
-                expected = f"small enough for {MOST_REPORTS} different reports"
-                raise InvalidArgument("width", self.width, expected, "width=2")
+            self._listable("width", len(whole) * len(piece) * self.positions)
             one, two = np.repeat(np.arange(len(whole)), len(piece)), np.tile(np.arange(len(piece)), len(whole))
             position = np.full(len(one), place)
             rows.append(self.layout.pack(sequence=whole[one], fragment=piece[two], position=position))

@@ -5,8 +5,6 @@ mechanisms' own ``encode`` makes many reports at once. For the same coins both g
 same order, and the same law in any case.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable
 from typing import Any
@@ -126,7 +124,6 @@ def _unary(device: Device, m: UnaryEncoding, value: Any, coins: Coins, memo: Mem
 
 
 def _subset(device: Device, m: SubsetSelection, value: Any, coins: Coins, memo: Memo | None) -> int:
-    assert m.size is not None
     code, size = device.known(value, coins), m.choices.size
     held = device.tossed("hold", coins)
     others = _floyd(size - 1, m.size - held, coins)
@@ -138,7 +135,6 @@ def _subset(device: Device, m: SubsetSelection, value: Any, coins: Coins, memo: 
 
 
 def _hashing(device: Device, m: LocalHashing, value: Any, coins: Coins, memo: Memo | None) -> int:
-    assert m.width is not None
     if m.pool is None:
         seed, bits = int.from_bytes(coins.take(8), "little") >> 1, 63
     else:
@@ -152,12 +148,11 @@ def _prefix(device: Device, m: PrefixExtension, value: Any, coins: Coins, memo: 
     found = plain(value)
     bucket = m.bucket(None if isinstance(found, bool) else found, group, function)
     first = bits_for(len(m.prefixes))
-    sent = device.respond(bucket, m.oracle._g, coins)
+    sent = device.respond(bucket, m.oracle.width, coins)
     return group | function << first | sent << first + bits_for(m.functions)
 
 
 def _hadamard(device: Device, m: HadamardResponse, value: Any, coins: Coins, memo: Memo | None) -> int:
-    assert m.bits is not None
     code, length = device.known(value, coins), m.length
     vectors: list[int] = []
     reduced: list[int] = []
@@ -169,8 +164,8 @@ def _hadamard(device: Device, m: HadamardResponse, value: Any, coins: Coins, mem
             vectors.append(vector)
             reduced.append(rest)
     parities = sum(((v & code).bit_count() & 1) << i for i, v in enumerate(vectors))
-    sent = device.respond(parities, 1 << m.bits, coins)
-    return sum(v << length * i for i, v in enumerate(vectors)) | sent << length * m.bits
+    vectors.append(device.respond(parities, 1 << m.bits, coins))
+    return sum(v << length * i for i, v in enumerate(vectors))
 
 
 def _projective(device: Device, m: ProjectiveGeometry, value: Any, coins: Coins, memo: Memo | None) -> int:

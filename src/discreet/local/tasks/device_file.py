@@ -28,22 +28,9 @@ _FORMAT, _VERSION = "discreet.device", 1
 class DeviceState:
     """The content of the file. Amounts are exact rationals in text; reports and frames are in hexadecimal.
 
-    Attributes
-    ----------
-    secret : str
-        The secret of the stored responses. It never leaves the device.
-    day : str
-        The last local day with spending; an earlier one never returns.
-    today : dict of str to str
-        Spending on that day, by task.
-    life : str
-        Spending ever.
-    tasks : dict of str to dict
-        The tasks answered so far, by digest: the question, its subject, the text, the number of reports.
-    queue : list of (task, report)
-        Reports that are not in a frame yet.
-    frames : list of (task, frame, first attempt, reports)
-        Frames that no collector has acknowledged, with the device's time in seconds or None.
+    ``day`` is the last local day with spending, ``today`` the spending on it by task, ``life`` all spending. ``tasks``
+    are those answered so far, by digest. ``queue`` holds (task, report), ``frames`` (task, frame, first attempt in the
+    device's seconds or None, reports): what no collector has acknowledged.
     """
 
     secret: str

@@ -7,14 +7,13 @@ bytes, little-endian, and the reports. The address that a frame is sent to ident
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet import noise
 from discreet.core import BoolArray
 from discreet.errors import FormatError, InvalidArgument, InvalidType
-from discreet.local.wire.bits import Rows
 
 if TYPE_CHECKING:
     from discreet.local.mechanism import Mechanism
@@ -26,41 +25,8 @@ KEY, HEAD, COUNT = 16, 17, 4
 MOST_REPORTS = 1 << 20
 
 
-class Frame(NamedTuple):
-    """A frame that was read: its key, and one valid packed report per row.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> m = dc.local.DirectResponse(1, ["cat", "dog", "emu"])
-    >>> frame = dc.local.read_frame(m, dc.local.write_frame(m, m.encode(["dog", "emu"])))
-    >>> len(frame.key), frame.rows.shape, m.aggregate(frame.rows).n
-    (16, (2, 1), 2)
-    """
-
-    key: bytes
-    rows: Rows
-
-
-def fresh_key() -> bytes:
-    """Draw an idempotency key: 16 random bytes without a time or counter."""
-    return noise.generator().bytes(KEY).tobytes()
-
-
-def frame_size(mechanism: Mechanism, reports: int | None = None) -> int:
-    """Return the bytes of a frame of one report, or of a batch.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> frame_size(dc.local.HadamardSketch(2, 1024, 1024, key=7))
-    20
-    """
-    return HEAD + mechanism.layout.size if reports is None else HEAD + COUNT + reports * mechanism.layout.size
-
-
-def write_frame(mechanism: Mechanism, reports: Any, *, key: bytes | None = None, batch: bool | None = None) -> bytes:
-    """Write a frame.
+def write_frame(mechanism: Mechanism, reports: Any, *, key: bytes | None = None) -> bytes:
+    """Write a frame; several reports become a batch.
 
     Parameters
     ----------
@@ -70,8 +36,6 @@ def write_frame(mechanism: Mechanism, reports: Any, *, key: bytes | None = None,
         One packed report, or several. Seeded ones are marked, and refused by every reader.
     key : bytes, optional
         The idempotency key; None draws one. To send the same reports again, send the same frame.
-    batch : bool, optional
-        Whether to write a batch; None does so unless there is one report.
 
     Examples
     --------
@@ -84,40 +48,15 @@ def write_frame(mechanism: Mechanism, reports: Any, *, key: bytes | None = None,
     """
     seeded = bool(getattr(reports, "seeded", False))
     body = bytes(reports) if isinstance(reports, (bytes, bytearray, memoryview)) else _packed(reports)
-    key = fresh_key() if key is None else key
+    key = noise.generator().bytes(KEY).tobytes() if key is None else key
     if not isinstance(key, bytes) or len(key) != KEY:
         raise InvalidArgument("key", key, f"{KEY} bytes", "key=None")
     size = mechanism.layout.size
     n = len(body) // size
     if len(body) != n * size or not 1 <= n <= MOST_REPORTS:
         raise InvalidArgument("reports", f"{len(body)} bytes", f"1 to {MOST_REPORTS} reports of {size} bytes")
-    many = n != 1 if batch is None else batch
-    if n != 1 and not many:
-        raise InvalidArgument("batch", False, "True for several reports", "batch=True")
-    head = bytes([VERSION << 4 | SEEDED * seeded | BATCH * many]) + key
-    return head + n.to_bytes(COUNT, "little") + body if many else head + body
-
-
-def read_frame(mechanism: Mechanism, data: bytes) -> Frame:
-    """Read and check a frame. An invalid frame raises `FormatError` and nothing of it is used.
-
-    Examples
-    --------
-    >>> import discreet as dc
-    >>> m = dc.local.DirectResponse(1, 5)
-    >>> read_frame(m, bytes.fromhex("100000000000000000000000000000000004")).rows.tolist()
-    [[4]]
-    >>> read_frame(m, bytes.fromhex("100000000000000000000000000000000005"))
-    Traceback (most recent call last):
-    ...
-    discreet.errors.FormatError: a frame with a report that no device makes: report 0 of 1
-    """
-    key, n, body = split_frame(mechanism.layout.size, data)
-    rows = np.frombuffer(body, np.uint8).reshape(n, mechanism.layout.size)
-    possible = mechanism.possible(rows)
-    if not possible.all():
-        raise impossible(possible)
-    return Frame(key, rows)
+    head = bytes([VERSION << 4 | SEEDED * seeded | BATCH * (n > 1)]) + key
+    return head + n.to_bytes(COUNT, "little") + body if n > 1 else head + body
 
 
 def split_frame(size: int, data: bytes) -> tuple[bytes, int, bytes]:

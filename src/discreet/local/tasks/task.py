@@ -18,9 +18,12 @@ from typing import Any
 from discreet.core import Budget, DeclaredValue, option, written_amount
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, InvalidType
 from discreet.local.mechanism import REPORT_EPSILON, Mechanism, local_budget, mechanism_from_dict
+from discreet.local.numbers.mean_vectors import MeanVector
+from discreet.local.numbers.means import MeanResponse
+from discreet.local.numbers.square_wave import SquareWave
 from discreet.local.oracles.local_hashing import LocalHashing
 from discreet.local.strings.prefix import PrefixExtension
-from discreet.local.tasks.thresholds import thresholds
+from discreet.local.strings.puzzle import FragmentPuzzle
 from discreet.local.wire import binary
 
 _FORMAT, _VERSION = "discreet.task", 1
@@ -28,7 +31,11 @@ _FORMAT, _VERSION = "discreet.task", 1
 CLIENT = 1
 _DAY = 86_400
 _LONGEST_NAME, _LARGEST_TASK = 100, 1 << 24
+#: Fields that are written as they are.
+_AS_THEY_ARE = ("name", "wanted", "opens", "closes", "minimum", "period", "key_window")
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
+#: Reports that a single device does not make by itself.
+_FOR_FILES = (FragmentPuzzle, MeanResponse, MeanVector, SquareWave)
 
 
 @dataclass(frozen=True)
@@ -71,8 +78,8 @@ class Task(DeclaredValue):
 
     Notes
     -----
-    ``coins`` follow from the mechanism (see `discreet.local.tasks.thresholds`) and are written out, so that a device
-    needs no exponentials. Labels are texts in NFC form, or whole numbers.
+    ``coins`` follow from the mechanism and are written out, so that a device needs no exponentials. Labels are texts in
+    NFC form, or whole numbers.
 
     Privacy
     -------
@@ -108,8 +115,7 @@ class Task(DeclaredValue):
         help="Seconds after which the collector forgets an idempotency key; clients must not retry later.",
     )  # fmt: skip
     candidates: Any = option(
-        default=None,
-        help="Labels of the values 0..d-1, or the values to estimate: a list or a `PublicFile`.",
+        default=None, help="Labels of the values 0..d-1, or the values to estimate: a list or a `PublicFile`."
     )
 
     def __post_init__(self) -> None:
@@ -195,32 +201,17 @@ class Task(DeclaredValue):
         """Return whether the task takes reports at a time."""
         return bool(self.opens <= when.astimezone(UTC).strftime(_TIME) < self.closes)
 
-    def batch_at(self, when: datetime) -> int:
-        """Return the number of the batch of a time, counted from the opening."""
-        return int((when - datetime.strptime(self.opens, _TIME).replace(tzinfo=UTC)).total_seconds() // self.period)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the task as plain data."""
         listed = self.candidates
         if isinstance(listed, PublicFile):
             listed = {"file": listed.name, "sha256": listed.sha256}
         return {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "name": self.name,
-            "mechanism": self.mechanism.to_dict(),
-            "coins": self.coins,
-            "epsilon": _amount(self.mechanism.epsilon),
-            "per_day": _amount(self.per_day),
-            "wanted": self.wanted,
-            "opens": self.opens,
-            "closes": self.closes,
-            "minimum": self.minimum,
-            "period": self.period,
-            "key_window": self.key_window,
+            "format": _FORMAT, "version": _VERSION, "client": CLIENT, "mechanism": self.mechanism.to_dict(),
+            "coins": self.coins, "epsilon": _amount(self.mechanism.epsilon), "per_day": _amount(self.per_day),
             "candidates": list(listed) if isinstance(listed, tuple) else listed,
-            "client": CLIENT,
-        }
+            **{name: getattr(self, name) for name in _AS_THEY_ARE},
+        }  # fmt: skip
 
     def to_json(self) -> str:
         """Return the canonical JSON, whose SHA-256 is the digest."""
@@ -247,7 +238,7 @@ class Task(DeclaredValue):
                 mechanism_from_dict(facts["mechanism"]),
                 per_day=written_amount(facts["per_day"]),  # type: ignore[arg-type]
                 candidates=_read_candidates(facts["candidates"]),
-                **{k: facts[k] for k in ("name", "wanted", "opens", "closes", "minimum", "period", "key_window")},
+                **{name: facts[name] for name in _AS_THEY_ARE},
             )
             same = task.to_json() == (text if isinstance(text, str) else text.decode("utf-8"))
         except KeyError as error:
@@ -261,6 +252,19 @@ class Task(DeclaredValue):
     def __repr__(self) -> str:
         kind, epsilon = type(self.mechanism).__name__, float(self.epsilon)
         return f"<task {self.digest[:12]}: {self.name!r}, {kind}, epsilon {epsilon:g}>"
+
+
+def thresholds(mechanism: Mechanism) -> dict[str, str]:
+    """Return every probability that a device needs, as sixteen base-256 digits in hexadecimal; eight if stored.
+
+    A device computes no exponential. It reads a uniform U digit by digit and compares it with T/256^16: the first
+    different digit decides, and a full tie is a no. So heads have probability exactly T/256^16. A probability of
+    telling the truth is rounded down, one of hiding it up; both bring the reports of two values closer together.
+    """
+    if isinstance(mechanism, _FOR_FILES):
+        expected = "one that a single device can answer: a frequency oracle, a sketch or prefix extension"
+        raise InvalidArgument("mechanism", mechanism.NAME, expected, "mechanism=plan(...).best.make(domain)")
+    return {name: f"{coin.threshold:0{2 * coin.digits}x}" for name, coin in mechanism.randomiser.coins.items()}
 
 
 def _odd_field(facts: dict[str, Any], own: dict[str, Any]) -> str:

@@ -31,10 +31,8 @@ class Counts:
     ----------
     mechanism : Mechanism
         The mechanism of the reports.
-    n : int
-        Number of reports.
-    rejected : int
-        Invalid reports, such as an index out of range. They are counted nowhere else.
+    n, rejected : int
+        Numbers of valid and of invalid reports. Invalid ones, such as an index out of range, are not counted.
     counters : dict of ndarray of int64
         The counters.
     seeded : bool
@@ -66,10 +64,11 @@ class Counts:
     def add(self, reports: Any) -> Counts:
         """Count more reports (Reports, their bytes, or packed rows), in place. A refused part changes nothing."""
         rows, seeded = as_rows(self.mechanism, reports)
-        padded = self.mechanism.layout.padded(rows)
-        accepted = self.mechanism._add(self.counters, rows if padded.all() else rows[padded])
-        self.n += accepted
-        self.rejected += len(rows) - accepted
+        good = self.mechanism.possible(rows)
+        valid = rows if good.all() else rows[good]
+        self.mechanism._add(self.counters, valid)
+        self.n += len(valid)
+        self.rejected += len(rows) - len(valid)
         self.seeded = self.seeded or seeded
         return self
 

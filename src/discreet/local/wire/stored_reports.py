@@ -33,7 +33,7 @@ def count_stored(mechanism: Any, data: Any) -> Counts:
     places = [[_place(part)] for part in source.parts]
     if not source.remote:
         units = units_of(source.parts, places)
-        return gather(lambda: _Counting(mechanism.empty()), units, batch_size=BATCH_SIZE, progress=None)
+        return gather(lambda: _Counting(mechanism.empty()), units, batch_size=BATCH_SIZE)
     total: Counts = mechanism.empty()
     facts = mechanism.to_dict()
     for state in source.states(lambda batches: _partition(facts, batches), places[0]):

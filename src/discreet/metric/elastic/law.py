@@ -76,12 +76,8 @@ class ElasticLaw:
 
     Attributes
     ----------
-    lower, upper : array of shape (cells, columns)
-        Corners of the cells, in the columns' own units.
-    places : array of shape (cells, columns)
-        Their middles, which are reported.
-    people : array of shape (cells,)
-        People in each, by the density.
+    lower, upper, places, people : array
+        Corners of the cells in the columns' own units, their middles, which are reported, and the people in each.
 
     Examples
     --------

@@ -21,8 +21,8 @@ class IsotropicLaw:
     Examples
     --------
     >>> law = IsotropicLaw(dimension=7, rate=2.0)
-    >>> law.expected_error, round(law.root_mean_square, 3), round(law.coordinate_std, 3)
-    (3.5, 3.742, 1.414)
+    >>> law.expected_error, round(law.coordinate_std, 3)
+    (3.5, 1.414)
     >>> round(law.accuracy_radius(0.05), 2), law.indistinguishable(1.0)
     (5.92, 0.5)
     """
@@ -34,11 +34,6 @@ class IsotropicLaw:
     def expected_error(self) -> float:
         """Mean length of the noise, n/rate."""
         return self.dimension / self.rate
-
-    @property
-    def root_mean_square(self) -> float:
-        """Root of the mean squared length, √(n(n + 1))/rate."""
-        return math.sqrt(self.dimension * (self.dimension + 1)) / self.rate
 
     @property
     def coordinate_std(self) -> float:
@@ -58,18 +53,8 @@ class IsotropicLaw:
         return np.asarray(front - self.rate * np.linalg.norm(np.asarray(offsets, np.float64), axis=-1))
 
     def accuracy_radius(self, delta: float) -> float:
-        """Return α such that the noise is longer than α with probability δ: the (α, δ)-accuracy.
-
-        Examples
-        --------
-        >>> round(IsotropicLaw(2, 1.0).accuracy_radius(0.05), 3)
-        4.744
-        """
+        """Return α such that the noise is longer than α with probability δ: the (α, δ)-accuracy."""
         return float(special.gammaincinv(self.dimension, 1 - float(checks.probability("delta", delta)))) / self.rate
-
-    def chance_within(self, distance: float) -> float:
-        """Return the probability that the noise is at most this long."""
-        return float(special.gammainc(self.dimension, self.rate * max(float(distance), 0.0)))
 
     def indistinguishable(self, level: float) -> float:
         """Return the radius within which two points differ by at most a factor e^level: level/rate."""

@@ -4,10 +4,8 @@ The noise is exact for lattice places; the promise is about raw rows. A row's co
 to the nearest integer: at most half a step off, so two rows move apart by at most a step along every axis. The
 coordinate is computed in doubles: clamping is exact, and subtracting the bound and dividing by unit and step (or the n
 products and sums of a matrix) leave a relative error of at most (n + 8) 2^-53 of the box's width along the axis.
-Together, for two rows at distance r with places at distance p:
-
-- Euclidean: p <= r + step √n + (n + 9) 2^-52 diameter, since a vector with entries up to a has length up to a √n;
-- summed: p <= r + step n + (n + 9) 2^-52 diameter, the diameter being the sum of the widths.
+Together, for two rows at distance r with places at distance p: p <= r + step √n + (n + 9) 2^-52 diameter, since a
+vector with entries up to a has length up to a √n.
 
 *Reading* comes first, and r is the distance between the values as the record holds them (`reading_of`):
 
@@ -17,7 +15,7 @@ Together, for two rows at distance r with places at distance p:
 - A date becomes its day: |⌊a⌋ - ⌊b⌋| < |a - b| + 1. So a date column moves two records apart by one day more. A time
   of day becomes its whole second: one second more.
 
-With e_j for column j, in its own unit, these add ‖ |S| e ‖ to c, or the sum of |S| e. For whole days that is more noise
+With e_j for column j, in its own unit, these add ‖ |S| e ‖ to c. For whole days that is more noise
 than needed, by a day compared with the radius; a promise for whole days only would fail if the column has times.
 
 The sum added to r is c, the *rounding*. Noise of rate ε/(radius + c) per unit between places makes the promise true at
@@ -31,27 +29,23 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import FloatArray, IntArray, as_it_is, jit
+from discreet.core import FloatArray, IntArray, as_it_is, at_most, jit
 from discreet.metric.geometry.scaling import Scaling
 
 #: For boxes on a sphere or rotated by a matrix, where clamping may move points apart.
 WITHIN_BOUNDS = "values lie within the declared bounds; one beyond them counts as the nearest, and distances so"
-
-
 #: Words of a guarantee about other distances.
 OTHER_DISTANCES = "at most in proportion beyond it, below it as said of the lattice"
 
 
-def rounding_of(
-    step: Fraction, dimension: int, diameter: float, reading: float = 0.0, *, summed: bool = False
-) -> Fraction:
+def rounding_of(step: Fraction, dimension: int, diameter: float, reading: float = 0.0) -> Fraction:
     """Return c, the most by which rounding moves two rows apart. See the head of this module."""
-    axes = Fraction(dimension) if summed else Fraction(math.isqrt(dimension << 80) + 1, 1 << 40)
+    axes = Fraction(math.isqrt(dimension << 80) + 1, 1 << 40)
     apart = Fraction(reading) * (1 + Fraction(1, 1 << 40))  # a norm in doubles, rounded up
     return short(step * axes + Fraction(diameter) * Fraction(dimension + 9, 1 << 52) + apart, step)
 
 
-def reading_of(scaling: Scaling, dates: Sequence[bool] = (), *, summed: bool = False) -> float:
+def reading_of(scaling: Scaling, dates: Sequence[bool] = ()) -> float:
     """Return the most by which reading moves two records apart, in the metric.
 
     ``dates`` marks columns of dates or times of day. See the head of this module.
@@ -59,8 +53,7 @@ def reading_of(scaling: Scaling, dates: Sequence[bool] = (), *, summed: bool = F
     apart = 2 * np.spacing(np.maximum(np.abs(scaling.box.lower), np.abs(scaling.box.upper)))
     if len(dates):
         apart = apart + np.asarray(dates, np.float64)
-    scaled = np.abs(scaling.matrix) @ apart
-    return float(scaled.sum() if summed else np.linalg.norm(scaled))
+    return float(np.linalg.norm(np.abs(scaling.matrix) @ apart))
 
 
 def how_read(reading: float, step: Fraction, dates: Sequence[bool]) -> str:
@@ -80,20 +73,12 @@ def lattice_assumption(step: str, rounding: float, radius: float, level: Any, un
     size = f"values are {read}rounded to a lattice of step {step}"
     if level == math.inf:
         return size
-    apart, near = _up(rounding), as_it_is(radius)
+    apart, near = at_most(rounding, 3), as_it_is(radius)
     return (
         f"{size}, which may move two of them apart by c = {apart}{unit}: the noise makes up for it at distance "
         f"{near}{unit} and beyond, and at a smaller distance r the level is at most (r + c)/({near} + c) of that at "
         f"{near}{unit}"
     )
-
-
-def _up(number: float) -> str:
-    """Write a positive number with three digits, rounded up."""
-    text = f"{number:.2e}"
-    if float(text) < number:
-        text = f"{number + 10.0 ** (math.floor(math.log10(number)) - 2):.2e}"
-    return f"{float(text):.3g}"
 
 
 def to_places(rows: FloatArray, scaling: Scaling, step: float) -> IntArray:

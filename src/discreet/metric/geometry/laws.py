@@ -13,24 +13,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from discreet import noise
 from discreet.core import Exact, FloatArray, IntArray
-from discreet.metric.geometry.resampling import resample
-from discreet.noise.vector import IsotropicNoise, SphericalNoise
+from discreet.errors import InvalidArgument
+from discreet.noise.vector import IsotropicNoise, SphericalNoise, isotropic_laplace
+
+#: If fewer than this share of a corner's noise ends in the box, drawing would take for ever.
+_LEAST_ACCEPTANCE = 1e-3
 
 
 @dataclass(frozen=True)
 class LatticeLaw:
-    """The cost of noise of a scale.
+    """The cost of noise of a scale, in lattice steps (on the sphere, in radians); 0 is no noise.
 
-    Parameters
-    ----------
-    epsilon : Fraction or math.inf
-        The stated cost of a report.
-    scale : Fraction
-        Scale of the noise, in lattice steps (on the sphere, in radians); 0 is no noise.
-    reach : Fraction
-        Largest distance of the places of two neighbours, in the same unit.
+    ``epsilon`` is the stated cost of a report, ``reach`` the largest distance of the places of two neighbours.
     """
 
     epsilon: Exact
@@ -50,7 +48,7 @@ class LatticeLaw:
 class IsotropicLatticeLaw(LatticeLaw):
     """Isotropic Laplace noise on points, drawn again until they are between ``corners``, if given.
 
-    Drawing again uses the raw point a second time and costs twice (`discreet.metric.geometry.resampling`).
+    Drawing again uses the raw point a second time and costs twice.
     """
 
     resampled: bool = False
@@ -65,7 +63,7 @@ class IsotropicLatticeLaw(LatticeLaw):
         if not self.scale:
             return places
         if self.resampled:
-            return resample(places, self.scale, corners, stream)
+            return _resample(places, self.scale, corners, stream)
         IsotropicNoise.draw(places.shape[1], self.scale, stream).add(places)
         return places
 
@@ -122,3 +120,32 @@ class TrajectoryLaw:
     def lines(self) -> tuple[tuple[str, Exact], ...]:
         """One line for all."""
         return (("tests and fresh places of one user, together at most", self.budget),)
+
+
+def _resample(places: IntArray, scale: Fraction, corners: Sequence[FloatArray], stream: noise.Generator) -> IntArray:
+    """Draw noise for every place until all are between two corners; in rounds over those that are not.
+
+    The law of the result is f(z|x)/A(x), where A(x) is the probability that a noisy x is in the box. A(x) changes by a
+    factor of up to e^(rate D) over a distance D, so the rate is at most doubled. This is not post-processing: it uses
+    the raw point again, and a point in a corner takes longer. `clip` costs nothing.
+    """
+    low, high = corners
+    _check_acceptance(scale, high - low)
+    found = places.copy()
+    waiting = np.arange(len(places))
+    while len(waiting):
+        tried = np.ascontiguousarray(places[waiting])
+        IsotropicNoise.draw(tried.shape[1], scale, stream).add(tried)
+        inside = ((tried >= low) & (tried <= high)).all(axis=1)
+        found[waiting[inside]] = tried[inside]
+        waiting = waiting[~inside]
+    return found
+
+
+def _check_acceptance(scale: Fraction, widths: FloatArray) -> None:
+    # Public draws with a fixed seed: the answer depends on the arguments alone.
+    drawn = np.abs(isotropic_laplace(20_000, len(widths), scale, rng=1))
+    share = float((drawn <= widths).all(axis=1).mean()) / 2 ** len(widths)
+    if share < _LEAST_ACCEPTANCE:
+        expected = f"another one here: noise in a corner ends in the box with a chance of {share:.1g} only"
+        raise InvalidArgument("remap", "resample", expected, 'remap="clip"')

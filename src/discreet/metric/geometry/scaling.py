@@ -27,12 +27,8 @@ class Scaling:
 
     Attributes
     ----------
-    kind : {"box", "none", "units", "matrix"}
-        How it was declared.
-    matrix : ndarray
-        S: rows x go to S(x - low).
-    box : Box
-        The numeric columns' bounds.
+    kind, matrix, box
+        "box", "none", "units" or "matrix"; S, so that rows x go to S(x - low); the bounds of the numeric columns.
 
     Examples
     --------

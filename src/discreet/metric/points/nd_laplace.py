@@ -20,13 +20,7 @@ from discreet.core import Box, Exact, FloatArray, checks, option
 from discreet.errors import InvalidArgument
 from discreet.metric.at_distance import AtDistance, LatticeNoise, read_grid
 from discreet.metric.geometry.isotropic import IsotropicLaw
-from discreet.metric.geometry.lattice import (
-    how_read,
-    reading_of,
-    rounding_of,
-    to_places,
-    to_rows,
-)
+from discreet.metric.geometry.lattice import how_read, reading_of, rounding_of, to_places, to_rows
 from discreet.metric.geometry.laws import IsotropicLatticeLaw
 from discreet.metric.geometry.scaling import SCALING, Scaling, declared_scaling
 from discreet.metric.perturber import Spending, checked_domain, numeric_mechanism, numeric_names

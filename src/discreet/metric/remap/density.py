@@ -22,19 +22,10 @@ _FREE = np.int64(-1)
 
 @dataclass(frozen=True, eq=False)
 class HistogramMixture:
-    """A mixture of histograms.
+    """A mixture of histograms of the box ``low``, ``low + width``; ``theta`` are the levels' shares.
 
-    Attributes
-    ----------
-    low, width : ndarray
-        The box.
-    theta : ndarray
-        The levels' shares.
-    tables : ndarray of int64, (levels, slots)
-        For every level an open hash table of its occupied cells.
-    shares : ndarray, (levels, slots)
-        θ times the cell's share of the points over its share of the box: the level's part of the density, times the
-        volume of the box.
+    ``tables`` has for every level an open hash table of its occupied cells. ``shares`` has for every slot θ times the
+    cell's share of the points over its share of the box.
     """
 
     low: FloatArray

@@ -5,13 +5,12 @@ uses the raw point again; see `discreet.metric.NDLaplace`.)
 """
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from discreet.core import FloatArray, jit, later
+from discreet.core import FloatArray, jit, later, map_threads
 from discreet.metric.geometry.isotropic import IsotropicLaw
 from discreet.metric.remap.density import HistogramMixture, density_at, fit_density
 from discreet.metric.remap.prior import PlacePrior
@@ -78,12 +77,7 @@ def bayes(
         part = slice(start, start + _AT_ONCE)
         kernel(np.ascontiguousarray(points[part]), *fixed, *arrays, rounds, out[part])
 
-    starts = range(0, len(points), _AT_ONCE)
-    if len(starts) < 2:
-        list(map(work, starts))
-    else:
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(work, starts))
+    map_threads(work, range(0, len(points), _AT_ONCE))
     lost = np.isnan(out).any(axis=1)  # no candidate was possible
     out[lost] = clip(points[lost], low, high)
     return out

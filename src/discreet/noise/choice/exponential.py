@@ -33,14 +33,9 @@ LARGEST_EPSILON = Fraction(2**100)
 
 
 def exponential(
-    scores: npt.ArrayLike,
-    *,
-    epsilon: float,
-    span: float,
-    counts: npt.ArrayLike | None = None,
-    rng: object = None,
+    scores: npt.ArrayLike, *, epsilon: float, span: float, counts: npt.ArrayLike | None = None, rng: object = None
 ) -> int:
-    """Choose an outcome ``i`` with probability proportional to ``counts[i] * exp(epsilon * scores[i] / span)``.
+    """Choose an outcome: return ``i`` with probability proportional to ``counts[i] * exp(epsilon * scores[i] / span)``.
 
     Parameters
     ----------
@@ -56,11 +51,6 @@ def exponential(
         The number of outcomes that each entry stands for. Default 1; negative numbers count as 0.
     rng : None, int or Generator
         See `discreet.noise.generator`.
-
-    Returns
-    -------
-    int
-        The index of the chosen entry.
 
     Privacy
     -------

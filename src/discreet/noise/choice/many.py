@@ -68,7 +68,6 @@ class ManyRuns:
         return cls(edge[kept] + 1, size[kept], left[kept], starts, rows, n_lines)
 
     def only(self, chosen: BoolArray) -> ManyRuns:
-        """Return the runs of some boxes."""
         sizes = np.diff(self.starts)
         kept = np.repeat(chosen, sizes)
         starts = np.concatenate([[0], np.cumsum(sizes[chosen])])

@@ -1,12 +1,9 @@
 """Private quantiles: cuts chosen among the lines of a public grid, never among the data.
 
-There are three forms: `quantiles` takes values and public bounds, `quantiles_from_counts` a histogram over the grid,
-`choose_cuts` the cell numbers of rows in a box of a larger grid (as a tree does at a node). All reduce the data to
-the same runs (`runs.py`), so one seed gives the same cuts.
-
-And there are two mechanisms. "joint" draws all cuts at once (`joint.py`), which is better for a few quantiles.
-"recursive" draws the middle one, splits the rows there and continues in both halves (Kaplan, Schnapp and Stemmer
-2022): its error grows only with log m, so it is better for many quantiles.
+`quantiles` takes values and public bounds, `quantiles_from_counts` a histogram over the grid, `choose_cuts` the cell
+numbers of rows in a box of a larger grid. All reduce the data to the same runs (`runs.py`), so one seed gives the same
+cuts. "joint" draws all cuts at once (`joint.py`), which is better for a few quantiles. "recursive" draws the middle
+one, splits the rows there and continues in both halves (Kaplan, Schnapp and Stemmer 2022): better for many quantiles.
 """
 
 import math
@@ -88,10 +85,6 @@ def quantiles(
     With ``persons``, add or remove one person: the mechanism runs on the values used, at ε/rows. A person adds at
     most ``rows`` of them and changes nothing else, so the price is ε per person.
 
-    See Also
-    --------
-    quantiles_from_counts : the same from a histogram.
-
     Examples
     --------
     >>> ages = np.random.default_rng(0).normal(40, 12, 10_000)
@@ -134,11 +127,6 @@ def quantiles_from_counts(
         The cell of each count, in any order. Repeated cells add up; cells beyond the grid count as the last one.
     n_cells : int, optional
         Number of cells of the grid; needed with ``cells``, otherwise the length of ``counts``.
-
-    Returns
-    -------
-    ndarray of float
-        As `quantiles`; the same for the same seed if the counts are those of its grid.
 
     Privacy
     -------

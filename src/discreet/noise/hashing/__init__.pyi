@@ -6,3 +6,4 @@ from .hash_kernels import absorb as absorb
 from .hash_kernels import begin as begin
 from .hash_kernels import finish as finish
 from .hash_kernels import siphash_bytes as siphash_bytes
+from .support import cores as cores

@@ -1,39 +1,20 @@
 """Keyed public hashes: 64-bit fingerprints of values, and k-wise independent families on top of them.
 
 These hashes are *public*: every device and the collector share the key, and privacy does not depend on it. Accuracy
-does: an estimate is unbiased because two values collide with probability 1/width, and its variance formula holds
-because three values hash independently. Both hold over the draw of the key, so draw it at random, once, before anyone
-reports.
+does: estimates and their variances hold over the draw of the key, so draw it at random, once, before anyone reports.
+Anyone who knows the key can find values that collide, which spoils the estimates of these values but reveals nothing.
 
-The whole definition, for a client in another language (all integers unsigned, little-endian, p = 2^61 - 1):
-
-1. *Message.* A whole number is its 8 bytes modulo 2^64, then the byte 1 (so -1 and 2^64 - 1 are one value, and
-   true is 1). A text is the UTF-8 bytes of its NFC form, then the byte 2. Bytes are themselves, then the byte 2:
-   a text and its own UTF-8 bytes are one value; the number 1 and the text "1" are two. A missing value is the
-   single byte 0.
-2. *Fingerprint.* SipHash-2-4 of the message under the key's 16 bytes; x = fingerprint mod p.
-3. *Coefficients.* For function j and power i, a[j, i] = SipHash-2-4(j as 8 bytes, i as 1 byte, the byte 3) mod p.
-4. *Hash.* h = a[j, 0] + a[j, 1]·x + ... + a[j, k-1]·x^(k-1) mod p; the bucket is floor(h·width / 2^61).
-
-Why this is k-wise independent: with uniform coefficients, the values of a polynomial of degree k - 1 at k different
-points x are uniform and independent (interpolation is a bijection). The differences from the ideal are:
-
-* two different values share x with probability about 2^-61, so among M values a pair does with about M²/2^62;
-* a coefficient is within 2^-61 of uniform in total variation, SipHash taken as random;
-* a bucket holds 2^61/width values of h give or take one, and the last may lack one more: its probability is within
-  2^-60 of 1/width, and two values with different x collide with probability 1/width to within width·2^-120.
-
-Anyone who knows the key can find values that collide. That spoils the estimates of these values, as false reports
-would; it reveals nothing.
-
-SipHash is from Aumasson and Bernstein (2012), polynomial families from Wegman and Carter (1981).
+docs/wire-format.md has the whole definition, for a client in another language: SipHash-2-4 (Aumasson and Bernstein
+2012) of the value gives x modulo p = 2^61 - 1, and a polynomial in x with keyed coefficients gives the hash h (Wegman
+and Carter 1981); the bucket is floor(h·width / 2^61). With uniform coefficients, a polynomial of degree k - 1 is k-wise
+independent (interpolation is a bijection). Deviations: two values share x with probability about 2^-61, a coefficient
+is within 2^-61 of uniform, and a bucket's probability is within 2^-60 of 1/width.
 """
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, TypeAlias, cast
@@ -43,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core import AnyArray, ByteArray, IntArray, WordArray, checks
-from discreet.errors import FormatError, InvalidArgument, InvalidType
+from discreet.errors import InvalidArgument, InvalidType
 from discreet.noise.hashing import hash_kernels as kernels
 from discreet.noise.hashing.support import count_support
 
@@ -51,7 +32,6 @@ Words: TypeAlias = WordArray
 Buckets: TypeAlias = IntArray
 Key: TypeAlias = tuple[np.uint64, np.uint64]  # low and high half
 
-_SCHEME = "siphash24-poly61"
 _LARGEST_KEY = 2**128 - 1
 _EXPECTED = "a list or column of whole numbers, text or bytes"
 #: `HashFamily.all` refuses more functions at once: such a table would be a mistake.
@@ -72,10 +52,6 @@ def fingerprint(values: Any, key: int) -> Words:
         form: bin or label it first.
     key : int
         The public key, 0 to 2^128 - 1.
-
-    Returns
-    -------
-    ndarray of uint64
 
     Examples
     --------
@@ -169,13 +145,6 @@ class HashFamily:
         """Count, for every candidate, the reports that support it: those whose function sends it to their bucket.
 
         ``index`` and ``buckets`` hold one function number and one bucket per report; their content is not checked.
-
-        Examples
-        --------
-        >>> family = HashFamily(2**63, 1000, key=7)
-        >>> reports = family(["cat", "cat", "dog"], index=[5, 6, 7])
-        >>> family.support(["cat", "dog", "emu"], [5, 6, 7], reports).tolist()
-        [2, 1, 0]
         """
         points = self._points(values)
         functions = _numbers("index", index)
@@ -185,33 +154,6 @@ class HashFamily:
         counts = np.zeros(len(points), np.int64)
         kernels.count_support(points, functions, wanted, *self._parameters(), counts)
         return counts
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the family as plain data. The key is written as 16 bytes, as SipHash libraries expect it."""
-        return {
-            "scheme": _SCHEME,
-            "n_functions": self.n_functions,
-            "width": self.width,
-            "independence": self.independence,
-            "key": self.key.to_bytes(16, "little").hex(),
-        }
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> HashFamily:
-        """Rebuild a family from `to_dict`."""
-        if not isinstance(plain, Mapping) or plain.get("scheme") != _SCHEME:
-            raise FormatError(f"not a Discreet hash family: the field 'scheme' must be {_SCHEME!r}")
-        absent = {"n_functions", "width", "independence", "key"} - set(plain)
-        if absent:
-            raise FormatError(f"not a Discreet hash family: the field {min(absent)!r} is missing")
-        key = plain["key"]
-        if not isinstance(key, str) or not re.fullmatch("[0-9a-f]{32}", key):
-            raise FormatError("not a Discreet hash family: the field 'key' must be 32 hexadecimal digits")
-        try:
-            number = int.from_bytes(bytes.fromhex(key), "little")
-            return cls(plain["n_functions"], plain["width"], key=number, independence=plain["independence"])
-        except InvalidArgument as error:
-            raise FormatError(f"not a Discreet hash family: {error}") from None
 
     def _points(self, values: Any) -> Words:
         points = fingerprint(values, self.key)

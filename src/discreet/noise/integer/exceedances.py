@@ -1,12 +1,11 @@
 """The large values among very many discrete Laplace draws, without drawing the others.
 
-Method. Each of n draws exceeds the cutoff τ >= 0 with probability p = α^(τ+1)/(1+α), α = e^(-1/scale), independently.
-The gaps between those that do are geometric, so the walk jumps from one to the next, and the value of each is τ + 1
-plus a geometric variable with ratio α. Time and memory grow with the number of large values, not with n.
+Each of n draws exceeds the cutoff τ >= 0 with probability p = α^(τ+1)/(1+α), α = e^(-1/scale), independently. The gaps
+between those that do are geometric, so the walk jumps from one to the next; the value of each is τ + 1 plus a geometric
+variable with ratio α. Time and memory grow with the number of large values, not with n.
 
-Exactness. The sampler of geometric gaps needs a ratio e^(-x) with rational x, and 1 - p is none. So the walk uses an x
-slightly above -ln(1 - p), hence a hit chance q = 1 - e^(-x) slightly above p, and keeps each hit with an exact coin
-p/q. Thinning independent hits leaves independent hits, now with chance p.
+The sampler of geometric gaps needs a ratio e^(-x) with rational x, and 1 - p is none. So the walk uses an x slightly
+above -ln(1 - p), hence a hit chance q = 1 - e^(-x) above p, and keeps each hit with an exact coin p/q.
 """
 
 import math
@@ -34,7 +33,7 @@ _SMALLEST_RATE = Fraction(1, 2**58)
 
 
 def exceedances(scale: checks.Number, cutoff: int, size: int, rng: object = None) -> tuple[IntArray, IntArray]:
-    """Draw the values above ``cutoff`` among ``size`` discrete Laplace draws, and where they are, exactly.
+    """Return where discrete Laplace draws exceed a cutoff (ascending places), and their values, drawn exactly.
 
     Parameters
     ----------
@@ -46,13 +45,6 @@ def exceedances(scale: checks.Number, cutoff: int, size: int, rng: object = None
         Number of draws, below 2**63. Only the large ones are made.
     rng : None, int or Generator
         See `discreet.noise.generator`.
-
-    Returns
-    -------
-    places : ndarray of int64
-        Which draws exceed the cutoff, ascending, from 0 to size - 1.
-    values : ndarray of int64
-        Their values, cutoff + 1 or more.
 
     Privacy
     -------
@@ -116,8 +108,6 @@ class KeepChance:
     x: Fraction
 
     def digits(self, n: int) -> bytes:
-        """Return the first ``n`` base-256 digits."""
-
         def enclose(precision: int) -> tuple[Fraction, Fraction]:
             powers = self.epsilon, self.epsilon * (self.cutoff + 1), self.x
             alpha, top, miss = (enclose_exp(y, n, precision) for y in powers)

@@ -1,15 +1,13 @@
 """Exact discrete Gaussian noise, by rejection from the discrete Laplace law.
 
-Method. Wanted: Pr[Z = z] ∝ e^(-z²/(2σ²)) on the integers (Canonne, Kamath, Steinke 2020). For a whole number
-c >= 1,
+Wanted: Pr[Z = z] ∝ e^(-z²/(2σ²)) on the integers (Canonne, Kamath, Steinke 2020). For a whole number c >= 1,
 
     z² = (2c - 1)|z| - c(c - 1) + (|z| - c)(|z| - c + 1),
 
-so a discrete Laplace draw of scale 2σ²/(2c - 1) accepted with probability e^(-S/(2σ²)), S = (|z| - c)(|z| - c + 1),
-has the wanted law. S is a whole number and never negative (a product of two neighbours), and
-it is 0 at |z| = c - 1 and c. With its hexadecimal digits, S = Σ v_j 16^j, the acceptance is a chain of independent
-coins e^(-v_j 16^j/(2σ²)): the draw is accepted if all are heads. Everything is integer arithmetic on exact coins
-(`thresholds.py`). With c near σ about three draws of four are accepted, with c = 1 nearly all if σ is small.
+so a discrete Laplace draw of scale 2σ²/(2c - 1) accepted with probability e^(-S/(2σ²)) has the wanted law, where
+S = (|z| - c)(|z| - c + 1) is a whole number, never negative. With its hexadecimal digits, S = Σ v_j 16^j, the draw is
+accepted if independent exact coins e^(-v_j 16^j/(2σ²)) are all heads. With c near σ about three draws of four are
+accepted, with c = 1 nearly all if σ is small.
 """
 
 import math

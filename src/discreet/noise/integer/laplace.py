@@ -1,16 +1,15 @@
 """Exact discrete Laplace noise (the two-sided geometric law), from coins.
 
-Method. Write α = e^(-1/scale), Pr[Z = z] = (1-α)/(1+α) α^|z|.
+Write α = e^(-1/scale), Pr[Z = z] = (1-α)/(1+α) α^|z|.
 
 1. Z is not 0 with probability 2α/(1+α) = 2/(1 + e^(1/scale)): one coin.
-2. Given that, |Z| - 1 is geometric, Pr[G = g] = (1-α) α^g, and the sign is a fair coin of its own.
-3. The binary digits of G are independent. For g = Σ b_k 2^k, α^g = Π (α^(2^k))^(b_k): the law is a product, so
-   digit k is 1 with probability α^(2^k)/(1 + α^(2^k)) = 1/(1 + e^(2^k/scale)), whatever the others are.
-4. By the same product, floor(G / 2^K) is independent of the K low digits and geometric with ratio α^(2^K): count
-   the heads of a coin e^(-2^K/scale) before its first tails. K is chosen so that this coin rarely comes up.
+2. Given that, |Z| - 1 is geometric, Pr[G = g] = (1-α) α^g, and the sign is a fair coin.
+3. The binary digits of G are independent: α^g is a product over them, so digit k is 1 with probability
+   1/(1 + e^(2^k/scale)).
+4. By the same product, floor(G / 2^K) is independent of the K low digits and geometric with ratio α^(2^K): count the
+   heads of a coin e^(-2^K/scale) before its first tails. K is chosen so that this coin rarely comes up.
 
-All coins are exact (`thresholds.py`), hence so is Z, at every scale and for every array size. Steps 2 to 4 cost
-about log2(scale) + 5 bytes.
+All coins are exact (`thresholds.py`), hence so is Z. Steps 2 to 4 cost about log2(scale) + 5 bytes.
 """
 
 import math
@@ -43,20 +42,12 @@ def discrete_laplace(scale: checks.Number, size: int | tuple[int, ...] | None = 
     rng : None, int or Generator
         None draws from the operating system; an int seeds a repeatable experiment. See `discreet.noise.generator`.
 
-    Returns
-    -------
-    int or ndarray of int64
-
     Privacy
     -------
     Neighbours: add or remove one row. A count changes by at most 1, and
     ``Pr[Z = z] / Pr[Z = z + 1] <= e^(1/scale)`` for every z, so ``count + Z`` with scale 1/ε is ε-differentially
     private. A vector of counts over disjoint cells with one draw each costs the same ε: a row is in one cell. Sums
     with sensitivity Δ need scale Δ/ε. Price: ε.
-
-    See Also
-    --------
-    DiscreteLaplace : probabilities, variance, thresholds.
 
     Examples
     --------
@@ -96,5 +87,4 @@ def coin_chances(scale: Fraction) -> tuple[Chance, ...]:
 
 @lru_cache(maxsize=256)
 def laplace_table(scale: Fraction, precision: int) -> ByteArray:
-    """Return the digits of `coin_chances`."""
     return digit_table(coin_chances(scale), precision)

@@ -194,10 +194,6 @@ class DiscreteGaussian:
         p = np.asarray(self.pmf(z))
         return z, p, np.cumsum(p[::-1])[::-1], np.cumsum((z * p)[::-1])[::-1]
 
-    def rho(self, sensitivity: float = 1.0) -> float:
-        """Return the zCDP price of a vector with this Euclidean sensitivity."""
-        return math.inf if not self.sigma else sensitivity**2 / (2 * float(self.sigma) ** 2)
-
 
 def _scalar(value: Any) -> Any:
     return value.item() if np.ndim(value) == 0 else value

@@ -1,13 +1,12 @@
 """Exact noise on integer vectors whose law depends on the largest entry: one draw for a count and its sums.
 
-Method. Wanted: Pr[z] proportional to a^r on the lattice of dimension D, where r is the largest absolute entry of z and
+Wanted: Pr[z] proportional to a^r on the lattice of dimension D, where r is the largest absolute entry of z and
 a = e^(-1/scale). Mix uniform laws on cubes: choose a radius K, then every entry uniformly from -K..K. A point with norm
 r is in every cube with K >= r, so with Pr[K] = c (2K+1)^D a^K its chance is Σ_{K >= r} c a^K = c a^r / (1 - a).
 
-The radius. A sum of D + 1 geometric variables has Pr[K] proportional to C(K+D, D) a^K. Keeping it with probability
-Π_{i=1..D} (2K+1)/(2K+2i), which is (2K+1)^D / (2^D D! C(K+D, D)), leaves the law above. Each factor is a rational
-coin, tossed by drawing a whole number below 2K+2i: integers only. At scales well above D almost all are kept, at scale
-D/8, the smallest allowed, 2 %. (A finer unit of the vector makes the scale larger.)
+The radius is a sum of D + 1 geometric variables, Pr[K] proportional to C(K+D, D) a^K, kept with probability
+Π_{i=1..D} (2K+1)/(2K+2i) = (2K+1)^D / (2^D D! C(K+D, D)). Each factor is a rational coin, tossed by drawing a whole
+number below 2K+2i. At scales well above D almost all are kept, at scale D/8, the smallest allowed, 2 %.
 """
 
 import math
@@ -28,7 +27,7 @@ _LARGE_SCALE = 64.0
 
 
 def max_norm_laplace(scale: checks.Number, dimension: int, size: int, rng: object = None) -> IntArray:
-    """Draw integer vectors with probability proportional to ``exp(-max|z_j| / scale)``, exactly.
+    """Draw ``size`` integer vectors (rows) with probability proportional to ``exp(-max|z_j| / scale)``, exactly.
 
     Parameters
     ----------
@@ -41,10 +40,6 @@ def max_norm_laplace(scale: checks.Number, dimension: int, size: int, rng: objec
         Number of vectors.
     rng : None, int or Generator
         See `discreet.noise.generator`.
-
-    Returns
-    -------
-    ndarray of int64, shape (size, dimension)
 
     Privacy
     -------

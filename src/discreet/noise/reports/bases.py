@@ -13,11 +13,6 @@ def independent_vectors(n: int, *, bits: int, count: int, rng: object = None) ->
     """Draw ``n`` lists of ``count`` linearly independent vectors of ``bits`` bits (up to 62), each list equally likely.
 
     A vector that depends on the earlier ones is drawn again: it is then uniform outside their span.
-
-    Examples
-    --------
-    >>> independent_vectors(3, bits=2, count=2, rng=1).tolist()
-    [[2, 3], [1, 3], [1, 2]]
     """
     bits = checks.whole("bits", bits, low=1, high=62)
     count = checks.whole("count", count, low=1, high=bits)

@@ -1,17 +1,13 @@
 """Many coins of one chance, eight at a time: a quarter of a byte of entropy per coin, and exact.
 
-The claim. Let p be a chance, and call a byte a *pattern*: eight coins, bit i of the byte being coin i. The pattern b
-has probability p^ones (1-p)^zeros. Write F(b) for the chance of a pattern below b (as a number). If U is a uniform
-real number in [0, 1), the pattern b with F(b) <= U < F(b + 1) has exactly the law of eight coins: inversion.
+Call a byte a *pattern*: bit i is coin i. A pattern has probability p^ones (1-p)^zeros; F(b) is the chance of a pattern
+below b. If U is uniform in [0, 1), the pattern b with F(b) <= U < F(b + 1) has exactly the law of eight coins. Two
+base-256 digits of U settle the pattern unless some F(b) begins with them, so a table of 65,536 entries answers all but
+at most 255 of them. There the next digits are compared, as in `thresholds.py`.
 
-To find it, read the base-256 digits of U, independent uniform bytes. Two of them settle the pattern unless some F(b)
-begins with the same two digits, so a table of 65,536 entries answers all but at most 255 of them. There the next digits
-of U are compared with those of the F(b) that tie, until none does (as in `thresholds.py`). No rounding takes place.
-
-The digits of F(b). P(pattern < b) falls when p rises, since turning coins up makes the number larger. So an enclosure
-of p by rationals encloses F(b), and its first n digits are known as soon as both ends agree on them. They agree at some
-precision: where p is not rational it is transcendental (see `thresholds.py`), and so is F(b), a polynomial in p that is
-not constant (it is 1 at p = 0 and 0 at p = 1). Where p is rational it is its own enclosure.
+P(pattern < b) falls when p rises, so an enclosure of p by rationals encloses F(b), and digits are known as soon as both
+ends agree. They do at some precision: where p is not rational it is transcendental, and so is F(b), a polynomial in p
+that is not constant.
 """
 
 from fractions import Fraction
@@ -41,24 +37,9 @@ class CoinTables(NamedTuple):
 def coin_bytes(chance: Chance, shape: tuple[int, ...], rng: object) -> ByteArray:
     """Draw bytes whose bits are 1 with exactly the given chance, all independent.
 
-    Parameters
-    ----------
-    chance : Chance
-        The chance of a 1.
-    shape : tuple of int
-        Shape of the result.
-    rng : None, int or Generator
-        See `discreet.noise.generator`. Bytes are drawn in order: a thousand at once equal a thousand one by one.
-
     Privacy
     -------
     None by itself: a building block.
-
-    Examples
-    --------
-    >>> flips = coin_bytes(Chance(a=Fraction(1, 10)), (2, 5), rng=4)
-    >>> flips.shape, int(np.bitwise_count(flips).sum())
-    ((2, 5), 9)
     """
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
@@ -80,13 +61,7 @@ def tables(chance: Chance, precision: int) -> CoinTables:
 
 
 def below(chance: Chance, n: int) -> list[bytes]:
-    """Return the first ``n`` digits of P(pattern < b) for b = 0..255 (1 is written 0.FFFF...).
-
-    Examples
-    --------
-    >>> [digits.hex() for digits in below(Chance(a=Fraction(1, 2)), 2)[:4]]
-    ['0000', '0100', '0200', '0300']
-    """
+    """Return the first ``n`` digits of P(pattern < b) for b = 0..255 (1 is written 0.FFFF...)."""
     unit = 256**n
     more = 8
     while True:

@@ -1,12 +1,9 @@
 """The law of a report: probabilities, price and draw in one frozen object.
 
-A report is made of *coins* with exact probabilities. Vectors of reports are drawn with these
-(`discreet.noise.stream.thresholds`). A single device compares random bytes with a *threshold*, the probability as an
-integer over 256^16 (256^8 if the coin is stored), rounded towards privacy.
-
-The price. For the thresholds, the largest ratio of the probabilities of one report under two values, in either
-direction, is a rational number. Its logarithm, rounded up, is the price. A law states its ``epsilon``: the exact
-probabilities cost that, the thresholds never more.
+A report is made of *coins* with exact probabilities (`thresholds.py`). A single device compares random bytes with a
+*threshold*: the probability as an integer over 256^16 (256^8 if the coin is stored), rounded towards privacy. The
+largest ratio of the probabilities of one report under two values is then rational; its logarithm, rounded up, is the
+price. A law states its ``epsilon``: the exact probabilities cost that, the thresholds never more.
 """
 
 from __future__ import annotations
@@ -56,13 +53,7 @@ class Coin(NamedTuple):
 
 
 def within(ratio: Fraction, epsilon: Exact) -> bool:
-    """Return whether a ratio is at most e^ε: exactly.
-
-    Examples
-    --------
-    >>> within(Fraction(271828, 100000), Fraction(1)), within(Fraction(271829, 100000), Fraction(1))
-    (True, False)
-    """
+    """Return whether a ratio is at most e^ε: exactly."""
     if epsilon == math.inf or ratio <= 1:
         return True
     x, n = Fraction(epsilon), 32
@@ -122,26 +113,17 @@ class ReportLaw:
 
     @property
     def lines(self) -> tuple[tuple[str, Exact], ...]:
-        """The lines of a ledger."""
         return (("one report", self.epsilon),)
 
 
 class GroupLaw(ReportLaw):
-    """A message from a group that the value determines, or one of the others; uniform in both.
-
-    ``inner`` and ``outer`` are the numbers of messages in the group and outside it, or proportional to them.
-    """
+    """A message from a group that the value determines, or one of the others; uniform in both."""
 
     COIN = "keep"
 
     @property
-    def inner(self) -> int:
-        """The messages of the group."""
-        raise NotImplementedError
-
-    @property
-    def outer(self) -> int:
-        """The other messages."""
+    def sizes(self) -> tuple[int, int]:
+        """Numbers of messages in the group and outside it, or proportional to them."""
         raise NotImplementedError
 
     @property
@@ -149,45 +131,29 @@ class GroupLaw(ReportLaw):
         """The exact probability of a message of the group, e^ε a/(e^ε a + b)."""
         if self.epsilon == math.inf:
             return Chance(a=Fraction(1))
-        return Chance(a=Fraction(1), d=Fraction(self.outer, self.inner), x=Fraction(self.epsilon))
+        inner, outer = self.sizes
+        return Chance(a=Fraction(1), d=Fraction(outer, inner), x=Fraction(self.epsilon))
 
     @property
     def coins(self) -> dict[str, Coin]:
-        """The one coin: heads is the group."""
         return {self.COIN: Coin(self.inside, up=False)}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
         """Return the ratio of the probabilities of a message inside the group and outside it."""
-        chance = heads[self.COIN]
-        return either_way(chance * self.outer / ((1 - chance) * self.inner))
+        chance, (inner, outer) = heads[self.COIN], self.sizes
+        return either_way(chance * outer / ((1 - chance) * inner))
 
 
 @dataclass(frozen=True)
 class Response(GroupLaw):
-    """The number itself, or another one below ``size``: randomised response.
-
-    Examples
-    --------
-    >>> law = Response(Fraction(1), 3)
-    >>> law.draw(np.array([0, 1, 2, 2]), stream=5).tolist(), law.price <= law.epsilon
-    ([0, 0, 0, 2], True)
-    >>> turned = law.ratio({"keep": Fraction(1, 100)})            # nearly always another one: also informative
-    >>> turned, round(float(log_above(turned)), 3)
-    (Fraction(99, 2), 3.902)
-    """
+    """The number itself, or another one below ``size``: randomised response."""
 
     epsilon: Exact
     size: int
 
     @property
-    def inner(self) -> int:
-        """The number itself."""
-        return 1
-
-    @property
-    def outer(self) -> int:
-        """All others."""
-        return self.size - 1
+    def sizes(self) -> tuple[int, int]:
+        return 1, self.size - 1
 
     @property
     def kept(self) -> float:
@@ -197,10 +163,9 @@ class Response(GroupLaw):
     @property
     def stray(self) -> float:
         """The probability of each other number, 1/(e^ε + k - 1)."""
-        return chance_value(Chance(b=Fraction(1), d=Fraction(self.outer), x=Fraction(self.epsilon)))
+        return chance_value(Chance(b=Fraction(1), d=Fraction(self.size - 1), x=Fraction(self.epsilon)))
 
     def draw(self, values: IntArray, stream: Any) -> IntArray:
-        """Draw a number for every number."""
         return respond(values, self.size, keep_chance(self.size, self.epsilon), stream)
 
 
@@ -226,17 +191,11 @@ class SubsetLaw(GroupLaw):
     taken: int
 
     @property
-    def inner(self) -> int:
+    def sizes(self) -> tuple[int, int]:
         """Sets with the number and without it are in the ratio w to d - w."""
-        return self.taken
-
-    @property
-    def outer(self) -> int:
-        """See `inner`."""
-        return self.size - self.taken
+        return self.taken, self.size - self.taken
 
     def draw(self, values: IntArray, stream: Any) -> IntArray:
-        """Draw a set for every number, sorted."""
         return subsets(values, n_values=self.size, size=self.taken, chance=self.inside, rng=stream)
 
 
@@ -253,17 +212,10 @@ class HyperplaneLaw(GroupLaw):
     on: int
 
     @property
-    def inner(self) -> int:
-        """The points on a hyperplane."""
-        return self.on
-
-    @property
-    def outer(self) -> int:
-        """The points off it."""
-        return self.points - self.on
+    def sizes(self) -> tuple[int, int]:
+        return self.on, self.points - self.on
 
     def draw(self, values: IntArray, stream: Any) -> IntArray:
-        """Draw a point for every number."""
         return projective.projective_response(
             values, order=self.order, length=self.length, chance=self.inside, rng=stream
         )
@@ -271,14 +223,7 @@ class HyperplaneLaw(GroupLaw):
 
 @dataclass(frozen=True)
 class FlipLaw(ReportLaw):
-    """Bits that are flipped by independent coins; two values differ in ``differing`` of them.
-
-    Examples
-    --------
-    >>> law = FlipLaw(Fraction(2), differing=2)
-    >>> law.draw((2, 4), stream=4).shape, law.price <= 2
-    ((2, 4), True)
-    """
+    """Bits that are flipped by independent coins; two values differ in ``differing`` of them."""
 
     epsilon: Fraction
     differing: int = 1
@@ -305,7 +250,6 @@ class FlipLaw(ReportLaw):
 
     @property
     def coins(self) -> dict[str, Coin]:
-        """The one coin: heads flips a bit."""
         return {self._name: Coin(self.flip, up=True, digits=STORED if self.stored else DIGITS)}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
@@ -319,7 +263,7 @@ class FlipLaw(ReportLaw):
 
     def turn(self, keys: Keys, n_bits: int, rows: ByteArray) -> None:
         """Flip bits in place as keys decide: the same every time."""
-        stored.flip(keys, self.flip, n_bits, rows)
+        stored.flip(keys, Coin(self.flip, up=True, digits=STORED).threshold, n_bits, rows)
 
 
 @dataclass(frozen=True)
@@ -340,14 +284,7 @@ class BitFlipLaw(FlipLaw):
 
 @dataclass(frozen=True)
 class Together(ReportLaw):
-    """Several reports at once, or one of several, chosen independently of the value.
-
-    Examples
-    --------
-    >>> both = Together((("name", Response(Fraction(1), 2)), ("town", Response(Fraction(2), 9))))
-    >>> both.epsilon, float(both.price)
-    (Fraction(3, 1), 3.0)
-    """
+    """Several reports at once, or one of several, chosen independently of the value."""
 
     parts: tuple[tuple[str, Any], ...]
     one_of: str = ""
@@ -359,7 +296,6 @@ class Together(ReportLaw):
 
     @cached_property
     def price(self) -> Exact:
-        """The same for their prices."""
         return self._added([part.price for _, part in self.parts])
 
     def _added(self, amounts: list[Exact]) -> Exact:
@@ -369,7 +305,6 @@ class Together(ReportLaw):
 
     @property
     def lines(self) -> tuple[tuple[str, Exact], ...]:
-        """A line per part."""
         return tuple((label, part.epsilon) for label, part in self.parts)
 
 
@@ -391,17 +326,14 @@ class Sampled(ReportLaw):
 
     @property
     def epsilon(self) -> Exact:  # type: ignore[override]
-        """The stated cost of all of them."""
         return Fraction(self.each.epsilon * self.taken)
 
     @property
     def price(self) -> Exact:
-        """The cost of all of them."""
         return Fraction(self.each.price * self.taken)
 
     @property
     def lines(self) -> tuple[tuple[str, Exact], ...]:
-        """One line for all."""
         return ((f"{self.taken} of {self.size} numbers, equal parts", self.epsilon),)
 
     def chosen(self, n: int, stream: Any) -> IntArray:
@@ -411,5 +343,4 @@ class Sampled(ReportLaw):
         return subsets(beyond, n_values=self.size + 1, size=self.taken, chance=Chance(), rng=stream)
 
     def draw(self, places: IntArray, stream: Any) -> IntArray:
-        """Draw the report of every number."""
         return np.asarray(self.each.draw(places, stream))

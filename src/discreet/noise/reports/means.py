@@ -4,14 +4,10 @@ A value in [low, high] is first put on a public grid of 2^31 steps: a *place*, a
 place/2^30 - 1 in [-1, 1]. All probabilities are exact functions of the place, so floating point leaks nothing. E = e^ε.
 
 *Duchi* (Duchi, Jordan, Wainwright 2018): a sign, + with probability 1/2 + θ t/2, θ = (E - 1)/(E + 1); it stands for
-±1/θ. Drawn as a mixture: with probability θ a sign that is + with probability (1 + t)/2, else a fair one.
-
-*Piecewise* (Wang and others 2019) on integers: one of 2M + 1 points; a window of W = 2w + 1 of them around the centre
-(M - w) t has E times the probability of the others. The centre is rounded at random to a neighbouring integer, so its
-mean is exact. A point y in -M..M stands for y/((P - Q) W (M - w)).
-
-*Hybrid*: piecewise with probability 1 - e^(-ε/2), else Duchi; all Duchi if ε <= 0.61. The choice does not depend on the
-value.
+±1/θ. *Piecewise* (Wang and others 2019) on integers: one of 2M + 1 points; a window of W = 2w + 1 of them around the
+centre (M - w) t has E times the probability of the others. The centre is rounded at random to a neighbouring integer,
+so its mean is exact. A point y in -M..M stands for y/((P - Q) W (M - w)). *Hybrid*: piecewise with probability
+1 - e^(-ε/2), else Duchi; all Duchi if ε <= 0.61. The choice does not depend on the value.
 
 Each has a ratio of exactly E between the probabilities of a report under t = 1 and t = -1, and no larger one anywhere:
 the random rounding is a mixture over centres, and every centre has probabilities between Q and E Q.
@@ -42,51 +38,27 @@ def numbers_sent(d: int, epsilon: Fraction) -> int:
     """Return how many of d numbers a report should contain, k = max(1, min(d, ⌊ε/2.5⌋)), with ε/k each.
 
     With less than 2.5 a number's report is mostly noise (Wang and others 2019).
-
-    Examples
-    --------
-    >>> [numbers_sent(3, Fraction(e)) for e in (1, 5, 100)]
-    [1, 2, 3]
     """
     return max(1, min(d, int(epsilon / Fraction(5, 2))))
 
 
 def places_of(values: FloatArray, low: Any, high: Any) -> IntArray:
-    """Put values on the public grid: clamped to the bounds, the middle for anything but a number.
-
-    Examples
-    --------
-    >>> (places_of(np.array([0.0, 5.0, 99.0, np.nan]), 0.0, 10.0) / HALF - 1).tolist()
-    [-1.0, 0.0, 1.0, 0.0]
-    """
+    """Put values on the public grid: clamped to the bounds, the middle for anything but a number."""
     share = (np.clip(values, low, high) - low) / (high - low)
     return np.asarray(np.rint(np.nan_to_num(share, nan=0.5) * (2 * HALF)), np.int64)
 
 
 @dataclass(frozen=True)
 class Window(GroupLaw):
-    """A point among ``size``; a window of ``width`` of them has e^ε times the probability of the others.
-
-    Examples
-    --------
-    >>> law = Window(epsilon=Fraction(1), width=3, size=8)
-    >>> round(law.near / law.far, 12), law.draw(np.array([2, 2, 2, 2]), rng=1).tolist()
-    (2.718281828459, [4, 6, 1, 4])
-    """
+    """A point among ``size``; a window of ``width`` of them has e^ε times the probability of the others."""
 
     epsilon: Fraction
     width: int
     size: int
 
     @property
-    def inner(self) -> int:
-        """The points of the window."""
-        return self.width
-
-    @property
-    def outer(self) -> int:
-        """The other points."""
-        return self.size - self.width
+    def sizes(self) -> tuple[int, int]:
+        return self.width, self.size - self.width
 
     @cached_property
     def near(self) -> float:
@@ -96,20 +68,20 @@ class Window(GroupLaw):
     @cached_property
     def far(self) -> float:
         """The probability of each other point."""
-        others = Fraction(self.outer)
-        outside = Chance(b=others, c=Fraction(self.width), d=others, x=self.epsilon)
-        return chance_value(outside) / self.outer
+        inner, outer = map(Fraction, self.sizes)
+        return chance_value(Chance(b=outer, c=inner, d=outer, x=self.epsilon)) / int(outer)
 
     @cached_property
-    def _sizes(self) -> IntArray:
-        return np.array([*byte_width(self.width), *byte_width(self.outer)], np.int64)
+    def bytes(self) -> IntArray:
+        """Bytes and mask of a point of the window, and of another one."""
+        return np.array([part for size in self.sizes for part in byte_width(size)], np.int64)
 
     def draw(self, starts: IntArray, rng: object) -> IntArray:
         """Draw a point for every window, given by its first point."""
 
         def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
             table = digit_table((self.inside,), precision)
-            return kernels.windows(table, starts, self.width, self.outer, self._sizes, *state)
+            return kernels.windows(table, starts, *self.sizes, self.bytes, *state)
 
         out: IntArray = draw(kernel, starts.shape, rng, bytes_each=4.0)
         return out
@@ -121,18 +93,28 @@ class Window(GroupLaw):
         return chances
 
 
+class WindowedLaw(ReportLaw):
+    """A law whose report is a point; a window that depends on the value is more likely."""
+
+    window: Window
+
+    @property
+    def coins(self) -> dict[str, Coin]:
+        """The coin of the window; choosing the window at random mixes windows and does not raise the ratio."""
+        return self.window.coins
+
+    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
+        return self.window.ratio(heads)
+
+    @property
+    def pull(self) -> float:
+        """(P - Q) W: by how much a window moves the mean of the points."""
+        return (self.window.near - self.window.far) * self.window.width
+
+
 @dataclass(frozen=True)
 class DuchiLaw(ReportLaw):
-    """A sign: report 0 is minus, 1 is plus.
-
-    Examples
-    --------
-    >>> law = DuchiLaw(Fraction(1))
-    >>> law.values.round(4).tolist(), law.probabilities(2 * HALF).round(4).tolist()
-    ([-2.164, 2.164], [0.2689, 0.7311])
-    >>> law.draw(np.full(8, 2 * HALF), rng=3).tolist()
-    [1, 1, 1, 1, 0, 1, 1, 1]
-    """
+    """A sign: report 0 is minus, 1 is plus."""
 
     epsilon: Fraction
 
@@ -148,7 +130,6 @@ class DuchiLaw(ReportLaw):
 
     @property
     def coins(self) -> dict[str, Coin]:
-        """The coin whose heads use the value."""
         return {"informed": Coin(self.informed, up=False)}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
@@ -162,7 +143,6 @@ class DuchiLaw(ReportLaw):
         return np.array([-c, c])
 
     def draw(self, places: IntArray, rng: object) -> IntArray:
-        """Draw a report for every place."""
         return _draw(kernels.SIGNS, (self.informed,), places, rng, bytes_each=5.01)
 
     def probabilities(self, place: int) -> FloatArray:
@@ -173,26 +153,18 @@ class DuchiLaw(ReportLaw):
         return np.array([minus + sure * (1 - up), minus + sure * up])
 
     def variance(self, t: Any) -> Any:
-        """Return the variance of a report's value given t."""
         return self.second[0] - np.square(t)
 
 
 @dataclass(frozen=True)
-class PiecewiseLaw(ReportLaw):
-    """A point of -M..M, numbered from 0.
-
-    Examples
-    --------
-    >>> law = PiecewiseLaw(Fraction(2), steps=128)
-    >>> law.window.width, law.values[[0, 128, 256]].round(3).tolist(), round(float(law.variance(0.5)), 3)
-    (69, [-2.156, 0.0, 2.156], 0.792)
-    """
+class PiecewiseLaw(WindowedLaw):
+    """A point of -M..M, numbered from 0."""
 
     epsilon: Fraction
     steps: int
 
     @cached_property
-    def window(self) -> Window:
+    def window(self) -> Window:  # type: ignore[override]
         """The window of W points, the odd number next to (2M + 1)/(√E + 1)."""
         size = 2 * self.steps + 1
         wanted = size * chance_value(Chance(b=Fraction(1), d=Fraction(1), x=self.epsilon / 2))
@@ -200,43 +172,27 @@ class PiecewiseLaw(ReportLaw):
         return Window(self.epsilon, 2 * half + 1, size)
 
     @property
-    def coins(self) -> dict[str, Coin]:
-        """The coin of the window; rounding the centre mixes windows and does not raise the ratio."""
-        return self.window.coins
-
-    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the ratio of the probabilities of a point inside a window and outside it."""
-        return self.window.ratio(heads)
-
-    @property
     def reach(self) -> int:
         """The largest distance of a centre from 0, M - w."""
         return self.steps - self.window.width // 2
 
-    @property
-    def _pull(self) -> float:
-        # (P - Q) W: by how much a centre moves the mean of the points
-        return (self.window.near - self.window.far) * self.window.width
-
     @cached_property
     def values(self) -> FloatArray:
-        """The number of each report."""
-        return np.arange(-self.steps, self.steps + 1) / (self._pull * self.reach)
+        return np.arange(-self.steps, self.steps + 1) / (self.pull * self.reach)
 
     @cached_property
     def second(self) -> tuple[float, float]:
         """The two numbers with which E[value²] = second[0] + second[1] t², for the worst rounding of the centre."""
-        return self._flat + 0.25 / (self._pull * self.reach**2), 1 / self._pull
+        return self._flat + 0.25 / (self.pull * self.reach**2), 1 / self.pull
 
     @cached_property
     def _flat(self) -> float:
         m, w = self.steps, self.window.width // 2
         # Sums of squares: over the window round 0, W w(w + 1)/3; over all points, M(M + 1)(2M + 1)/3.
-        squares = self._pull * w * (w + 1) / 3 + self.window.far * m * (m + 1) * (2 * m + 1) / 3
-        return squares / (self._pull * self.reach) ** 2
+        squares = self.pull * w * (w + 1) / 3 + self.window.far * m * (m + 1) * (2 * m + 1) / 3
+        return squares / (self.pull * self.reach) ** 2
 
     def draw(self, places: IntArray, rng: object) -> IntArray:
-        """Draw a report for every place."""
         return _draw(kernels.POINTS, (self.window.inside,), places, rng, bytes_each=7.0, points=self)
 
     def probabilities(self, place: int) -> FloatArray:
@@ -249,31 +205,22 @@ class PiecewiseLaw(ReportLaw):
         """Return the variance of a report's value given t, over the rounding of the centre."""
         centre = self.reach * np.asarray(t, np.float64)
         rest = centre - np.floor(centre)
-        return self._flat + (centre**2 + rest * (1 - rest)) / (self._pull * self.reach**2) - np.square(t)
+        return self._flat + (centre**2 + rest * (1 - rest)) / (self.pull * self.reach**2) - np.square(t)
 
 
 @dataclass(frozen=True)
 class HybridLaw(ReportLaw):
-    """A point or a sign: first the points of the piecewise law, then minus and plus.
-
-    Examples
-    --------
-    >>> law = HybridLaw(Fraction(1), steps=128)
-    >>> len(law.values), [round(float(law.variance(t)), 2) for t in (0, 0.5, 1)]
-    (259, [4.29, 4.29, 4.29])
-    """
+    """A point or a sign: first the points of the piecewise law, then minus and plus."""
 
     epsilon: Fraction
     steps: int
 
     @cached_property
     def points(self) -> PiecewiseLaw:
-        """The law of a point."""
         return PiecewiseLaw(self.epsilon, self.steps)
 
     @cached_property
     def signs(self) -> DuchiLaw:
-        """The law of a sign."""
         return DuchiLaw(self.epsilon)
 
     @property
@@ -283,11 +230,9 @@ class HybridLaw(ReportLaw):
 
     @property
     def coins(self) -> dict[str, Coin]:
-        """The coins of both laws."""
         return {**self.points.coins, **self.signs.coins}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the larger ratio of the two laws."""
         return max(self.points.ratio(heads), self.signs.ratio(heads))
 
     @property
@@ -296,28 +241,23 @@ class HybridLaw(ReportLaw):
 
     @cached_property
     def values(self) -> FloatArray:
-        """The number of each report."""
         return np.concatenate([self.points.values, self.signs.values])
 
     @property
     def second(self) -> tuple[float, float]:
-        """The two numbers with which E[value²] = second[0] + second[1] t²."""
         a, b = self._shares
         (point, growth), (sign, _) = self.points.second, self.signs.second
         return a * point + b * sign, a * growth
 
     def draw(self, places: IntArray, rng: object) -> IntArray:
-        """Draw a report for every place."""
         chances = (self.choice, self.points.window.inside, self.signs.informed)
         return _draw(kernels.EITHER, chances, places, rng, bytes_each=8.0, points=self.points)
 
     def probabilities(self, place: int) -> FloatArray:
-        """Return the probability of every report given the place."""
         a, b = self._shares
         return np.concatenate([a * self.points.probabilities(place), b * self.signs.probabilities(place)])
 
     def variance(self, t: Any) -> Any:
-        """Return the variance of a report's value given t."""
         a, b = self._shares
         return a * self.points.variance(t) + b * self.signs.variance(t)
 
@@ -346,8 +286,7 @@ def _draw(
     """Draw a report for every place: signs, points of a law, or either."""
     law = (0, 0, 0, np.zeros(4, np.int64))
     if points is not None:
-        window = points.window
-        law = (points.reach, window.width, window.size - window.width, window._sizes)
+        law = (points.reach, *points.window.sizes, points.window.bytes)
 
     def kernel(precision: int, *state: Any) -> tuple[int, int, int]:
         return kernels.numbers(kind, digit_table(chances, precision), places, *law, *state)

@@ -27,21 +27,7 @@ class Coins(Protocol):
 
 
 class ByteCoins:
-    """Draws from a stream of random bytes, front to back.
-
-    Parameters
-    ----------
-    rng : None, int or Generator
-        None uses the operating system's entropy, as needed for reports that are sent.
-    given : bytes, optional
-        Read these instead, for test vectors. `used` counts the bytes read.
-
-    Examples
-    --------
-    >>> coins = ByteCoins(given=bytes([127, 128, 0, 9, 255, 1]))
-    >>> coins.toss(b"\\x80\\x00"), coins.toss(b"\\x80\\x00"), coins.below(10), coins.below(256), coins.used
-    (True, False, 9, 255, 5)
-    """
+    """Draws from a stream of random bytes, front to back."""
 
     def __init__(self, rng: object = None, *, given: bytes | None = None) -> None:
         self._stream = generator(rng) if given is None else None
@@ -49,7 +35,6 @@ class ByteCoins:
         self.seeded = self._stream is None or self._stream.seeded
 
     def take(self, n: int) -> bytes:
-        """Draw random bytes."""
         while self.used + n > len(self._buffer):
             if self._stream is None:
                 raise EOFError("the given coins are used up")

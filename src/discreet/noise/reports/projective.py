@@ -26,13 +26,6 @@ def projective_response(values: IntArray, *, order: int, length: int, chance: Ch
 
     ``values`` are numbers of points, ``0 .. (q^t - 1)/(q - 1) - 1``; ``order`` is the prime q, below 2^31; ``length``
     is the number of coordinates t, at least 2.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> on = projective_response(np.array([0, 0, 0, 0]), order=3, length=2, chance=Chance(a=Fraction(1)), rng=1)
-    >>> on.tolist()                     # (0, 1) is orthogonal to (1, 0) only, which is number 3·0 + 1 + 0
-    [1, 1, 1, 1]
     """
     width, mask = byte_width(order)
     room = np.empty((2, length), np.int64)

@@ -3,7 +3,6 @@
 Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li (2020).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -13,19 +12,13 @@ from typing import Any
 import numpy as np
 
 from discreet.core import FloatArray, IntArray
-from discreet.noise.reports.laws import Coin, ReportLaw
-from discreet.noise.reports.means import HALF, Window
+from discreet.noise.reports.means import HALF, Window, WindowedLaw
 
 
 def half_width(epsilon: Fraction) -> Fraction:
     """Return B = (εE - E + 1)/(2E(E - 1 - ε)), the half-width of the window as a share of the range.
 
     Computed with enough digits that the differences keep 30 of them.
-
-    Examples
-    --------
-    >>> [round(float(half_width(Fraction(e))), 3) for e in ("1/2", 1, 2, 3, 5)]
-    [0.358, 0.256, 0.129, 0.064, 0.014]
     """
     size = max(len(str(epsilon.denominator)) - len(str(epsilon.numerator)) + 1, 0)
     context = Context(prec=150 + 4 * size)
@@ -36,55 +29,25 @@ def half_width(epsilon: Fraction) -> Fraction:
 
 
 def square_wave(epsilon: Fraction, buckets: int) -> Window:
-    """Return the law of a point, given a bucket: 2h + 1 of d + 2h points are more likely, h = ⌊B d⌋.
-
-    Examples
-    --------
-    >>> law = square_wave(Fraction(1), 64)
-    >>> law.width, law.size
-    (33, 96)
-    """
+    """Return the law of a point, given a bucket: 2h + 1 of d + 2h points are more likely, h = ⌊B d⌋."""
     reach = int(half_width(epsilon) * buckets)
     return Window(epsilon, 2 * reach + 1, buckets + 2 * reach)
 
 
 @dataclass(frozen=True)
-class SquareWaveLaw(ReportLaw):
+class SquareWaveLaw(WindowedLaw):
     """The square wave for places on the public grid of `discreet.noise.reports.means`.
 
     A report stands for the middle of its bucket, buckets beyond the ends included. Its mean is c t plus the rounding of
     t to a bucket, where c = (P - Q) W.
-
-    Examples
-    --------
-    >>> law = SquareWaveLaw(Fraction(2), buckets=64)
-    >>> law.values[[0, -1]].round(3).tolist(), round(law.pull, 3)
-    ([-1.234, 1.234], 0.576)
-    >>> law.draw(np.array([0, HALF, 2 * HALF]), rng=1).tolist()
-    [14, 60, 47]
     """
 
     epsilon: Fraction
     buckets: int
 
     @cached_property
-    def window(self) -> Window:
-        """The law of a point given a bucket."""
+    def window(self) -> Window:  # type: ignore[override]
         return square_wave(self.epsilon, self.buckets)
-
-    @property
-    def coins(self) -> dict[str, Coin]:
-        """The coin of the window."""
-        return self.window.coins
-
-    def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:
-        """Return the ratio of the probabilities of a bucket inside a window and outside it."""
-        return self.window.ratio(heads)
-
-    @property
-    def pull(self) -> float:
-        """(P - Q) W, by which a bucket moves the mean of its points."""
-        return (self.window.near - self.window.far) * self.window.width
 
     @cached_property
     def values(self) -> FloatArray:
@@ -93,15 +56,12 @@ class SquareWaveLaw(ReportLaw):
         return np.asarray((np.arange(self.window.size) - middle) * (2 / self.buckets), np.float64)
 
     def bucket(self, places: Any) -> Any:
-        """Return the bucket of a place."""
         return np.minimum(np.asarray(places, np.int64) * self.buckets // (2 * HALF), self.buckets - 1)
 
     def draw(self, places: IntArray, rng: object) -> IntArray:
-        """Draw a report for every place."""
         return self.window.draw(self.bucket(places), rng)
 
     def probabilities(self, place: int) -> FloatArray:
-        """Return the probability of every report given the place."""
         return self.window.probabilities(int(self.bucket(place)))
 
     def variance(self, t: Any) -> Any:

@@ -1,6 +1,5 @@
 """Stored randomness: coins and uniform numbers that follow from keys."""
 
-import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -9,46 +8,17 @@ import numpy as np
 from discreet.core import AnyArray, ByteArray, IntArray
 from discreet.noise.reports import _prf_kernels as kernels
 from discreet.noise.stream.generator import Generator
-from discreet.noise.stream.thresholds import Chance
 from discreet.noise.stream.uniform import below
 
 Keys: TypeAlias = ByteArray
 
 
-def threshold(chance: Chance) -> int:
-    """Return the least whole number T with T/2^64 at least the probability.
+def flip(keys: Keys, threshold: int, n_bits: int, rows: ByteArray) -> None:
+    """Flip each of the first ``n_bits`` bits of every packed row in place, as its key (16 bytes) decides.
 
-    A word below T flips a bit, so the realised probability exceeds the stated one by less than 2^-64: rounded towards
-    privacy.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> threshold(Chance(a=Fraction(1, 4))) == 2**62
-    True
-    >>> threshold(Chance(a=Fraction(1, 3))) * 3 - 2**64
-    2
+    The probability is ``threshold`` / 2^64.
     """
-    if chance.x == 0 or chance.b == chance.d == 0:
-        return math.ceil((chance.a + chance.b) / (chance.c + chance.d) * 2**64)
-    return int.from_bytes(chance.digits(8), "big") + 1  # not rational, hence not on the grid
-
-
-def flip(keys: Keys, chance: Chance, n_bits: int, rows: ByteArray) -> None:
-    """Flip each of the first ``n_bits`` bits of every packed row in place, as its key decides.
-
-    The probability is at most 1/2 and is rounded as in `threshold`. Keys have 16 bytes.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> keys = np.arange(32, dtype=np.uint8).reshape(2, 16)
-    >>> bits = np.zeros((2, 4), np.uint8)
-    >>> flip(keys, Chance(a=Fraction(1, 4)), 32, bits)
-    >>> np.bitwise_count(bits).sum(axis=1).tolist()
-    [6, 8]
-    """
-    kernels.stored_coins(_words(keys), np.uint64(threshold(chance)), n_bits, rows)
+    kernels.stored_coins(_words(keys), np.uint64(threshold), n_bits, rows)
 
 
 def stored_below(keys: Keys, bounds: Sequence[int]) -> IntArray:
@@ -59,25 +29,12 @@ def stored_below(keys: Keys, bounds: Sequence[int]) -> IntArray:
 
 
 def subsets(size: int, taken: int, keys: Keys) -> IntArray:
-    """Return for every key a subset of ``taken`` numbers out of 0..size-1, ascending, all subsets equally likely.
-
-    Examples
-    --------
-    >>> subsets(10, 3, np.arange(32, dtype=np.uint8).reshape(2, 16)).shape
-    (2, 3)
-    """
+    """Return for every key a subset of ``taken`` numbers out of 0..size-1, ascending, all subsets equally likely."""
     return _floyd(stored_below(keys, range(size - taken + 1, size + 1)), size)
 
 
 def fresh_subsets(size: int, taken: int, n: int, stream: Generator) -> IntArray:
-    """Return ``n`` such subsets from a stream of random bytes.
-
-    Examples
-    --------
-    >>> from discreet.noise import generator
-    >>> fresh_subsets(5, 5, 1, generator(1)).tolist()
-    [[0, 1, 2, 3, 4]]
-    """
+    """Return ``n`` such subsets from a stream of random bytes."""
     draws = [below(bound, size=n, rng=stream) for bound in range(size - taken + 1, size + 1)]
     return _floyd(np.stack(draws, axis=1), size)
 

@@ -30,12 +30,6 @@ def subsets(values: IntArray, *, n_values: int, size: int, chance: Chance, rng: 
     """Draw one sorted subset of ``size`` of the numbers ``0 .. n_values - 1`` for every value, one per row.
 
     With the given probability it contains the value and ``size - 1`` of the others; else ``size`` of the others.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> subsets(np.array([0, 9, 9]), n_values=10, size=4, chance=Chance(a=Fraction(1)), rng=1).tolist()
-    [[0, 1, 2, 7], [1, 4, 8, 9], [0, 3, 4, 9]]
     """
     marks = np.zeros(0 if size <= _LARGEST_LIST else (n_values + 63) // 64, np.uint64)
     width, mask = byte_width(n_values - 1)

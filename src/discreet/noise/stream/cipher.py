@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import uint32, uint64
 
-from discreet.core import ByteArray, inlined, jit
+from discreet.core import AnyArray, ByteArray, inlined, jit
 from discreet.noise.stream.generator import Generator
 
 #: Blocks of 64 bytes that are computed together.
@@ -42,22 +42,28 @@ class _Reader:
         if not self._stream.seeded and os.getpid() != self._process:
             self._renew()
         blocks = np.empty((-(-n // 64), 16), np.uint32)
-        chacha20(self._key, np.uint64(self._used), np.zeros(2, np.uint32), blocks)
+        chacha20(self._key, self._used, (0, 0), blocks)
         self._used += len(blocks)
         return blocks.astype("<u4", copy=False).view(np.uint8).ravel()
 
 
+def chacha20(key: AnyArray, counter: int, nonce: tuple[int, int], out: AnyArray) -> None:
+    """Fill ``out`` with key stream, a block of 16 words per row, from block ``counter`` on."""
+    constant = np.frombuffer(b"expand 32-byte k", "<u4")
+    words = np.concatenate([constant, key, (0, 0), nonce]).astype(np.uint32)
+    _blocks(np.uint64(counter), words, out)
+
+
 @inlined
-def _turn(x: Any, bits: int) -> Any:  # pragma: no cover
+def _turn(x: Any, bits: Any) -> Any:  # pragma: no cover
     return uint32(uint32(x << uint32(bits)) | (x >> uint32(32 - bits)))
 
 
 @inlined
-def _quarter_rounds(state: Any, a: int, b: int, c: int, d: int) -> None:  # pragma: no cover
+def _quarter_rounds(a: Any, b: Any, c: Any, d: Any) -> None:  # pragma: no cover
     """One quarter round in every lane. Numba widens sums of 32-bit numbers, hence the casts."""
-    row_a, row_b, row_c, row_d = state[a], state[b], state[c], state[d]
     for lane in range(_LANES):
-        w, x, y, z = row_a[lane], row_b[lane], row_c[lane], row_d[lane]
+        w, x, y, z = a[lane], b[lane], c[lane], d[lane]
         w = uint32(w + x)
         z = _turn(z ^ w, 16)
         y = uint32(y + z)
@@ -66,31 +72,32 @@ def _quarter_rounds(state: Any, a: int, b: int, c: int, d: int) -> None:  # prag
         z = _turn(z ^ w, 8)
         y = uint32(y + z)
         x = _turn(x ^ y, 7)
-        row_a[lane], row_b[lane], row_c[lane], row_d[lane] = w, x, y, z
+        a[lane], b[lane], c[lane], d[lane] = w, x, y, z
 
 
 @jit
-def chacha20(key: Any, counter: Any, nonce: Any, out: Any) -> None:  # pragma: no cover
-    """Fill ``out`` with key stream, a block of 16 words per row, from block ``counter`` on."""
+def _blocks(counter: Any, words: Any, out: Any) -> None:  # pragma: no cover
+    """Fill ``out`` with blocks whose words before the rounds are these and a counter."""
     start, state = np.empty((16, _LANES), np.uint32), np.empty((16, _LANES), np.uint32)
-    start[0], start[1], start[2], start[3] = 0x61707865, 0x3320646E, 0x79622D32, 0x6B206574
-    for word in range(8):
-        start[4 + word] = key[word]
-    start[14], start[15] = nonce[0], nonce[1]
+    for word in range(16):
+        for lane in range(_LANES):
+            start[word, lane] = words[word]
     for first in range(0, out.shape[0], _LANES):
         for lane in range(_LANES):
             number = counter + uint64(first + lane)
             start[12, lane], start[13, lane] = uint32(number & uint64(0xFFFFFFFF)), uint32(number >> uint64(32))
-        state[:] = start
+        for word in range(16):
+            for lane in range(_LANES):
+                state[word, lane] = start[word, lane]
         for _ in range(10):
-            _quarter_rounds(state, 0, 4, 8, 12)
-            _quarter_rounds(state, 1, 5, 9, 13)
-            _quarter_rounds(state, 2, 6, 10, 14)
-            _quarter_rounds(state, 3, 7, 11, 15)
-            _quarter_rounds(state, 0, 5, 10, 15)
-            _quarter_rounds(state, 1, 6, 11, 12)
-            _quarter_rounds(state, 2, 7, 8, 13)
-            _quarter_rounds(state, 3, 4, 9, 14)
+            _quarter_rounds(state[0], state[4], state[8], state[12])
+            _quarter_rounds(state[1], state[5], state[9], state[13])
+            _quarter_rounds(state[2], state[6], state[10], state[14])
+            _quarter_rounds(state[3], state[7], state[11], state[15])
+            _quarter_rounds(state[0], state[5], state[10], state[15])
+            _quarter_rounds(state[1], state[6], state[11], state[12])
+            _quarter_rounds(state[2], state[7], state[8], state[13])
+            _quarter_rounds(state[3], state[4], state[9], state[14])
         for lane in range(min(_LANES, out.shape[0] - first)):
             for word in range(16):
                 out[first + lane, word] = uint32(state[word, lane] + start[word, lane])

@@ -1,10 +1,8 @@
 """The two sources of random bytes: the operating system's, and a seeded one for experiments.
 
-A `Generator` is a *byte stream*. Every sampler reads it from front to back, as many bytes as each draw needs. So a
-thousand draws at once equal a thousand draws one by one, and no result depends on a buffer's size.
-
-The secure stream is the kernel's generator (`os.urandom`), read in blocks. A child process drops its block after a
-fork, so parent and child never share noise. The seeded stream is Philox keyed by NumPy's `SeedSequence`; both are
+A `Generator` is a *byte stream*. Every sampler reads it from front to back, so a thousand draws at once equal a
+thousand draws one by one, and no result depends on a buffer's size. The secure stream is `os.urandom`, read in blocks;
+a child process drops its block after a fork. The seeded stream is Philox keyed by NumPy's `SeedSequence`; both are
 stable across NumPy versions.
 """
 

@@ -186,15 +186,7 @@ def below(
 
 @jit
 def respond(
-    table: Any,
-    values: Any,
-    others: int,
-    width: int,
-    mask: int,
-    buffer: Any,
-    position: int,
-    out: Any,
-    done: int,
+    table: Any, values: Any, others: int, width: int, mask: int, buffer: Any, position: int, out: Any, done: int
 ) -> tuple[int, int, int]:  # pragma: no cover
     """Keep a value on heads, otherwise name one of the ``others`` values uniformly."""
     for i in range(done, out.shape[0]):

@@ -1,11 +1,9 @@
 """Random orders of rows, also of rows that come in batches and do not fit into memory.
 
 Every row gets a uniform number of 62 bits, and rows are sorted by it; rows with equal numbers are then shuffled with
-fresh draws. The order is *exactly* uniform. The numbers are independent and have the same law, so given the set of
-numbers, every assignment to the rows is equally likely; and fresh draws make all orders of equal ones equally likely.
-
-A row's number depends only on its place in the stream of rows. So batches do not matter, and sorting range by range
-(all rows whose number begins with 0, then with 1, ...) gives the same order as sorting all rows at once.
+fresh draws. The order is *exactly* uniform, because the numbers are independent and identically distributed. A row's
+number depends only on its place in the stream of rows. So batches do not matter, and sorting range by range gives the
+same order as sorting all rows at once.
 """
 
 from typing import Any

@@ -34,7 +34,7 @@ def row_words(
     start = first * per_row
     skipped = start % 8
     blocks = np.empty((-(-(skipped + rows * per_row) // 8), 16), np.uint32)
-    chacha20(key, np.uint64(start // 8), np.array([more, attempt], np.uint32), blocks)
+    chacha20(key, start // 8, (more, attempt), blocks)
     words: WordArray = blocks.astype("<u4", copy=False).view("<u8").ravel()
     return words[skipped : skipped + rows * per_row].astype(np.uint64, copy=False)
 

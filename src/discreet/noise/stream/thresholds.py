@@ -1,17 +1,14 @@
 """Coins with exactly the right chance, from random bytes.
 
-The claim. Let p be a number in [0, 1] and U a uniform real number in [0, 1), whose base-256 digits are independent
-uniform bytes. Then U < p happens with probability exactly p. To decide it, compare the digits of U and p until they
-differ: the smaller digit decides. A byte decides 255 of 256 cases, so a coin costs about one byte of entropy, and
-nothing is rounded: p enters only through its *exact* digits.
+Let U be uniform in [0, 1): its base-256 digits are independent uniform bytes, and U < p has probability exactly p. To
+decide it, compare the digits of U and p until they differ. A byte decides 255 of 256 cases, and nothing is rounded: p
+enters only through its *exact* digits.
 
-The digits. The chances used in this package are ``(a + b E)/(c + d E)`` with rational a, b, c, d and E = e^(-x), x
-rational. The standard library's `decimal` encloses E between two rationals; the fraction is monotone in E, so it
-is enclosed as well, and the first n digits are known as soon as both ends agree on them. They agree at some
-precision because e^(-x) is transcendental for rational x other than 0 (Lindemann), hence never a digit boundary.
-
-A table holds the first 16 digits of each coin. If a draw ties with all of them (probability 2^-128), the table is
-extended and the draw reads the same bytes again. So the result is exact, not exact up to 2^-128.
+The chances used in this package are ``(a + b E)/(c + d E)`` with rational a, b, c, d and E = e^(-x), x rational.
+`decimal` encloses E between two rationals, and so the fraction, which is monotone in E; digits are known as soon as
+both ends agree on them. They agree at some precision because e^(-x) is transcendental (Lindemann), hence never a digit
+boundary. A table holds 16 digits of each coin; if a draw ties with all of them (probability 2^-128), the table is
+extended and the draw reads the same bytes again.
 """
 
 import math

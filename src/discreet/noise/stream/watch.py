@@ -36,12 +36,10 @@ _watcher: list[Watcher] = []
 
 
 def watch(watcher: Watcher | None) -> None:
-    """Set or remove the watcher."""
     _watcher[:] = [] if watcher is None else [watcher]
 
 
 def watcher() -> Watcher | None:
-    """Return the watcher."""
     return _watcher[0] if _watcher else None
 
 

@@ -110,7 +110,6 @@ class CapLaw(ReportLaw):
 
     @property
     def coins(self) -> dict[str, Coin]:
-        """The coin of the cap."""
         return {"inside": Coin(self.inside, up=False)}
 
     def ratio(self, heads: Mapping[str, Fraction]) -> Fraction:

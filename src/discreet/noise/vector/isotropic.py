@@ -1,19 +1,16 @@
 """Isotropic Laplace noise in n dimensions, rounded to a lattice, exactly.
 
-The law. Y is a random vector with density proportional to e^(-‖y‖/s) in n dimensions: a direction uniform on the sphere
-and a length with the Gamma(n) law, scale s (Chatzikokolakis, Andrés, Bordenabe, Palamidessi 2013 for n = 2). The noise
-N is Y rounded to whole numbers, coordinate by coordinate.
+The law. Y has density proportional to e^(-‖y‖/s) in n dimensions: a uniform direction and a Gamma(n) length of scale s
+(Chatzikokolakis, Andrés, Bordenabe, Palamidessi 2013 for n = 2). The noise N is Y rounded to whole numbers.
 
-Why rounding keeps the promise. P(N = m) is the integral of the density over the unit cube around m. The cube around m'
-is that cube moved by m' - m, which changes the density by at most e^(‖m' - m‖/s) at every point. So
-P(N = m) <= e^(‖m' - m‖/s) P(N = m') for all m, m': a lattice point plus N is private at rate 1/s per step, exactly.
+Rounding keeps the promise: P(N = m) is the integral of the density over the unit cube around m, and moving the cube by
+m' - m changes the density by at most e^(‖m' - m‖/s) at every point. So a lattice point plus N is private at rate 1/s
+per step, exactly.
 
-Why it is drawn exactly. The random words are the leading digits of uniform *real* numbers. Doubles with a bound on
-their error (`_isotropic_kernels`) decide how a vector is rounded, except for about one row in a hundred million. For
-that row further digits are drawn and the same formulas are evaluated in decimals, until rounding is decided. So N has
-exactly the law above, and a result that is possible for one point is possible for every point.
-
-The noise of row i is a function of a key and i, so rows can be processed in any order and on all cores.
+It is drawn exactly: the random words are the leading digits of uniform *real* numbers. Doubles with a bound on their
+error (`_isotropic_kernels`) decide how a vector is rounded, except for about one row in a hundred million. For that row
+further digits are drawn and the same formulas are evaluated in decimals. The noise of row i is a function of a key and
+i, so rows can be processed in any order and on all cores.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core import IntArray, WordArray
+from discreet.core import IntArray
 from discreet.noise.stream import watch
 from discreet.noise.stream.row_words import in_chunks, row_key, row_words, settle
 from discreet.noise.vector._isotropic_kernels import add_rows, words_of
@@ -59,16 +56,12 @@ class IsotropicNoise:
 
     def _add_chunk(self, places: IntArray, first: int) -> None:
         rows = len(places)
-        words = self.words(first, rows)
+        words = row_words(self._key, self._words, first, rows)
         open_rows = np.empty(rows, bool)
         add_rows(words, float(self.scale), places, open_rows)
         for row in np.flatnonzero(open_rows):
             own = words[row * self._words : (row + 1) * self._words]
             places[row] += settle(self._key, own, first + int(row), self._rounded)
-
-    def words(self, first: int, rows: int, more: int = 0) -> WordArray:
-        """Return the random words of some rows; ``more`` = 1, 2, ... gives the words of further digits."""
-        return row_words(self._key, self._words, first, rows, more)
 
     def _rounded(self, words: Sequence[int], bits: int) -> IntArray | None:
         return rounded(words, bits, self.dimension, self.scale)

@@ -1,17 +1,14 @@
 """Laplace noise on the sphere, rounded to a lattice of latitudes and longitudes, exactly.
 
-The law. Given a lattice point x, Z is a point of the sphere with density proportional to e^(-a·angle(x, z)). The
-constant is the same for every x, because turning the sphere takes any x to any other. So the bearing from x is uniform,
-and the angle has density proportional to sin θ e^(-aθ) on [0, π]: a planar length θ, with density a² θ e^(-aθ), kept
-with chance sin θ/θ. The result is the lattice point m in whose cell Z is: its latitude and longitude rounded to steps.
+The law. Given a lattice point x, Z is a point of the sphere with density proportional to e^(-a·angle(x, z)), with the
+same constant for every x. So the bearing from x is uniform, and the angle has density proportional to sin θ e^(-aθ) on
+[0, π]: a planar length θ, with density a² θ e^(-aθ), kept with chance sin θ/θ. The result is the lattice point m in
+whose cell Z is.
 
-Why it is private. P(m | x) is the integral of that density over the cell of m, and by the triangle inequality the
-density changes by at most e^(a·angle(x, x')) from x to x', at every point. So P(m | x) <= e^(a·angle(x, x')) P(m | x')
-for all m: exactly, whatever the shape of the cells, near the poles and across the date line.
-
-Why it is drawn exactly. As in `isotropic.py`: words are leading digits of uniform real numbers; doubles with a bound on
-their error decide nearly every row, and for the others more digits are drawn and the same formulas are evaluated in
-decimals. Rejection depends on the noise only, never on x.
+P(m | x) is the integral of that density over the cell of m, and by the triangle inequality the density changes by at
+most e^(a·angle(x, x')) from x to x'. So P(m | x) <= e^(a·angle(x, x')) P(m | x'): exactly, whatever the shape of the
+cells, near the poles and across the date line. It is drawn exactly, as in `isotropic.py`; rejection depends on the
+noise only, never on x.
 """
 
 from __future__ import annotations

@@ -71,15 +71,7 @@ def _seen(name: str, r: Any) -> str:
 
 
 def artifact_page(facts: dict[str, Any]) -> str:
-    """Return the page of a checked file.
-
-    Examples
-    --------
-    >>> facts = {"file": "s.parquet", "kind": "synopsis", "passed": False, "seeded": False, "epsilon": None,
-    ...          "digest": None, "checks": [{"check": "seal", "holds": False, "detail": "changed"}]}
-    >>> "does not hold" in artifact_page(facts)
-    True
-    """
+    """Return the page of a checked file."""
     # Without a budget there is no ledger to check.
     free = [c for c in facts["checks"] if c["check"] == "ledger" and c["holds"] is None]
     passed, checks = facts["passed"], [c for c in facts["checks"] if c not in free]

@@ -19,15 +19,7 @@ _MOST_ACROSS = 8
 
 
 def told(found: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return the centres as a table (heads, rows, columns of figures), and the curves that support their number.
-
-    Examples
-    --------
-    >>> found = {"columns": ["x"], "centers": [[1.0]], "weights": [9.0], "weight_std_errors": [2.0],
-    ...          "may_be_noise": [False]}
-    >>> told(found)["rows"]
-    [['centre 1', '1', '9', '2.0', '']]
-    """
+    """Return the centres as a table (heads, rows, columns of figures), and the curves that support their number."""
     if found is None:
         return None
     heads, rows, figures = _table(found)

@@ -66,15 +66,7 @@ def _short(value: float) -> str:
 
 
 def prepared(facts: dict[str, Any]) -> dict[str, Any]:
-    """Put the target column first, and mark synthetic rows as such.
-
-    Examples
-    --------
-    >>> release = {"marginals": [{"column": "age"}, {"column": "ill"}]}
-    >>> made = prepared({"kind": "synthetic rows", "parameters": {"target": "ill"}, "release": release})
-    >>> made["release"]["marginals"][0]
-    {'column': 'ill', 'said': 'in the synthetic rows'}
-    """
+    """Put the target column first, and mark synthetic rows as such."""
     target, release = facts["parameters"].get("target"), facts["release"]
     said = {"said": f"in the {facts['kind']}"} if facts["kind"].endswith(" rows") else {}
     marginals = [{**m, **said} for m in release.get("marginals", ())]
@@ -87,14 +79,7 @@ def prepared(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_short(ledger: Sequence[tuple[str, str, str]]) -> tuple[list[tuple[str, str, str]], bool]:
-    """Return the first lines of a long ledger with the total, and True if there are more.
-
-    Examples
-    --------
-    >>> lines = [("columns", "", ""), *[("\u2003age", "", "")] * 20, ("round 1", "", ""), ("total", "", "")]
-    >>> [line[0] for line in in_short(lines)[0]], in_short(lines[:3])[1]
-    (['columns', 'round 1', 'total'], False)
-    """
+    """Return the first lines of a long ledger with the total, and True if there are more."""
     if len(ledger) <= _LINES:
         return list(ledger), False
     steps = [line for line in ledger if not line[0].startswith(_PART)]

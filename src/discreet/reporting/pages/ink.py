@@ -32,15 +32,7 @@ class Axis(NamedTuple):
 
 
 def linear(low: float, high: float, most: int = MOST_TICKS) -> Axis:
-    """Return round marks of an axis, at most as many as wanted, without exponents.
-
-    Examples
-    --------
-    >>> linear(0, 16670, 5)
-    Axis(marks=[(0.0, '0'), (5000.0, '5,000'), (10000.0, '10,000'), (15000.0, '15,000')], times='')
-    >>> linear(0, 4e9, 3)
-    Axis(marks=[(0.0, '0'), (2000000000.0, '2'), (4000000000.0, '4')], times='billions')
-    """
+    """Return round marks of an axis, at most as many as wanted, without exponents."""
     low, high = float(low), float(high)
     span = high - low if high > low else max(abs(high), 1e-300)
     base = 10.0 ** math.floor(math.log10(span / most))

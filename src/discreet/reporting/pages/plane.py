@@ -7,22 +7,8 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from discreet.reporting.pages.ink import (
-    LETTER,
-    RIGHT,
-    TOP,
-    WIDTH,
-    Axis,
-    cut_text,
-    gutter,
-    hatched,
-    linear,
-    picture,
-    rect,
-    scale,
-    under_axis,
-    with_times,
-)
+from discreet.reporting.pages import ink
+from discreet.reporting.pages.ink import LETTER, RIGHT, TOP, WIDTH
 from discreet.reporting.words import number
 
 _SIDE = 290
@@ -76,17 +62,17 @@ def boxes(
              for (a, b), (w, h) in zip(start.tolist(), size.tolist(), strict=True)]  # fmt: skip
     parts = []
     if gaps:
-        parts = [hatched(plane.left, TOP, _SIDE, _SIDE, hidden), f'<path class="paper" d="{"".join(drawn)}"/>']
+        parts = [ink.hatched(plane.left, TOP, _SIDE, _SIDE, hidden), f'<path class="paper" d="{"".join(drawn)}"/>']
     for level in np.unique(shade[np.abs(d) >= 0.01 * most]).tolist():
         path = "".join(drawn[i] for i in np.flatnonzero(shade == level))
         kind = "people" if level > 0 else "below"
         parts.append(f'<path class="{kind}" fill-opacity="{abs(level) / _SHADES:.2f}" d="{path}"/>')
     # From the right end, so that a long figure is not cut there.
     if assumed:
-        parts.append(hatched(plane.left, TOP, _SIDE, _SIDE, assumed))
+        parts.append(ink.hatched(plane.left, TOP, _SIDE, _SIDE, assumed))
     said = above.format(most=number(most, 2))
     start_of_key = plane.left + _SIDE - LETTER * len(said) - 60
-    key = [rect("people", start_of_key + 11 * i, 5, 11, 8, "", (i + 1) / 5) for i in range(5)]
+    key = [ink.rect("people", start_of_key + 11 * i, 5, 11, 8, "", (i + 1) / 5) for i in range(5)]
     key.append(f'<text class="tick end" x="{start_of_key - 6:.1f}" y="13">{escape(unit)}</text>')
     key.append(f'<text class="tick end" x="{plane.left + _SIDE}" y="13">{said}</text>')
     return plane.draw(title, [*parts, *key], x, y, marks)
@@ -106,28 +92,28 @@ def pairs(names: Sequence[str], errors: Any, *, title: str) -> Markup:
     chosen = np.sort(np.argsort(-found.sum(axis=0), kind="stable")[:MOST_PAIRED])
     found, shown = found[np.ix_(chosen, chosen)], [names[i] for i in chosen]
     most, n = max(float(found.max(initial=0)), 1e-12), len(shown)
-    left = min(max(len(cut_text(name, 14)) for name in shown) * LETTER + 8, 98)
+    left = min(max(len(ink.cut_text(name, 14)) for name in shown) * LETTER + 8, 98)
     side = min((WIDTH - left) / n, 44.0)
     parts = []
     for i, j in np.argwhere(np.tri(n)).tolist():
         value = float(found[i, j])
         tip = f"{shown[i] if i == j else f'{shown[j]} and {shown[i]}'}: {number(value, 3)}"
         at = left + j * side, TOP + i * side
-        parts.append(rect("people cell", *at, side, side, tip, max(value / most, 0.0)))
+        parts.append(ink.rect("people cell", *at, side, side, tip, max(value / most, 0.0)))
         if side >= 30:
-            ink = "on" if value > 0.7 * most else "words"
-            parts.append(f'<text class="{ink} mid" x="{at[0] + side / 2:.1f}" y="{at[1] + side / 2 + 4:.1f}">'
+            tone = "on" if value > 0.7 * most else "words"
+            parts.append(f'<text class="{tone} mid" x="{at[0] + side / 2:.1f}" y="{at[1] + side / 2 + 4:.1f}">'
                          f"{value:.3f}</text>")  # fmt: skip
     base = TOP + n * side + 6
-    for i, name in enumerate(cut_text(name, 14) for name in shown):
+    for i, name in enumerate(ink.cut_text(name, 14) for name in shown):
         middle = (i + 0.5) * side
         parts.append(f'<text class="name end" x="{left - 5:.1f}" y="{TOP + middle + 4:.1f}">{name}</text>')
         parts.append(f'<text class="name end" transform="translate({left + middle + 4:.1f} {base:.1f}) rotate(-90)">'
                      f"{name}</text>")  # fmt: skip
-    key = [rect("people cell", WIDTH - 95 + 11 * i, 5, 11, 8, "", (i + 1) / 5) for i in range(5)]
+    key = [ink.rect("people cell", WIDTH - 95 + 11 * i, 5, 11, 8, "", (i + 1) / 5) for i in range(5)]
     key.append(f'<text class="tick end" x="{WIDTH - 100}" y="13">error, 0 to</text>')
     key.append(f'<text class="tick" x="{WIDTH - 36}" y="13">{number(most, 2)}</text>')
-    return picture(title, [*parts, *key], WIDTH, base + left)
+    return ink.picture(title, [*parts, *key], WIDTH, base + left)
 
 
 def _marks(low: float, high: float, ends: Sequence[Any]) -> Sequence[tuple[float, str]]:
@@ -140,10 +126,12 @@ class _Plane:
     def __init__(self, low: Any, high: Any, ends: Sequence[Sequence[Any] | None]) -> None:
         self.low, self.stretch = low, _SIDE / np.where(high > low, high - low, 1.0)
         self.axes = [
-            linear(a, b, 5) if not e else Axis([(float(v), str(text)) for v, text in _marks(float(a), float(b), e)], "")
+            ink.linear(a, b, 5)
+            if not e
+            else ink.Axis([(float(v), str(text)) for v, text in _marks(float(a), float(b), e)], "")
             for a, b, e in zip(low, high, ends, strict=True)
         ]
-        self.left = max(gutter(Axis([(v, text[:9]) for v, text in self.axes[1].marks], "")), 30) + 12
+        self.left = max(ink.gutter(ink.Axis([(v, text[:9]) for v, text in self.axes[1].marks], "")), 30) + 12
 
     def at(self, points: Any) -> Any:
         """Return where points lie in the picture."""
@@ -155,16 +143,18 @@ class _Plane:
         for points, shape in marks:
             path = "".join(_SHAPES[shape].format(a, b) for a, b in self.at(np.asarray(points, np.float64)).tolist())
             parts += [f'<path class="{shape} {layer}" d="{path}"/>' for layer in ("under", "over")]
-        right = scale(self.low[0], self.low[0] + _SIDE / self.stretch[0], self.left, self.left + _SIDE)
-        parts += under_axis(across, right, base + 16, self.left + _SIDE + RIGHT, 16)
+        right = ink.scale(self.low[0], self.low[0] + _SIDE / self.stretch[0], self.left, self.left + _SIDE)
+        parts += ink.under_axis(across, right, base + 16, self.left + _SIDE + RIGHT, 16)
         for value, text in self.axes[1].marks:
             height = base - (value - self.low[1]) * self.stretch[1]
-            parts.append(f'<text class="tick end" x="{self.left - 5}" y="{height + 4:.1f}">{cut_text(text, 9)}</text>')
+            parts.append(
+                f'<text class="tick end" x="{self.left - 5}" y="{height + 4:.1f}">{ink.cut_text(text, 9)}</text>'
+            )
         parts.append(f'<text class="label" x="{self.left + _SIDE / 2}" y="{base + 32}">'
-                     f"{escape(with_times(x, self.axes[0].times))}</text>")  # fmt: skip
+                     f"{escape(ink.with_times(x, self.axes[0].times))}</text>")  # fmt: skip
         parts.append(f'<text class="label" transform="translate(10 {TOP + _SIDE / 2}) rotate(-90)">'
-                     f"{escape(with_times(y, self.axes[1].times))}</text>")  # fmt: skip
-        return picture(title, parts, self.left + _SIDE + RIGHT, base + 38)
+                     f"{escape(ink.with_times(y, self.axes[1].times))}</text>")  # fmt: skip
+        return ink.picture(title, parts, self.left + _SIDE + RIGHT, base + 38)
 
 
 _SHAPES = {

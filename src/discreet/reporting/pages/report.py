@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import at_most, kept_text
+from discreet.core import at_most, kept_text, normal_width
 from discreet.reporting import views
 from discreet.reporting.pages import clusters, counted, plane, svg
 from discreet.reporting.pages.frame import PROMISED, RELEASED, WORRYING, Answer, render
@@ -14,8 +14,6 @@ from discreet.reporting.words import flat, number, plain, prose, share, spent_on
 
 #: Charts of columns on one page; the others are named.
 _MOST_CHARTS = 12
-#: Half a 95 % interval, in standard errors.
-_WIDE = 1.96
 #: A chance of being found above it is called high, as `anonymity.risk` does.
 _HIGH_RISK = 0.2
 
@@ -82,7 +80,7 @@ def _released(facts: dict[str, Any]) -> Answer:
     lines = []
     if "leaves" in release:
         headline = counted.headline(release, len(named))
-        rows, error = release["rows"], _WIDE * release["rows_std_error"]
+        rows, error = release["rows"], normal_width(0.95) * release["rows_std_error"]
         span = f"{max(rows - error, 0.0):,.0f} to {rows + error:,.0f}"
         lines.append(("", f"about {rows:,.0f} rows (95 % interval {span})"))
     elif "reports" in release:
@@ -224,7 +222,7 @@ def _not_known(release: dict[str, Any]) -> list[str]:
             text += f" Up to about {elsewhere['noise_alone']:,.0f} of the boxes may be pure noise."
         parts.append(text)
     elif "box_rows" in release and abs(release["box_rows"] - release["rows"]) >= max(1, 0.01 * release["rows"]):
-        held, error = f"{release['box_rows']:,.0f}", f"{_WIDE * release['box_rows_std_error']:,.0f}"
+        held, error = f"{release['box_rows']:,.0f}", f"{normal_width(0.95) * release['box_rows_std_error']:,.0f}"
         parts.append(
             f"The boxes, and so the bars of the charts below, add up to {held} ± {error} rows, because each box has "
             f"its own noise. The total of about {release['rows']:,.0f} rows is more accurate."
@@ -272,7 +270,7 @@ def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
     assumed, errors = found.get("assumed"), found["std_errors"]
     if assumed is not None and views.doubt(found) > 0.5:
         errors = None  # intervals of the noise around an assumption would mislead
-    wide = None if errors is None else [_WIDE * e for e in errors]
+    wide = None if errors is None else (normal_width(0.95) * np.asarray(errors)).tolist()
     how: dict[str, Any] = {"title": name, "axis": "rows", "assumed": assumed}
     if found["edges"] is None and not found.get("ordered"):
         low, high = (None if wide is None else [v + s * w for v, w in zip(found["counts"], wide, strict=True)]
@@ -291,7 +289,9 @@ def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
     if doubtful:
         text += "; hatched: from boxes wider than the bar, assumed to be uniform"
     if "missing" in found:
-        text += f"; missing: {found['missing']['value']:,.0f} ± {number(_WIDE * found['missing']['std_error'], 2)} rows"
+        missing = found["missing"]
+        half = number(normal_width(0.95) * missing["std_error"], 2)
+        text += f"; missing: {missing['value']:,.0f} ± {half} rows"
     return picture, text
 
 

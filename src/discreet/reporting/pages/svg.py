@@ -12,30 +12,8 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from discreet.reporting.pages.ink import (
-    BOTTOM,
-    HEIGHT,
-    LETTER,
-    RIGHT,
-    TOP,
-    WIDTH,
-    base_line,
-    clean,
-    cut_text,
-    decades,
-    frame,
-    gutter,
-    halo,
-    hatched,
-    levels,
-    linear,
-    padded,
-    picture,
-    rect,
-    scale,
-    under_axis,
-    with_times,
-)
+from discreet.reporting.pages import ink
+from discreet.reporting.pages.ink import BOTTOM, HEIGHT, LETTER, RIGHT, TOP, WIDTH
 from discreet.reporting.words import number
 
 #: Rows of a ranking, and how wide its names and figures may be.
@@ -63,7 +41,7 @@ def bars(
     their bins; if widths differ, heights are values per unit (``per``: words for numbers, times and dates). ``marks``
     are places and texts for dates.
     """
-    v, e, doubt, other = (clean(x, len(values)) for x in (values, errors, assumed, second))
+    v, e, doubt, other = (ink.clean(x, len(values)) for x in (values, errors, assumed, second))
     told, told_e = v, e
     cuts = np.arange(len(v) + 1.0) if edges is None else np.asarray(edges, np.float64)
     widths = np.diff(cuts)
@@ -72,10 +50,10 @@ def bars(
         axis = f"{axis} {per[0 if not marks else 1 if ':' in marks[0][1] else 2]}"
     top = max(float((v + e).max(initial=0)), float(other.max(initial=0)), 1e-12)
     bottom = min(float((v - e).min(initial=0)), 0.0)
-    ticks = linear(bottom, top, 5)
-    left = gutter(ticks)
-    y = scale(bottom, top, HEIGHT - BOTTOM, TOP)
-    x = scale(float(cuts[0]), float(cuts[-1]), left, WIDTH - RIGHT)
+    ticks = ink.linear(bottom, top, 5)
+    left = ink.gutter(ticks)
+    y = ink.scale(bottom, top, HEIGHT - BOTTOM, TOP)
+    x = ink.scale(float(cuts[0]), float(cuts[-1]), left, WIDTH - RIGHT)
     parts = []
     for i in range(len(v)):
         start, step = x(float(cuts[i])), x(float(cuts[i + 1])) - x(float(cuts[i]))
@@ -83,10 +61,10 @@ def bars(
         tip = f"{labels[i]}: {number(told[i])}" + (f" ± {number(told_e[i], 3)}" if errors is not None else "")
         known = float(v[i] - doubt[i])
         low, high = sorted((y(0.0), y(known)))
-        parts.append(rect("bar", start + gap, low, step - 2 * gap, max(high - low, 0.5), tip))
+        parts.append(ink.rect("bar", start + gap, low, step - 2 * gap, max(high - low, 0.5), tip))
         if abs(doubt[i]) > 1e-9 * max(abs(v[i]), 1e-300):
             low, high = sorted((y(known), y(float(v[i]))))
-            parts.append(hatched(start + gap, low, step - 2 * gap, high - low, f"{tip}, {doubt_said}"))
+            parts.append(ink.hatched(start + gap, low, step - 2 * gap, high - low, f"{tip}, {doubt_said}"))
         if errors is not None and len(v) <= 80:
             middle = start + step / 2
             parts.append(f'<path class="whisker" d="M{middle:.1f} {y(v[i] - e[i]):.1f}V{y(v[i] + e[i]):.1f}"/>')
@@ -95,9 +73,12 @@ def bars(
     if edges is None:
         under = [(float(a + b) / 2, text) for a, b, text in zip(cuts, cuts[1:], labels, strict=False)]
     else:
-        under = list(marks) if marks else linear(cuts[0], cuts[-1], 6).written
-    return frame(
-        title, [*levels(ticks, y, left), *parts, base_line(left, y(0.0)), *under_axis(under, x)], axis, ticks.times
+        under = list(marks) if marks else ink.linear(cuts[0], cuts[-1], 6).written
+    return ink.frame(
+        title,
+        [*ink.levels(ticks, y, left), *parts, ink.base_line(left, y(0.0)), *ink.under_axis(under, x)],
+        axis,
+        ticks.times,
     )
 
 
@@ -117,8 +98,8 @@ def ranked(
     more: str = "and {n:,} more",
 ) -> Markup:
     """Draw horizontal bars with names and figures, the twelve largest if there are more."""
-    v, doubt, other = (clean(x, len(values)) for x in (values, assumed, second))
-    low, high = (clean(values if x is None else x, len(v)) for x in (lower, upper))
+    v, doubt, other = (ink.clean(x, len(values)) for x in (values, assumed, second))
+    low, high = (ink.clean(values if x is None else x, len(v)) for x in (lower, upper))
     chosen = (
         range(len(v))
         if len(v) <= _MOST_ROWS
@@ -128,21 +109,21 @@ def ranked(
     most = max(float(high[shown].max(initial=0)), float(v[shown].max(initial=0)), float(other[shown].max(initial=0)))
     least = min(float(low[shown].min(initial=0)), float(v[shown].min(initial=0)), 0.0)
     room = _NAMES * letters // _LETTERS
-    x = scale(least, most if most > least else least + 1, room, WIDTH - _FIGURES)
+    x = ink.scale(least, most if most > least else least + 1, room, WIDTH - _FIGURES)
     parts = [f'<text class="tick" x="0" y="11">{escape(axis)}</text>']
     for place, i in enumerate(shown.tolist()):
         top, middle = TOP + place * _ROW, TOP + (place + 0.5) * _ROW
         half = (high[i] - low[i]) / 2
         figure = form(float(v[i])) + (f" ± {form(float(half))}" if lower is not None and half > 0 else "")
         parts.append(
-            f'<text class="name end" x="{room - 6}" y="{middle + 4:.0f}">{cut_text(labels[i], letters)}</text>'
+            f'<text class="name end" x="{room - 6}" y="{middle + 4:.0f}">{ink.cut_text(labels[i], letters)}</text>'
         )
         known = float(v[i] - doubt[i])
         a, b = sorted((x(0.0), x(known)))
-        parts.append(rect("bar", a, top + 3, max(b - a, 0.5), _ROW - 6, f"{labels[i]}: {figure}"))
+        parts.append(ink.rect("bar", a, top + 3, max(b - a, 0.5), _ROW - 6, f"{labels[i]}: {figure}"))
         if abs(doubt[i]) > 1e-9 * max(abs(v[i]), 1e-300):
             a, b = sorted((x(known), x(float(v[i]))))
-            parts.append(hatched(a, top + 3, b - a, _ROW - 6, f"{labels[i]}: {doubt_said}"))
+            parts.append(ink.hatched(a, top + 3, b - a, _ROW - 6, f"{labels[i]}: {doubt_said}"))
         if lower is not None:
             parts.append(f'<path class="whisker" d="M{x(low[i]):.1f} {middle:.1f}H{x(high[i]):.1f}"/>')
         if second is not None:
@@ -153,7 +134,7 @@ def ranked(
     if len(v) > len(shown):
         parts.append(f'<text class="tick" x="{room}" y="{end + 14}">{more.format(n=len(v) - len(shown))}</text>')
         end += 18
-    return picture(title, parts, WIDTH, end + 4)
+    return ink.picture(title, parts, WIDTH, end + 4)
 
 
 def curve(
@@ -174,33 +155,33 @@ def curve(
 
     ``upright`` are vertical lines (place, text, class), ``level`` a horizontal one, ``dot`` a point with text.
     """
-    a, b = clean(xs, 0), clean(ys, 0)
+    a, b = ink.clean(xs, 0), ink.clean(ys, 0)
     across = [*a, *(place for place, _, _ in upright)]
     along = [*b, *([] if level is None else [level[0]])]
     if log:
-        ticks, under = decades(min(along), max(along), form), decades(min(across), max(across), number)
-        (low, high), (near, far) = (padded(np.log10(np.maximum(w, 1e-300))) for w in (along, across))
+        ticks, under = ink.decades(min(along), max(along), form), ink.decades(min(across), max(across), number)
+        (low, high), (near, far) = (ink.padded(np.log10(np.maximum(w, 1e-300))) for w in (along, across))
     else:
         low, high, near, far = min(*along, 0.0), max(*along, top), min(across), max(across)
         near -= 0.06 * (far - near) if upright else 0.0  # a line at the very edge would pass for the axis
-        ticks, under = linear(low, high, 5), linear(near, far, 5)
-    left = gutter(ticks)
-    mapped = [scale(low, high, HEIGHT - BOTTOM, TOP), scale(near, far, left, WIDTH - RIGHT)]
+        ticks, under = ink.linear(low, high, 5), ink.linear(near, far, 5)
+    left = ink.gutter(ticks)
+    mapped = [ink.scale(low, high, HEIGHT - BOTTOM, TOP), ink.scale(near, far, left, WIDTH - RIGHT)]
 
     def at(which: int) -> Callable[[float], float]:
         return lambda value: mapped[which](math.log10(max(value, 1e-300)) if log else value)
 
     up, right = at(0), at(1)
     line = "L".join(f"{right(p):.1f} {up(q):.1f}" for p, q in zip(a, b, strict=True))
-    parts = [*levels(ticks, up, left), base_line(left, HEIGHT - BOTTOM), f'<path class="curve" d="M{line}"/>']
+    parts = [*ink.levels(ticks, up, left), ink.base_line(left, HEIGHT - BOTTOM), f'<path class="curve" d="M{line}"/>']
     for place, _, kind in upright:
         parts.append(f'<path class="{escape(kind)}" d="M{right(place):.1f} {TOP}V{HEIGHT - BOTTOM}"/>')
     for i, (place, words, _) in enumerate(upright):
         side = "end" if right(place) > (left + WIDTH) / 2 else ""
-        parts.append(halo(words, right(place) + (-5 if side else 5), TOP + 14 + 15 * i, side))
+        parts.append(ink.halo(words, right(place) + (-5 if side else 5), TOP + 14 + 15 * i, side))
     if level is not None:
         parts.append(f'<path class="claim" d="M{left} {up(level[0]):.1f}H{WIDTH - RIGHT}"/>')
-        parts.append(halo(level[1], WIDTH - RIGHT, up(level[0]) - 5, "end"))
+        parts.append(ink.halo(level[1], WIDTH - RIGHT, up(level[0]) - 5, "end"))
     if dot is not None:
         where, height, words = right(dot[0]), up(dot[1]), dot[2]
         side = "end" if where + 8 + LETTER * len(words) > WIDTH else ""
@@ -208,10 +189,10 @@ def curve(
         # On the side of the curve where it does not run: under it where it rises away from the dot.
         under_it = (b[-1] > b[0]) != bool(side)
         side_of_dot = min(height + 17, HEIGHT - BOTTOM - 5) if under_it else max(height - 7, TOP + 10)
-        parts.append(halo(words, where + (-8 if side else 8), side_of_dot, side))
-    marks = [*under_axis(under.marks, right), f'<text class="label" x="{(left + WIDTH) / 2}" y="{HEIGHT + 12}">'
-             f"{escape(with_times(x, under.times))}</text>"]  # fmt: skip
-    return frame(title, [*parts, *marks], y, ticks.times, HEIGHT + 18)
+        parts.append(ink.halo(words, where + (-8 if side else 8), side_of_dot, side))
+    marks = [*ink.under_axis(under.marks, right), f'<text class="label" x="{(left + WIDTH) / 2}" y="{HEIGHT + 12}">'
+             f"{escape(ink.with_times(x, under.times))}</text>"]  # fmt: skip
+    return ink.frame(title, [*parts, *marks], y, ticks.times, HEIGHT + 18)
 
 
 def unknown(words: str, *, title: str, ends: Sequence[str] = ("", "")) -> Markup:
@@ -220,10 +201,10 @@ def unknown(words: str, *, title: str, ends: Sequence[str] = ("", "")) -> Markup
     middle, base = width / 2, HEIGHT - BOTTOM + 16
     inside = min(LETTER * len(words) + 16, width - 6)
     parts = [
-        hatched(0, TOP, width, height, words),
+        ink.hatched(0, TOP, width, height, words),
         f'<rect class="paper" x="{middle - inside / 2:.1f}" y="{TOP + height / 2 - 14:.1f}" width="{inside:.1f}" '
         f'height="28"/><text class="words mid" x="{middle:.1f}" y="{TOP + height / 2 + 4:.1f}">{escape(words)}</text>',
-        f'<text class="tick" x="0" y="{base}">{cut_text(ends[0], 18)}</text>',
-        f'<text class="tick end" x="{width}" y="{base}">{cut_text(ends[1], 18)}</text>',
+        f'<text class="tick" x="0" y="{base}">{ink.cut_text(ends[0], 18)}</text>',
+        f'<text class="tick end" x="{width}" y="{base}">{ink.cut_text(ends[1], 18)}</text>',
     ]
-    return picture(f"{title}: {words}", parts, WIDTH, HEIGHT)
+    return ink.picture(f"{title}: {words}", parts, WIDTH, HEIGHT)

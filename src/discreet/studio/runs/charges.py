@@ -4,8 +4,6 @@ Nothing here charges anything: a process of a run does, before it reads a row, a
 hold. The price that is shown is the most that will be reserved.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from dataclasses import dataclass
@@ -23,28 +21,16 @@ from discreet.studio.workspace import Workspace
 
 @dataclass(frozen=True)
 class Charge:
-    """The price of a job.
+    """The price of a job."""
 
-    Attributes
-    ----------
-    dataset, currency : str
-        Of the account.
-    price, delta : float
-        The most that is reserved.
-    left, after, total : float
-        What there is before and afterwards, and the limit.
-    refused : str
-        Why the account would refuse it; empty if it would not.
-    """
-
-    dataset: str
+    dataset: str  # of the account, like its currency and total
     currency: str
-    price: float
+    price: float  # most that is reserved, with its delta
     delta: float
-    left: float
+    left: float  # before the release
     after: float
     total: float
-    refused: str = ""
+    refused: str = ""  # why the account would refuse it; empty if it would not
 
 
 def charge_of(job: Job) -> Charge | None:
@@ -67,26 +53,12 @@ def charge_of(job: Job) -> Charge | None:
     after = max(float(left.exact - price), 0.0) if isinstance(price, Fraction) else 0.0
     total = float(account.total)
     share = float(delta) if account.currency == "epsilon" else 0.0
-    return Charge(
-        account.dataset,
-        account.currency,
-        float(price),
-        share,
-        worth(float(left), total),
-        worth(after, total),
-        total,
-        refused,
-    )
+    known = account.dataset, account.currency
+    return Charge(*known, float(price), share, worth(float(left), total), worth(after, total), total, refused)
 
 
 def worth(left: float, total: float) -> float:
-    """Return what is left of a budget, nothing where that is what rounding leaves.
-
-    Examples
-    --------
-    >>> worth(2e-16, 3.0), worth(0.001, 3.0)
-    (0.0, 0.001)
-    """
+    """Return what is left of a budget, nothing where that is what rounding leaves."""
     return left if left > 1e-9 * total else 0.0
 
 
@@ -150,7 +122,7 @@ def entry_of(run: Run) -> Entry | None:
     job = run.job
     if run.status["started"] is None or job is None or len(entries) <= run.status["before"]:
         return None
-    from discreet.jobs.work import task_of
+    from discreet.jobs import task_of
 
     task, made = task_of(job), Path(job.outputs.get("release") or job.outputs.get("centers") or "").name
     for entry in entries[run.status["before"] :]:
@@ -170,7 +142,7 @@ def paid_file(run: Run) -> str:
     place = job.places()["release"]
     if not place.is_file():
         return ""
-    from discreet.jobs.work import repeated
+    from discreet.jobs import repeated
 
     try:
         return place.name if repeated(job) is not None else ""

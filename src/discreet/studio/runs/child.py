@@ -5,8 +5,6 @@ rows. It ends at once when the server's end of the pipe on its standard input cl
 then stays spent. A booked release is complete in the folder, and is used when the job is started again.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import select
@@ -25,16 +23,15 @@ from discreet.errors import BudgetExceeded, DataSourceError, DiscreetError, Inva
 from discreet.jobs import Job
 from discreet.studio.released import Released, collect
 from discreet.studio.runs.charges import entry_of, paid_file
-from discreet.studio.runs.processes import born
-from discreet.studio.runs.run import JOB, SCRATCH, Run, now
+from discreet.studio.runs.run import JOB, SCRATCH, Run, born, now
 
-#: Seconds between two words about the same stage.
+#: Seconds between two updates of the same stage.
 _PAUSE = 0.3
 _NAMED = re.compile(r"\[(\w+)\](?: (\w+))?")
 _SCREENS = {"parameters": "plan", "data": "data", "schema": "columns", "outputs": "release", "job": "goal"}
 
 
-class Teller:
+class Status:
     """Writes how far a run has come, not too often, and nothing after its end."""
 
     def __init__(self, run: Run) -> None:
@@ -53,7 +50,7 @@ class Teller:
                     self._run.write(progress={"what": stage, "share": rounded})
 
     def end(self, **said: Any) -> None:
-        """Write the last word."""
+        """Write the final status."""
         with self._guard:
             self._open = False
             self._run.write(**said, ended=now(), pid=None, born=None)
@@ -90,27 +87,27 @@ def unforeseen(error: BaseException) -> str:
 
 def main(folder: Path) -> int:
     """Do the job of a folder."""
-    run, tell = Run.read(folder), Teller(Run.read(folder))
+    run, status = Run.read(folder), Status(Run.read(folder))
     run.write(state="running", started=now(), pid=os.getpid(), born=born(os.getpid()))
     try:
         job = Job.from_toml(folder / JOB)
         account = job.parameters.get("account")
         if account is not None:
             run.write(before=len(Account(job.place(account)).entries))
-        with followed(tell):
+        with followed(status):
             result = job.run()
     except DiscreetError as error:
-        return _failed(folder, tell, str(error), place_of(error))
+        return _failed(folder, status, str(error), place_of(error))
     except MemoryError:
-        return _failed(folder, tell, "memory", None, unforeseen=True)
+        return _failed(folder, status, "memory", None, unforeseen=True)
     except Exception as error:
-        return _failed(folder, tell, unforeseen(error), None, unforeseen=True)
+        return _failed(folder, status, unforeseen(error), None, unforeseen=True)
     shutil.rmtree(folder / SCRATCH, ignore_errors=True)
     told = result.to_dict()
     with suppress(Exception):  # the page collects them later where that fails
-        _collect(folder, job.kind, told["figures"], dict(result.files), tell)
+        _collect(folder, job.kind, told["figures"], dict(result.files), status)
     entry = (told["figures"].get("account") or {}).get("entry")
-    tell.end(
+    status.end(
         state="done", progress={"what": "done", "share": 1.0}, figures=told["figures"], entry=entry,
         files=_files(folder, dict(result.files)), promise=_promise(result.guarantee),
     )  # fmt: skip
@@ -118,21 +115,21 @@ def main(folder: Path) -> int:
 
 
 def _failed(
-    folder: Path, tell: Teller, message: str, where: dict[str, str] | None, *, unforeseen: bool = False
+    folder: Path, status: Status, message: str, where: dict[str, str] | None, *, unforeseen: bool = False
 ) -> int:  # fmt: skip
     run = Run.read(folder)
     entry = entry_of(run)
     run.tidy((paid_file(run),))
     number = None if entry is None else entry.number
-    tell.end(state="failed", message=message, where=where, entry=number, unforeseen=unforeseen)
+    status.end(state="failed", message=message, where=where, entry=number, unforeseen=unforeseen)
     return 1
 
 
-def _collect(folder: Path, kind: str, figures: dict[str, Any], files: dict[str, Path], tell: Teller) -> None:
+def _collect(folder: Path, kind: str, figures: dict[str, Any], files: dict[str, Path], status: Status) -> None:
     """Collect what pictures and evidence are drawn from, so that no page has to wait for it."""
     made = files.get("counts") or files.get("release")
     if made is not None:
-        tell("pictures", None)
+        status("pictures", None)
         collect(Released(int(folder.name), made, folder / "evidence", files, figures, kind))
 
 
@@ -140,9 +137,9 @@ def _files(folder: Path, files: dict[str, Path]) -> dict[str, str]:
     """Return the files to download: those of the folder, each table with its guarantee."""
     found = {name: os.path.relpath(path, folder) for name, path in files.items()}
     for name, path in files.items():
-        beside = promise_place(path)
-        if beside.is_file() and not path.name.endswith(PROMISE_ENDING) and beside.name not in found.values():
-            found[f"promise of {name}" if "promise" in found else "promise"] = beside.name
+        promise = promise_place(path)
+        if promise.is_file() and not path.name.endswith(PROMISE_ENDING) and promise.name not in found.values():
+            found[f"promise of {name}" if "promise" in found else "promise"] = promise.name
     return {name: path for name, path in found.items() if not path.startswith("..")}
 
 

@@ -29,46 +29,20 @@ _MOST_KNOWN = 8
 
 @dataclass(frozen=True)
 class Offer:
-    """A release that could be started.
+    """A release that could be started."""
 
-    Attributes
-    ----------
-    job : Job or None
-        What would be done; None if something is lacking.
-    lacking : str
-        What is.
-    number : int
-        The number of the run.
-    key : str
-        Names this very job, but for the form of its table, and number: a form that was drawn before something changed
-        does not start it.
-    digest : str
-        Of the job alone.
-    charge : Charge or None
-        What it would cost the account.
-    uncounted : bool
-        Whether it has a price and no account to charge.
-    table : bool
-        Whether it writes a table, which can be CSV or Parquet.
-    earlier : int
-        How many releases about the same people there are, which it would be checked with.
-    same : Run or None
-        An earlier run of the same job, whose release can be used again at no cost.
-    where : str
-        The screen on which what is lacking can be said, if it is known.
-    """
-
-    job: Job | None
-    lacking: str
-    number: int
+    job: Job | None  # or something is missing
+    lacking: str  # what is missing
+    number: int  # of the run
+    #: Identifies job and number, but not CSV or Parquet: an outdated form does not start it.
     key: str = ""
-    digest: str = ""
-    charge: Charge | None = None
-    uncounted: bool = False
-    table: bool = False
-    earlier: int = 0
-    same: Run | None = None
-    where: str = ""
+    digest: str = ""  # of the job
+    charge: Charge | None = None  # what it would cost the account
+    uncounted: bool = False  # it has a price, and there is no account to charge
+    table: bool = False  # it writes a table: CSV or Parquet
+    earlier: int = 0  # number of releases about the same people that it would be checked with
+    same: Run | None = None  # an earlier run of the same job, whose release can be used again at no cost
+    where: str = ""  # the screen on which to add what is missing, if known
 
     @property
     def person(self) -> bool:

@@ -11,6 +11,9 @@ import fcntl
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -39,18 +42,10 @@ def now() -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """A release that is being made, was made, or was not.
+    """A release that is being made, was made, or was not."""
 
-    Attributes
-    ----------
-    folder : Path
-        Where it is; its name is the number of the run.
-    status : dict
-        What its process wrote last: see `discreet.studio.runs.child`.
-    """
-
-    folder: Path
-    status: dict[str, Any] = field(repr=False)
+    folder: Path  # named by the number of the run
+    status: dict[str, Any] = field(repr=False)  # as its process wrote it: see `child`
 
     @classmethod
     def read(cls, folder: Path) -> Run:
@@ -205,3 +200,35 @@ def runs_of(project: Project) -> list[Run]:
         return []
     places = [p for p in project.runs.glob("[0-9]*") if p.name.isdecimal() and p.is_dir() and not p.is_symlink()]
     return [Run.read(place) for place in sorted(places, key=lambda p: int(p.name), reverse=True)]
+
+
+def born(pid: int) -> str | None:
+    """Return when a process began, in the words of its system; None if there is none."""
+    if sys.platform == "linux":
+        try:
+            text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+        return text.rpartition(")")[2].split()[19]  # the name of a program may hold blanks and brackets
+    told = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return told.stdout.strip() or None
+
+
+def send(pid: int, birth: str, number: signal.Signals) -> bool:
+    """Send a signal to a process, identified by its start time; return whether it was there."""
+    try:
+        if hasattr(os, "pidfd_open"):  # names the process itself: its number cannot go to another meanwhile
+            handle = os.pidfd_open(pid)
+            try:
+                if born(pid) != birth:
+                    return False
+                signal.pidfd_send_signal(handle, number)
+            finally:
+                os.close(handle)
+        else:
+            if born(pid) != birth:
+                return False
+            os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True

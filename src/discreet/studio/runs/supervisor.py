@@ -1,7 +1,5 @@
 """Start, follow and stop the processes of runs; at most a few at a time, and one per table."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -20,8 +18,7 @@ from discreet.errors import DiscreetError
 from discreet.jobs import Job
 from discreet.studio.runs.charges import entry_of, paid_file
 from discreet.studio.runs.offer import renewed
-from discreet.studio.runs.processes import born, send
-from discreet.studio.runs.run import ENDED, JOB, SCRATCH, STOP, Run, asked_of, blank, lock, now, runs_of
+from discreet.studio.runs.run import ENDED, JOB, SCRATCH, STOP, Run, asked_of, blank, born, lock, now, runs_of, send
 from discreet.studio.workspace import Project, Workspace
 
 #: Seconds a process has to end after it was asked to.
@@ -37,13 +34,6 @@ class Supervisor:
 
     A process holds the lock of its run and the end of a pipe; the server holds the other end. When the server dies,
     also by kill -9, the pipe closes and the process ends.
-
-    Parameters
-    ----------
-    workspace : Workspace
-        Runs of it that were lost are put in order at once.
-    most : int, default 2
-        Runs at a time.
     """
 
     def __init__(self, workspace: Workspace, most: int = 2) -> None:
@@ -79,6 +69,11 @@ class Supervisor:
             if handle is not None:
                 self._launch(place, handle)
         return Run.read(place)
+
+    def begin(self, project: Project, job: Job) -> Run:
+        """Start a run under the next number."""
+        project.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self.start(project, job, 1 + max((run.number for run in runs_of(project)), default=0))
 
     def again(self, project: Project, run: Run, attempt: int) -> Run:
         """Go on with a run that did not end well, with its own choices; nothing happens if somebody did so before.

@@ -30,52 +30,17 @@ FACTS = ("functions", "impossible")
 
 @dataclass
 class Sheet:
-    """The columns of a table, declared or not.
+    """The columns of a table, declared or not."""
 
-    Attributes
-    ----------
-    columns : dict
-        What is declared of each column that is used; {} while it waits.
-    unused : dict
-        Columns that are left out, with what was declared of them before.
-    order : list of str
-        All columns as in the table.
-    rest : dict
-        Unit, source and facts, as in the file.
-    labels : dict
-        What the table's own file says that the codes of a column stand for.
-    absent : list of str
-        Columns that are declared and that the table does not have.
-    folder : Path
-        Where lists of categories lie that the file names.
-
-    Examples
-    --------
-    >>> sheet = Sheet.of_names(["age", "mood", "name"])
-    >>> sheet.take("age"), sheet.waiting
-    (True, ['mood', 'name'])
-    >>> sheet.edit({"mood": {"list": "good, bad"}, "name": {"role": "identifier"}}), sheet.waiting
-    ({}, [])
-    >>> print(sheet.text(), end="")
-    [columns.age]
-    kind = "integer"
-    bounds = [0, 125]
-    role = "quasi-identifier"
-    <BLANKLINE>
-    [columns.mood]
-    categories = ["good", "bad"]
-    <BLANKLINE>
-    [columns.name]
-    role = "identifier"
-    """
-
-    columns: dict[str, dict[str, Any]]
+    columns: dict[str, dict[str, Any]]  # declarations; {} for an undeclared column
+    #: Columns that are left out, with their earlier declarations.
     unused: dict[str, dict[str, Any]] = field(default_factory=dict)
-    order: list[str] = field(default_factory=list)
-    rest: dict[str, Any] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)  # all columns as in the table
+    rest: dict[str, Any] = field(default_factory=dict)  # unit, source and facts, as in the file
+    #: Labels of codes that the table's own file declares.
     labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    absent: list[str] = field(default_factory=list)
-    folder: Path = field(default=Path(), compare=False)
+    absent: list[str] = field(default_factory=list)  # declared columns that the table does not have
+    folder: Path = field(default=Path(), compare=False)  # of lists of categories that the file names
 
     @classmethod
     def of_names(cls, names: Iterable[str], dialect: Dialect | None = None) -> Sheet:

@@ -1,7 +1,5 @@
 """Typed values of a column and its declaration, converted into each other. Errors name their field."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import re
@@ -11,8 +9,7 @@ from typing import Any
 from discreet.core import MISSING_RULES, NAMING, ROLES, category_text, dates, read_column
 from discreet.core.schema import Dialect, undeclared
 from discreet.errors import InvalidArgument, SchemaError
-from discreet.studio.schema.days import read_day
-from discreet.studio.schema.numerals import TwoWays, certain, read_number
+from discreet.studio.schema.values import TwoWays, certain, read_day, read_number
 
 #: Kinds of values, as a schema file calls them.
 KINDS = ("number", "integer", "category", "ordered", "boolean", "date", "time")
@@ -37,13 +34,7 @@ class Fault(Exception):
 
 
 def kind_of(held: Mapping[str, Any]) -> str:
-    """Return the kind of values that a column is declared with, "" while it waits.
-
-    Examples
-    --------
-    >>> kind_of({"bounds": [0, 1]}), kind_of({"bounds": ["1920-01-01", "2010-12-31"]}), kind_of({"categories": ["a"]})
-    ('number', 'date', 'category')
-    """
+    """Return the kind of values that a column is declared with, "" while it waits."""
     if isinstance(held.get("kind"), str) and held["kind"] in KINDS:
         return str(held["kind"])
     if isinstance(bounds := held.get("bounds"), (list, tuple)):
@@ -56,13 +47,7 @@ def kind_of(held: Mapping[str, Any]) -> str:
 
 
 def texts_of(held: Mapping[str, Any]) -> dict[str, str]:
-    """Return a declaration as it is typed.
-
-    Examples
-    --------
-    >>> texts_of({"kind": "integer", "bounds": [0, 125], "missing": "own"})
-    {'role': 'attribute', 'kind': 'integer', 'low': '0', 'high': '125', 'list': '', 'missing': 'own'}
-    """
+    """Return a declaration as it is typed."""
     bounds = held.get("bounds")
     low, high = bounds if isinstance(bounds, (list, tuple)) and len(bounds) == 2 else ("", "")
     listed = held.get("categories")
@@ -78,15 +63,7 @@ def _end(value: Any) -> str:
 
 
 def written_list(categories: Iterable[Any]) -> str:
-    """Return categories in a line, with quotation marks where one holds a comma or a semicolon.
-
-    Examples
-    --------
-    >>> written_list(["a", 1, "b, c"]), read_list('a, 1, "b, c"'), read_list("x\\r\\ny, z\\r\\n")
-    ('a, 1, "b, c"', ['a', '1', 'b, c'], ['x', 'y, z'])
-    >>> read_list("one; two; 3,5"), read_list('"a; b", c')
-    (['one', 'two', '3,5'], ['a; b', 'c'])
-    """
+    """Return categories in a line, with quotation marks where one holds a comma or a semicolon."""
     return ", ".join(map(_quoted, map(category_text, categories)))
 
 
@@ -120,13 +97,7 @@ def _check_parted(listed: str, texts: list[str]) -> None:
 def read_texts(
     name: str, held: Mapping[str, Any], texts: Mapping[str, str], source: Dialect | None = None
 ) -> dict[str, Any]:
-    """Return the declaration of a column that was typed, or raise a `Fault`; marks and dates are as in the table.
-
-    Examples
-    --------
-    >>> read_texts("age", {}, {"kind": "integer", "low": "0", "high": "125", "role": "quasi-identifier"})
-    {'kind': 'integer', 'bounds': [0, 125], 'role': 'quasi-identifier'}
-    """
+    """Return the declaration of a column that was typed, or raise a `Fault`; marks and dates are as in the table."""
     shown = texts_of(held)
     typed = {key: texts.get(key, shown[key]).strip() for key in FIELDS}
     for key, allowed in CHOICES.items():

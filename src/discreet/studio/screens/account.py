@@ -1,7 +1,5 @@
 """The screen `account`: what was released from this data set, at what price, and what is left."""
 
-from __future__ import annotations
-
 import os
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +17,7 @@ from discreet.studio.jobs import job_of
 from discreet.studio.runs import Run
 from discreet.studio.runs.charges import entry_of, forgotten, paid_file
 from discreet.studio.runs.offer import of_table, offer_of
-from discreet.studio.schema.numerals import TwoWays, read_number
+from discreet.studio.schema.values import TwoWays, read_number
 from discreet.studio.screens.release import when
 from discreet.studio.workspace import Project
 
@@ -27,12 +25,8 @@ from discreet.studio.workspace import Project
 _FIELDS = ("dataset", "epsilon", "delta", "rho", "path")
 
 
-async def show(studio: Studio, request: Request) -> Response:
+async def show(studio: Studio, request: Request, status: int = 200, **said: Any) -> Response:
     """Show the account of the table, or how to get one."""
-    return await _page(studio, request)
-
-
-async def _page(studio: Studio, request: Request, status: int = 200, **said: Any) -> Response:
     project = studio.project(request)
     content = await run_in_threadpool(_content, studio, project)
     content |= {"ask": request.query_params.get("ask", ""), "verified": None, "error": "", "wrong": "", "when": when}
@@ -121,10 +115,10 @@ def _elsewhere(studio: Studio, project: Project) -> list[str]:
 
 def _place(studio: Studio, project: Project) -> Path:
     """Return the path of a new account: next to the table, or in the folder of projects."""
-    beside = Path(project.source).parent
+    near = Path(project.source).parent
     own = studio.workspace.home / "accounts"
     uploaded = not project.source or project.folder in Path(project.source).parents
-    folder = own if uploaded or not beside.is_dir() or not os.access(beside, os.W_OK) else beside
+    folder = own if uploaded or not near.is_dir() or not os.access(near, os.W_OK) else near
     return folder / f"{project.name.partition('.')[0] or 'table'}.account"
 
 
@@ -157,7 +151,7 @@ async def create(studio: Studio, request: Request) -> Response:
         await run_in_threadpool(make)
     except DiscreetError as error:
         wrong = getattr(error, "name", "")
-        return await _page(studio, request, 400, error=str(error), wrong=wrong if wrong in _FIELDS else "", given=given)
+        return await show(studio, request, 400, error=str(error), wrong=wrong if wrong in _FIELDS else "", given=given)
     return _shown(project)
 
 
@@ -181,7 +175,7 @@ async def open_file(studio: Studio, request: Request) -> Response:
             raise InvalidArgument("path", path, "the file of an account", "patients.account")
         project.account = str((await run_in_threadpool(Account, path)).path)
     except DiscreetError as error:
-        return await _page(studio, request, 400, error=str(error), wrong="open")
+        return await show(studio, request, 400, error=str(error), wrong="open")
     project.save()
     return _shown(project)
 
@@ -239,7 +233,7 @@ async def verify(studio: Studio, request: Request) -> Response:
             return {"holds": False, "why": str(error)}
         return {"holds": True, "lines": facts["lines"], "releases": len(facts["entries"]), "head": bool(head)}
 
-    return await _page(studio, request, verified=await run_in_threadpool(holds))
+    return await show(studio, request, verified=await run_in_threadpool(holds))
 
 
 async def _change(project: Project, act: Any) -> None:

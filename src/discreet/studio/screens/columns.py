@@ -1,11 +1,9 @@
 """The screen `columns`: the schema as a table to edit, one form for all of it, and a page per column."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +20,7 @@ from discreet.errors import DataSourceError, DiscreetError, SchemaError
 from discreet.studio.app import Studio, seen
 from discreet.studio.schema import Fault, Sheet
 from discreet.studio.schema.typed import CHOICES, FIELDS, LONGEST, MOST_LISTED, UNUSED, kind_of, texts_of
+from discreet.studio.words import T
 from discreet.studio.workspace import Project
 
 #: A schema or codebook that is uploaded, in bytes.
@@ -81,7 +80,7 @@ async def save(studio: Studio, request: Request) -> Response:
     before = {name: sheet.texts(name) for name in typed if name in sheet.order}
     asked = bool(sheet.persons) or "unit" in sheet.rest
     faults |= sheet.edit(typed)
-    faults |= _beside(sheet, form, asked)
+    faults |= _whole_table(sheet, form, asked)
     taken = sheet.waiting if act == "take_all" else [name] if (name := _text(form, "take")) else []
     for name in taken:
         if (name, "kind") not in faults:
@@ -171,7 +170,7 @@ def _text(form: FormData, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _beside(sheet: Sheet, form: FormData, asked: bool) -> dict[tuple[str, str], Fault]:
+def _whole_table(sheet: Sheet, form: FormData, asked: bool) -> dict[tuple[str, str], Fault]:
     """Take over what is said of the whole table.
 
     That one row is hidden is ticked where no column names a person. Once one does, that has to be said anew.
@@ -205,7 +204,7 @@ def _next(sheet: Sheet, name: str) -> str:
     return next(iter([*later, *waiting]), "")
 
 
-def _row(sheet: Sheet, name: str, t: Callable[..., str], typed: Mapping[str, str], faults: _Faults) -> dict[str, Any]:
+def _row(sheet: Sheet, name: str, t: T, typed: Mapping[str, str], faults: _Faults) -> dict[str, Any]:
     held = sheet.held(name)
     texts = {**sheet.texts(name), **typed}
     listed = held.get("categories", ())
@@ -221,7 +220,7 @@ def _row(sheet: Sheet, name: str, t: Callable[..., str], typed: Mapping[str, str
     }  # fmt: skip
 
 
-def in_words(declared: Mapping[str, Any], t: Callable[..., str]) -> str:
+def in_words(declared: Mapping[str, Any], t: T) -> str:
     """Say in a line what a declaration is."""
     texts, parts = texts_of(declared), []
     if kind := kind_of(declared):
@@ -235,20 +234,13 @@ def in_words(declared: Mapping[str, Any], t: Callable[..., str]) -> str:
     return ", ".join(parts)
 
 
-def known_words(offer: KnownKind, t: Callable[..., str]) -> str:
+def known_words(offer: KnownKind, t: T) -> str:
     """Return the public source of an offer, in the language of the page."""
     return t("known." + known_key(offer))
 
 
 def known_key(offer: KnownKind) -> str:
-    """Return the name of an offer's source in the catalogue.
-
-    Examples
-    --------
-    >>> from discreet.core.schema.catalogue import known_kind
-    >>> known_key(known_kind("hours-per-week"))
-    'a_week_has_168_hours'
-    """
+    """Return the name of an offer's source in the catalogue."""
     return re.sub(r"\W+", "_", offer.source).strip("_").lower()
 
 
@@ -271,7 +263,7 @@ def _table(
     if query.get("only") == "waiting":
         names = [n for n in names if n in waiting]
     rows = [_row(sheet, name, t, (typed or {}).get(name, {}), faults) for name in names]
-    beside = {f.field: t(f"columns.{f.key}", **f.values) for (of, _), f in faults.items() if not of}
+    above = {f.field: t(f"columns.{f.key}", **f.values) for (of, _), f in faults.items() if not of}
     first = next((n for n in sheet.order if n in waiting), "")
     offers = sum(sheet.offer(name) is not None for name in waiting)
     problem, facts = sheet.problem(), tuple[str, ...]()
@@ -284,7 +276,7 @@ def _table(
         total=len(sheet.columns), left_out=len(sheet.unused), first=first,
         first_place=f"/p/{project.id}/columns/one?{urlencode({'name': first})}" if first else "", offers=offers,
         problem=problem, absent=sheet.absent, unit=sheet.unit, person_rows=sheet.rows, persons=sheet.persons,
-        facts=facts, facts_text=sheet.facts(), beside=beside, n_faults=len(faults),
+        facts=facts, facts_text=sheet.facts(), above=above, n_faults=len(faults),
         state=sheet.version, doubts=doubts, look_rows=_LOOK,
         places={name: f"c{i}" for i, name in enumerate(sheet.order)},
         picked=set(names if "all" in query else picked or ()), urlencode=urlencode,

@@ -1,9 +1,7 @@
 """The screen `data`: what is opened, what its head says, and its first rows for a steward who asks to look."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from discreet.studio import words
 from discreet.studio.app import Studio, seen
 from discreet.studio.jobs import open_job, opened, opened_before
 from discreet.studio.runs import runs_of
-from discreet.studio.schema.days import read_form, shown_form
+from discreet.studio.schema.values import read_form, shown_form
 from discreet.studio.screens.release import when
 from discreet.studio.tables import heads, uploads
 from discreet.studio.tables.browse import listing
@@ -29,14 +27,10 @@ from discreet.studio.workspace import HISTORIES, Project
 _LISTS = ("dates", "missing", "marks", "true", "false")
 
 
-async def start(studio: Studio, request: Request) -> Response:
-    """Show what was opened before, and the forms that open a table; a folder is listed if one is named."""
-    return await _start(studio, request)
-
-
-async def _start(
+async def start(
     studio: Studio, request: Request, typed: str = "", fault: str = "", same: Sequence[str] = ()
 ) -> Response:
+    """Show what was opened before, and the forms that open a table; a folder is listed if one is named."""
     folder, here = request.query_params.get("folder"), None
     if folder is not None:
         here = await run_in_threadpool(listing, folder or studio.roots[0], studio.roots)
@@ -67,11 +61,11 @@ async def open_path(studio: Studio, request: Request) -> Response:
     if not path:
         raise DataSourceError("path: it is empty; type where the table is, such as /home/me/people.csv")
     if not form.get("anew") and (same := await run_in_threadpool(opened_before, studio.workspace, path)):
-        return await _start(studio, request, path, same=[project.id for project in same])
+        return await start(studio, request, path, same=[project.id for project in same])
     try:
         made = await run_in_threadpool(opened, studio.workspace, path)
     except DiscreetError as error:  # an address with a password is not said back
-        return await _start(studio, request, "" if "://" in path else path, str(error))
+        return await start(studio, request, "" if "://" in path else path, str(error))
     return seen(f"/p/{made.id}/data")
 
 
@@ -129,13 +123,8 @@ async def bring(studio: Studio, request: Request) -> Response:
     return seen(f"/p/{project.id}/data")
 
 
-async def show(studio: Studio, request: Request) -> Response:
-    """Show what the head says; rows only if that was ticked."""
-    return await _page(studio, request)
-
-
-async def _page(studio: Studio, request: Request, said: Mapping[str, str] | None = None, wrong: str = "") -> Response:
-    """Show the screen, with what was typed where that cannot be used."""
+async def show(studio: Studio, request: Request, said: Mapping[str, str] | None = None, wrong: str = "") -> Response:
+    """Show the head of the table, what was typed if it cannot be used, and rows only if the user asked for them."""
     project = studio.project(request)
     content: dict[str, Any] = {"head": None, "rows": None, "fault": "", "kind": "", "suggested": []}
     try:
@@ -158,7 +147,7 @@ async def _page(studio: Studio, request: Request, said: Mapping[str, str] | None
     )  # fmt: skip
 
 
-def _differences(held: Dialect, better: Dialect, t: Callable[..., str]) -> list[tuple[str, str]]:
+def _differences(held: Dialect, better: Dialect, t: words.T) -> list[tuple[str, str]]:
     """Say how rows are written where the table is read otherwise; a comma among decimals would be a missing value."""
     said = []
     for name in ("decimal", "thousands", *_LISTS):
@@ -191,7 +180,7 @@ async def say_written(studio: Studio, request: Request) -> Response:
         told = str(error)
         if isinstance(error, InvalidArgument) and error.name == "dates":
             told = studio.words(request)("data.dates_wrong", text=error.value)
-        return await _page(studio, request, typed, told)
+        return await show(studio, request, typed, told)
     return seen(f"/p/{project.id}/data")
 
 
@@ -199,7 +188,7 @@ def _typed(project: Project, form: dict[str, str]) -> Dialect:
     """Return the dialect that a form says; what it does not ask stays."""
     try:
         held = heads.head_of(project).dialect.to_dict()
-    except DiscreetError:  # a workbook of several sheets cannot be opened before one is named
+    except DiscreetError:  # a workbook with several sheets cannot be opened until one is named
         held = dict(project.written)
     said: dict[str, Any] = {k: v for k, v in form.items() if k in ("decimal", "thousands", "encoding", "sheet")}
     if "delimiter" in form:

@@ -1,7 +1,5 @@
 """The screen `evidence`: the report, an audit, attacks on demand, the sentence to sign, the digest to publish."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from pathlib import Path
@@ -15,11 +13,12 @@ from starlette.responses import HTMLResponse, Response
 from discreet.core import Guarantee, promise_place
 from discreet.errors import DiscreetError, InvalidArgument
 from discreet.jobs import Job, WrongOption
-from discreet.studio import checks, pictures, words
+from discreet.studio import checks, pictures
 from discreet.studio.app import Studio, seen
 from discreet.studio.released import Released, earlier_of, facts_of, release_of, releases, with_plane
 from discreet.studio.runs.supervisor import Busy
 from discreet.studio.screens import results
+from discreet.studio.words import T
 from discreet.studio.workspace import Project
 
 #: A report is one page with a style of its own, named by its digest; nothing else may be loaded or run.
@@ -29,12 +28,8 @@ _POLICY = (
 )
 
 
-async def show(studio: Studio, request: Request) -> Response:
-    """Show what there is to show for a release."""
-    return await _page(studio, request)
-
-
-async def _page(studio: Studio, request: Request, status: int = 200, **content: Any) -> Response:
+async def show(studio: Studio, request: Request, status: int = 200, **content: Any) -> Response:
+    """Show the evidence for a release."""
     project = studio.project(request)
     found = await run_in_threadpool(releases, project)
     typed = {"method": "", "against": project.source, "control": "", "column": "", "sure": ""}
@@ -49,8 +44,7 @@ async def _page(studio: Studio, request: Request, status: int = 200, **content: 
     except DiscreetError as error:  # a file that was changed cannot be read, but it can be audited
         facts, fault = None, str(error)
     made = await run_in_threadpool(checks.checks_of, project, release)
-    language = words.chosen(request.headers.get("accept-language", ""), request.cookies.get("language", ""))
-    drawn = await run_in_threadpool(_drawn, made, language)
+    drawn = await run_in_threadpool(_drawn, made, studio.words(request))
     busy = [check for check in made if not check.run.ended]
     seals = await run_in_threadpool(_seals, release, facts)
     content |= checks.weighed(facts) if facts else {"kept": None, "weigh": [], "among": None, "one_group": 0}
@@ -100,18 +94,23 @@ def _kind(release: Released, facts: dict[str, Any] | None) -> str:
     return "" if facts is None else str(facts["kind"]).replace(" ", "_")
 
 
-def _drawn(made: list[checks.Check], language: str) -> dict[int, list[pictures.Picture]]:
+def _drawn(made: list[checks.Check], t: T) -> dict[int, list[pictures.Picture]]:
     """Return the pictures of attacks, by the number of the check."""
-    t = words.speaker(language)
-    return {
-        check.run.number: [(pictures.localised(p, language), text) for p, text in pictures.attack(t, check.figures)]
-        for check in made if check.kind == "attack"
-    }  # fmt: skip
+    attacks = [check for check in made if check.kind == "attack"]
+    return {check.run.number: pictures.localised(pictures.attack(t, check.figures), t) for check in attacks}
 
 
 def _release(studio: Studio, request: Request) -> tuple[Project, Released]:
     project = studio.project(request)
     return project, release_of(project, request.path_params["number"])
+
+
+async def _known(studio: Studio, request: Request) -> tuple[Project, Released, dict[str, Any]]:
+    project, release = _release(studio, request)
+    facts = await facts_of(studio.later, project, release)
+    if facts is None:
+        raise HTTPException(503)
+    return project, release, facts
 
 
 async def about(studio: Studio, request: Request) -> Response:
@@ -126,16 +125,9 @@ async def about(studio: Studio, request: Request) -> Response:
 
 async def _begun(studio: Studio, project: Project, release: Released, job: Job, mark: str) -> Response:
     """Start a check in a process of its own."""
-    made = checks.beside(project, release)
     here = f"/p/{project.id}/evidence?run={release.number}"
-
-    def begin() -> None:
-        made.folder.mkdir(parents=True, exist_ok=True)
-        taken = [check.run.number for check in checks.checks_of(project, release)]
-        studio.supervisor.start(made, job, max(taken, default=0) + 1)
-
     try:
-        await run_in_threadpool(begin)
+        await run_in_threadpool(studio.supervisor.begin, checks.owner(project, release), job)
     except Busy:
         return seen(f"{here}&refused=busy#{mark}")
     return seen(f"{here}#{mark}")
@@ -146,13 +138,13 @@ async def audit(studio: Studio, request: Request) -> Response:
     project, release = _release(studio, request)
     wanted = str((await request.form()).get("file", ""))
     file = next((each for each in _files(release) if each.name == wanted), release.file)
-    return await _begun(studio, project, release, checks.audit_job(file), "audit")
+    return await _begun(studio, project, release, Job("audit", str(file)), "audit")
 
 
 async def risk(studio: Studio, request: Request) -> Response:
     """Measure how well people hide in a released table."""
     project, release = _release(studio, request)
-    return await _begun(studio, project, release, checks.risk_job(release.file), "attacks")
+    return await _begun(studio, project, release, Job("risk", str(release.file)), "attacks")
 
 
 async def attack(studio: Studio, request: Request) -> Response:
@@ -175,7 +167,7 @@ async def attack(studio: Studio, request: Request) -> Response:
             errors[error.option.name] = str(error)
         except (InvalidArgument, DiscreetError) as error:
             errors["method"] = str(error)
-    return await _page(studio, request, status=400, errors=errors, given=given)
+    return await show(studio, request, status=400, errors=errors, given=given)
 
 
 async def stop(studio: Studio, request: Request) -> Response:
@@ -189,10 +181,7 @@ async def stop(studio: Studio, request: Request) -> Response:
 
 async def report(studio: Studio, request: Request) -> Response:
     """Show the report in its own window, or hand it over as a file."""
-    project, release = _release(studio, request)
-    facts = await facts_of(studio.later, project, release)
-    if facts is None:
-        raise HTTPException(503)
+    project, release, facts = await _known(studio, request)
     text = await run_in_threadpool(_report, project, release, facts)
     headers = {"content-security-policy": policy_of(text)}
     if request.url.path.endswith(".html"):
@@ -214,13 +203,7 @@ def _report(project: Project, release: Released, facts: dict[str, Any]) -> str:
 
 
 def policy_of(page: str) -> str:
-    """Return the policy of a page whose only style is the one that it carries.
-
-    Examples
-    --------
-    >>> policy_of("<style>b {}</style>").split("; ")[:2]
-    ["default-src 'none'", "style-src 'sha256-zy87ZYlZV4kMyp51wB+3ABJeEclAGRFupKDmlDS9DAw='"]
-    """
+    """Return the policy of a page whose only style is the one that it carries."""
     style = page.partition("<style>")[2].partition("</style>")[0]
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return _POLICY.format(digest=digest)
@@ -228,10 +211,7 @@ def policy_of(page: str) -> str:
 
 async def sign(studio: Studio, request: Request) -> Response:
     """Show the page to print and sign."""
-    project, release = _release(studio, request)
-    facts = await facts_of(studio.later, project, release)
-    if facts is None:
-        raise HTTPException(503)
+    project, release, facts = await _known(studio, request)
     made = await run_in_threadpool(checks.checks_of, project, release)
     seals = await run_in_threadpool(_seals, release, facts)
     audited, verdict = audits_now(made, seals)

@@ -1,7 +1,5 @@
 """The screen `goal`: what is wanted, what each choice promises and does not; and three questions that lead there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -23,9 +21,9 @@ GOALS = {"synthesize": "central", "synopsis": "central", "cluster": "central", "
 MODELS = ("central", "local", "metric", "syntactic")
 #: The questions: from an answer to the next question, or to a goal.
 GUIDE: dict[str, dict[str, str]] = {
-    "who": {"me": "what", "nobody": "what_nobody"},
+    "who": {"me": "what", "people": "what_people"},
     "what": {"counts": "synopsis", "clusters": "cluster", "table": "synthesize", "rows": "against"},
-    "what_nobody": {"values": "sketch", "points": "perturb"},
+    "what_people": {"values": "sketch", "points": "perturb"},
     "against": {"anybody": "synthesize", "neighbours": "anonymize", "nearby": "perturb"},
 }
 #: What a plan begins with.

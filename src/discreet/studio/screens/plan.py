@@ -1,7 +1,5 @@
 """The screen `plan`: how much privacy against how much error, before data are touched; or the error first."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,8 +22,9 @@ from discreet.studio.forecast import PEOPLE, Forecast, checked, counts_persons, 
 from discreet.studio.jobs import job_of
 from discreet.studio.runs.charges import worth
 from discreet.studio.schema import declared
-from discreet.studio.schema.numerals import certain
+from discreet.studio.schema.values import certain
 from discreet.studio.screens import risk
+from discreet.studio.words import T
 from discreet.studio.workspace import Project
 
 #: Options at the top of a plan. The first number among them can be solved for.
@@ -70,7 +69,7 @@ def options_of(kind: Kind, method: str, *, spent: bool = False) -> list[Option]:
     return [o for o in kind.parameters if o.name not in away and (not o.methods or fits in o.methods)]
 
 
-def _read(project: Project, domain: Domain | None, given: Mapping[str, str], t: forms.T) -> Wish:
+def _read(project: Project, domain: Domain | None, given: Mapping[str, str], t: T) -> Wish:
     """Read a form; values of other screens stay."""
     kind = KINDS[project.goal]
     typed = dict(given)
@@ -105,7 +104,7 @@ def _read(project: Project, domain: Domain | None, given: Mapping[str, str], t: 
     return Wish(made, planned, typed, faults)
 
 
-def _guess(name: str, text: str, t: forms.T) -> float | None:
+def _guess(name: str, text: str, t: T) -> float | None:
     option = forms.guess(name)
     if not text.strip():
         return None
@@ -125,7 +124,7 @@ def values_of(domain: Domain | None, name: str) -> list[Any]:
     return []
 
 
-def _problem(project: Project, domain: Domain | None, t: forms.T) -> tuple[str, dict[str, str]]:
+def _problem(project: Project, domain: Domain | None, t: T) -> tuple[str, dict[str, str]]:
     """Return what prevents the job: a message, or errors by field."""
     if project.goal == "sketch" and project.source and not project.parameters.get("column"):
         fits = [name for name in domain.names if values_of(domain, name)] if domain is not None else []
@@ -149,7 +148,7 @@ def _problem(project: Project, domain: Domain | None, t: forms.T) -> tuple[str, 
         return str(error), {}
     except DiscreetError as error:
         speak = getattr(error, "speak", None)
-        return str(error) if speak is None else speak(forms.Page(t)), {}
+        return str(error) if speak is None else str(speak(forms.Page(t))), {}
     return "", {}
 
 
@@ -185,7 +184,7 @@ def account_of(project: Project, parameters: Mapping[str, Any], domain: Domain |
         return {"fault": str(error)}
 
 
-def _expected(project: Project, wish: Wish, domain: Domain | None, t: forms.T) -> tuple[Forecast | None, str]:
+def _expected(project: Project, wish: Wish, domain: Domain | None, t: T) -> tuple[Forecast | None, str]:
     if project.artifact:
         return None, t("plan.costs_nothing")
     if not known(project.goal, wish.parameters):
@@ -260,13 +259,7 @@ def _outlook(studio: Studio, request: Request, project: Project, domain: Domain 
 
 
 def raw_columns(goal: str, parameters: Mapping[str, Any]) -> str:
-    """Return the columns that an anonymous table passes on as they are.
-
-    Examples
-    --------
-    >>> raw_columns("anonymize", {"keep": ["hours", "weight"]}), raw_columns("synopsis", {})
-    ('hours, weight', '')
-    """
+    """Return the columns that an anonymous table passes on as they are."""
     keep = parameters.get("keep") or ()
     return ", ".join([keep] if isinstance(keep, str) else map(str, keep)) if goal == "anonymize" else ""
 
@@ -278,7 +271,7 @@ def _strength(epsilon: Any) -> str:
     return "strong" if epsilon <= 1 else "common" if epsilon <= 5 else "weak" if epsilon <= SURE else "nothing"
 
 
-def _fields(kind: Kind, names: Sequence[Option], wish: Wish, domain: Domain | None, t: forms.T) -> list[Any]:
+def _fields(kind: Kind, names: Sequence[Option], wish: Wish, domain: Domain | None, t: T) -> list[Any]:
     made = []
     for option in names:
         one = forms.field(kind, option, t, wish.parameters, wish.typed, wish.faults)
@@ -297,8 +290,8 @@ async def _page(
     told = await run_in_threadpool(_outlook, studio, request, project, domain, wish)
     problem = ""
     if not wish.faults and not unsaved:
-        problem, beside = await run_in_threadpool(_problem, project, domain, t)
-        wish.faults |= beside
+        problem, faults = await run_in_threadpool(_problem, project, domain, t)
+        wish.faults |= faults
     method = str(wish.typed.get("method", wish.parameters.get("method", "")))
     by_name = {o.name: o for o in options_of(kind, method, spent=bool(project.artifact))}
     main = [by_name.pop(name) for name in MAIN[project.goal] if name in by_name]
@@ -323,14 +316,14 @@ async def _page(
     )  # fmt: skip
 
 
-def _called(kind: Kind, name: str, t: forms.T) -> str:
+def _called(kind: Kind, name: str, t: T) -> str:
     """Return what a field is called."""
     if name.startswith("about_"):
         return t("plan.about_wanted" if name == "about_wanted" else f"plan.{name}")
     return forms.label(kind, kind.option(name), t)
 
 
-def _doubtful(wish: Wish, t: forms.T) -> bool:
+def _doubtful(wish: Wish, t: T) -> bool:
     """Return whether a budget must be confirmed, or was."""
     epsilon, delta = wish.parameters.get("epsilon", 0), wish.parameters.get("delta", 0)
     asked = {t("forms.twice_epsilon"), t("forms.twice_delta")} & set(wish.faults.values())

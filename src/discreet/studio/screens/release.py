@@ -1,16 +1,15 @@
 """The screen `release`: what will be run, how far it has come, what came out."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 
-from discreet.errors import DataSourceError
+from discreet.errors import DataSourceError, SchemaError
 from discreet.studio import words
 from discreet.studio.app import Studio, seen
 from discreet.studio.forecast import counts_persons
@@ -18,10 +17,9 @@ from discreet.studio.jobs import Handed, handed
 from discreet.studio.released import release_of
 from discreet.studio.runs import Run, runs_of
 from discreet.studio.runs.charges import charge_of, entry_of, forgotten, paid_file
-from discreet.studio.runs.offer import Offer, offer_of
+from discreet.studio.runs.offer import Offer, next_job, offer_of
 from discreet.studio.runs.supervisor import Busy
 from discreet.studio.screens import results
-from discreet.studio.screens.job import attached
 from discreet.studio.screens.plan import raw_columns
 from discreet.studio.workspace import Project
 
@@ -35,15 +33,8 @@ async def show(studio: Studio, request: Request) -> Response:
     project = studio.project(request)
     form = request.query_params.get("form", "csv")
     offer, runs = await run_in_threadpool(lambda: (offer_of(studio.workspace, project, form), runs_of(project)))
-    return _page(
-        studio,
-        request,
-        project,
-        offer=offer,
-        runs=runs,
-        form=form,
-        elsewhere=await run_in_threadpool(studio.workspace.accounts_of, project.source, but=project.id),
-    )
+    others = await run_in_threadpool(studio.workspace.accounts_of, project.source, but=project.id)
+    return _page(studio, request, project, offer=offer, runs=runs, form=form, elsewhere=others)
 
 
 async def show_run(studio: Studio, request: Request) -> Response:
@@ -58,19 +49,8 @@ async def show_run(studio: Studio, request: Request) -> Response:
 
 def _page(studio: Studio, request: Request, project: Project, **content: Any) -> Response:
     notice = request.query_params.get("notice", "")
-    made = {
-        "notice": notice if notice in _NOTICES else "",
-        "offer": None,
-        "run": None,
-        "told": {},
-        "results": None,
-        "form": "csv",
-        "given": {},
-        "elsewhere": [],
-        "raw": "",
-        "persons": False,
-        **content,
-    }
+    made: dict[str, Any] = {"offer": None, "run": None, "told": {}, "results": None, "form": "csv", "given": {}}
+    made |= {"elsewhere": [], "raw": "", "persons": False, "notice": notice if notice in _NOTICES else "", **content}
     if isinstance(made["offer"], Offer) and made["offer"].job is not None:
         job = made["offer"].job
         made["given"] = {name: job.parameters.get(name) for name in _TOLD}
@@ -147,13 +127,24 @@ async def download(studio: Studio, request: Request) -> Response:
     return FileResponse(run.path(name), filename=called, media_type="application/octet-stream")
 
 
+async def next_job_file(studio: Studio, request: Request) -> Response:
+    """Hand over the file of the job that would be run next."""
+    project = studio.project(request)
+    return _attached(await run_in_threadpool(next_job, project), f"{project.name.partition('.')[0]}.job.toml")
+
+
 async def job_file(studio: Studio, request: Request) -> Response:
     """Hand over the job file of a run, as somebody else can run it."""
     project, run = _run(studio, request)
-    made = await run_in_threadpool(_handed, project, run)
+    name = f"{project.name.partition('.')[0]}-{run.number}.job.toml"
+    return _attached(await run_in_threadpool(_handed, project, run), name)
+
+
+def _attached(made: Handed, name: str) -> Response:
     if made.lacking:
-        raise DataSourceError(made.lacking)
-    return attached(made.text, f"{project.name.partition('.')[0]}-{run.number}.job.toml")
+        raise SchemaError(made.lacking)
+    there = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
+    return PlainTextResponse(made.text, media_type="application/toml", headers=there)
 
 
 def _handed(project: Project, run: Run) -> Handed:
@@ -180,7 +171,7 @@ def _told(run: Run) -> dict[str, Any]:
     """Return what only this run's page says: its outputs, or what going on would cost."""
     if run.state == "done":
         sizes = {name: run.path(name).stat().st_size for name in run.files if run.path(name).is_file()}
-        return {"sizes": {name: size_text(size) for name, size in sizes.items()}}
+        return {"sizes": sizes}
     job = run.job if run.ended else None
     if job is None:
         return {}
@@ -189,28 +180,8 @@ def _told(run: Run) -> dict[str, Any]:
     return {"entry": entry, "paid": paid, "charge": charge, "price": run.asked["price"]}
 
 
-def size_text(size: int) -> str:
-    """Write the size of a file for people.
-
-    Examples
-    --------
-    >>> size_text(900), size_text(1_500_000)
-    ('900 B', '1.5 MB')
-    """
-    for unit, worth in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= worth:
-            return f"{size / worth:.3g} {unit}"
-    return f"{size} B"
-
-
 def when(text: str | None) -> str:
-    """Return a time in local form.
-
-    Examples
-    --------
-    >>> when(None)
-    ''
-    """
+    """Return a time in local form."""
     try:
         return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M") if text else ""
     except ValueError:  # of a status that was edited
@@ -218,6 +189,7 @@ def when(text: str | None) -> str:
 
 
 ROUTES = [
+    ("/p/{project}/job.toml", next_job_file, ["GET"]),
     ("/p/{project}/release", show, ["GET"]),
     ("/p/{project}/release/start", start, ["POST"]),
     ("/p/{project}/release/{number:int}", show_run, ["GET"]),

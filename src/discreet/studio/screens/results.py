@@ -1,16 +1,15 @@
 """Results of a release: pictures, pairs of columns, questions."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.studio import pictures, words
+from discreet.studio import pictures
 from discreet.studio.app import Studio
 from discreet.studio.checks import in_one_group, passed_on
 from discreet.studio.questions import WHAT, Question, answer, examples
@@ -29,25 +28,16 @@ async def show(studio: Studio, request: Request) -> Response:
     return studio.page(request, "results_page.html", screen="release", project=project, results=content)
 
 
-async def shown(
-    studio: Studio, request: Request, project: Project, release: Released, address: str = ""
-) -> dict[str, Any]:
-    """Return what `results.html` draws. While something is being worked out, ``waiting`` is true.
-
-    ``address`` is that of its page.
-    """
+async def shown(studio: Studio, request: Request, project: Project, release: Released) -> dict[str, Any]:
+    """Return what `results.html` draws. ``waiting`` is true while something is being computed."""
     facts = await facts_of(studio.later, project, release)
     made: dict[str, Any] = {"release": release, "facts": facts, "waiting": facts is None}
-    made["address"] = address or f"/p/{project.id}/results/{release.number}"
+    made["address"] = f"/p/{project.id}/results/{release.number}"
     if facts is None:
         return made
     asked = request.query_params
-    language = words.chosen(request.headers.get("accept-language", ""), request.cookies.get("language", ""))
-    t = words.speaker(language)
-
-    def drawn(found: list[pictures.Picture]) -> list[pictures.Picture]:
-        return [(pictures.localised(picture, language), text) for picture, text in found]
-
+    t = studio.words(request)
+    drawn = partial(pictures.localised, t=t)
     marginals = facts["release"].get("marginals", []) if "lifted" not in facts["release"] else []
     names = [each["column"] for each in marginals]
     picked = [name for name in asked.getlist("show") if name in names][:_MOST_PICKED]

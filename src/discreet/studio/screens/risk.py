@@ -4,8 +4,6 @@ A job of a process of its own, as releases are; what it finds is of the rows, so
 allowed, and nothing that is released with an ε depends on it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -16,21 +14,21 @@ from starlette.responses import Response
 from discreet.jobs import Job
 from discreet.reporting import share
 from discreet.reporting.pages import svg
+from discreet.studio import words
 from discreet.studio.app import Studio, seen
-from discreet.studio.forecast import localized
 from discreet.studio.runs import Run, runs_of
 from discreet.studio.runs.supervisor import Busy
 from discreet.studio.schema import declared
 from discreet.studio.workspace import Project
 
 
-def _beside(project: Project) -> Project:
-    """Return the project as something that runs are made of: looks at its raw table."""
+def _looks(project: Project) -> Project:
+    """Return the project as the owner of the runs that measure its raw table."""
     return replace(project, folder=project.folder / "raw")
 
 
 def _latest(project: Project) -> Run | None:
-    return max(runs_of(_beside(project)), key=lambda run: run.number, default=None)
+    return next(iter(runs_of(_looks(project))), None)
 
 
 def _ready(project: Project) -> tuple[Job | None, str]:
@@ -60,8 +58,9 @@ async def show(studio: Studio, request: Request) -> Response:
         )
     return studio.page(
         request, "risk.html", screen="plan", project=project, ready=job is not None, lacks=lacks, run=run, found=found,
-        picture=picture, percent=lambda value: localized(share(value), t), refused="refused" in request.query_params,
-        state=run.state if run is not None else "", message=run.status["message"] if run is not None else "",
+        picture=picture, percent=lambda value: words.written(share(value), t),
+        refused="refused" in request.query_params, state=run.state if run is not None else "",
+        message=run.status["message"] if run is not None else "",
     )  # fmt: skip
 
 
@@ -72,14 +71,8 @@ async def start(studio: Studio, request: Request) -> Response:
     job, _ = await run_in_threadpool(_ready, project)
     if job is None:
         return seen(here)
-
-    def begin() -> None:
-        made, latest = _beside(project), _latest(project)
-        made.folder.mkdir(mode=0o700, exist_ok=True)
-        studio.supervisor.start(made, job, 1 if latest is None else latest.number + 1)
-
     try:
-        await run_in_threadpool(begin)
+        await run_in_threadpool(studio.supervisor.begin, _looks(project), job)
     except Busy:
         return seen(f"{here}?refused=1")
     return seen(here)

@@ -4,8 +4,6 @@ The schema has the format as soon as it exists. Before that it is what the stewa
 `data`, or else what the first line alone suggests.
 """
 
-from __future__ import annotations
-
 import ast
 import glob
 import os
@@ -30,47 +28,21 @@ MOST_ROWS = 20
 
 @dataclass(frozen=True)
 class Head:
-    """The head of a table, before any row is read.
+    """The head of a table, before any row is read."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The columns; empty if the first line may be a record.
-    doubtful : bool
-        Whether that is so.
-    dialect : Dialect
-        How the table is written.
-    reasons : tuple of str
-        Where that was seen.
-    types : tuple of str
-        The types that the file keeps, one per column; empty if it keeps none.
-    labels : dict
-        What the file declares that the codes of its columns stand for.
-    lines : bool
-        Whether it is text, which can be written in many ways.
-    size, files : int
-        Bytes and number of files; 0 for a database.
-    """
-
-    names: tuple[str, ...]
-    doubtful: bool
+    names: tuple[str, ...]  # the columns; empty if the first line may be a record
+    doubtful: bool  # the first line may be a record
     dialect: Dialect
-    reasons: tuple[str, ...]
-    types: tuple[str, ...]
-    labels: Mapping[str, tuple[str, ...]]
-    lines: bool
-    size: int = 0
+    reasons: tuple[str, ...]  # for the dialect
+    types: tuple[str, ...]  # the types that the file keeps, one per column; empty if it keeps none
+    labels: Mapping[str, tuple[str, ...]]  # of codes, as the file declares them
+    lines: bool  # a text file
+    size: int = 0  # in bytes; 0 for a database
     files: int = 0
 
 
 def head_of(project: Project) -> Head:
-    """Read the head of a project's table. It may take a while, so never on the loop of the server.
-
-    Raises
-    ------
-    DiscreetError
-        The table cannot be opened, or it has several sheets or none.
-    """
+    """Read the head of a project's table. It may take a while, so never on the loop of the server."""
     if not project.source:
         raise DataSourceError("data: a release was opened, which has no table; open the table to declare its columns")
     if project.unasked:

@@ -25,13 +25,7 @@ _MOST_FILES = 200
 
 
 async def receive(request: Request, folder: Path, largest: int) -> list[Path]:
-    """Write the files of a form into a folder, which is made for its owner alone.
-
-    Raises
-    ------
-    DataSourceError
-        More was sent than is taken or than there is room for, names repeat, or nothing came. The folder is removed.
-    """
+    """Write the files of a form into a folder, which is made for its owner alone."""
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     if kind != b"multipart/form-data" or "boundary" not in {k.decode() for k in options}:
         raise DataSourceError("upload: no file came; choose one")
@@ -140,13 +134,7 @@ class _Taker:
 
 
 def safe_name(given: str) -> str:
-    """Return a plain file name: the last part of what the browser said, without marks that mean something to a shell.
-
-    Examples
-    --------
-    >>> safe_name("../../etc/passwd"), safe_name("C:\\\\data\\\\Kunden 2026.csv"), safe_name(".ssh"), safe_name("..")
-    ('passwd', 'Kunden 2026.csv', 'ssh', 'table')
-    """
+    """Return a plain file name: the last part of what the browser sent, without characters special to a shell."""
     last = re.split(r"[/\\]", given)[-1]
     plain = re.sub(r"[^\w .()+,=@-]", "_", last).strip().lstrip(".-~").strip()
     stem, dot, ending = plain.rpartition(".")

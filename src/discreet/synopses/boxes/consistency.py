@@ -1,14 +1,13 @@
 """Weighted least squares over a tree: every noisy count above the leaves helps to estimate the leaves.
 
-The counts of a node and of its children speak of the same rows. The estimates with the smallest variance that add up
-exactly follow from two linear passes (Hay et al. 2010 for equal variances; any fan-out and any variances here):
+The estimates with the smallest variance that add up exactly follow from two linear passes (Hay et al. 2010 for equal
+variances; any fan-out and any variances here):
 
-    up:    Z = Σ z_u and T = Σ t_u over the children; z = (y/s + Z/T) / (1/s + 1/T), t = 1 / (1/s + 1/T)
-    down:  x_u = z_u + (t_u/T) (x - Z),  V_u = t_u - t_u²/T + (t_u/T)² V
+    up:    Z = Σ z_u and T = Σ t_u over the children; z = (y/s + Z/T) / (1/s + 1/T), t = 1 / (1/s + 1/T) down:  x_u =
+    z_u + (t_u/T) (x - Z),  V_u = t_u - t_u²/T + (t_u/T)² V
 
-A count that was drawn to decide whether to go on is biased once it is known that the tree went on:
-E[c | split] = n + E[Z | Z >= T + 1 - n]. It is lowered by that bias at n = Z, the estimate from the nodes below,
-whose noise is independent of c; so the correction needs no iteration.
+A count that let the tree go on is biased, E[c | split] = n + E[Z | Z >= T + 1 - n]. It is lowered by that bias at n =
+Z, the estimate from the nodes below, whose noise is independent of c.
 """
 
 import math

@@ -1,9 +1,7 @@
-"""Memory of a release: bytes per cell or node, from public values only.
+"""Memory of a release: bytes per cell or node, from public values only. No raw count decides here.
 
-The number of columns, the kind of release and the ceiling are arguments; the number of rows is declared or noisy. No
-raw count decides here. The bytes are upper bounds of measured peaks (``tests/synopses/boxes/test_bounded_memory.py``
-measures them again). Rows come on top: a batch of them for a grid, up to `discreet.engines.readers.tree_rows.MEMORY`
-bytes for a tree.
+The bytes are upper bounds of measured peaks (``tests/synopses/boxes/test_bounded_memory.py``). Rows come on top: a
+batch of them for a grid, up to `discreet.engines.readers.tree_rows.MEMORY` bytes for a tree.
 """
 
 import math
@@ -39,8 +37,8 @@ def node_bytes(n_columns: int, partitioner: str, *, means: bool = False) -> int:
 def listed_of_large(n_cells: int, n_rows: float, epsilon: Exact, cutoff: int, expected_survivors: float) -> float:
     """Return how many cells of a grid with a cutoff may be listed, in expectation, for the worst table with ``n_rows``.
 
-    A cell of c <= τ rows is listed with a chance of at most α^(τ+1-c), one of more rows for certain. By the row that is
-    most at c = 1 or at c = τ + 1, as the exponential is convex in c: N max(α^τ, 1/(τ + 1)). Empty cells come on top.
+    A cell of c <= τ rows is listed with a chance of at most α^(τ+1-c): by the row that is most at c = 1 or at c = τ +
+    1.
     """
     alpha = 0.0 if epsilon == math.inf else math.exp(-float(epsilon))
     each = 1.0 if cutoff == 0 else max(alpha**cutoff, 1 / (cutoff + 1))

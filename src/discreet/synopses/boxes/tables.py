@@ -1,7 +1,7 @@
 """Tables inside a synopsis of boxes: the tree above the leaves, and the cells that are left out."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -13,26 +13,19 @@ from discreet.synopses.frozen import frozen_floats, frozen_ints
 
 @dataclass(frozen=True, eq=False)
 class TreeTable:
-    """The nodes of a tree in level order, root first.
+    """The nodes of a tree in level order, root first. Arrays have one entry per node.
 
     Parameters
     ----------
-    parent : array of int, shape (n,)
-        Number of the node above; -1 for the root.
-    depth : array of int, shape (n,)
-        Level; 0 for the root.
-    leaf : array of int, shape (n,)
-        Number of the leaf, or -1 for a node that was cut.
-    axis : array of int, shape (n,)
-        The axis cut at this node, or -1.
+    parent, depth : array of int
+        Number of the node above (-1 for the root), and level (0 for the root).
+    leaf, axis : array of int
+        Number of the leaf (-1 for a node that was cut), and the axis cut at this node (-1 for a leaf).
     lower, upper : array of float, shape (n, d)
         The boxes.
-    estimate : array of float, shape (n,)
-        Noisy count drawn to decide whether to stop; NaN where none was drawn or it cannot be used as an estimate.
-    variance : array of float, shape (n,)
-        Its noise variance; infinite where there is none.
-    threshold : array of float, shape (n,)
-        What it was compared with; NaN where nothing was tested.
+    estimate, variance, threshold : array of float
+        Noisy count drawn to decide whether to stop (NaN where there is none), its noise variance (then infinite), and
+        what it was compared with (NaN where nothing was tested).
 
     Examples
     --------
@@ -111,27 +104,21 @@ class HiddenCells:
     n_cells : int
         All cells of the grid, listed or not.
     cutoff : int
-        No cell that is left out has a noisy count above this.
+        A cell is listed if and only if its noisy count is above this.
     variance : float
-        Noise variance of the counts; the largest, if several grids were merged.
-    only_above : bool, default True
-        Whether the converse holds too, and a cell is listed if and only if its noisy count exceeds the cutoff. Not so
-        after a merge with a synopsis that lists all its cells, or has a lower cutoff.
+        Noise variance of the counts.
 
     Examples
     --------
     >>> HiddenCells(n_cells=10**12, cutoff=27, variance=1.84)
-    HiddenCells(n_cells=1000000000000, cutoff=27, variance=1.84, only_above=True)
+    HiddenCells(n_cells=1000000000000, cutoff=27, variance=1.84)
     """
 
     n_cells: int
     cutoff: int
     variance: float
-    only_above: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.only_above, bool):
-            raise InvalidType("only_above", self.only_above, "True or False", "only_above=True")
         object.__setattr__(self, "n_cells", checks.whole("n_cells", self.n_cells, low=1))
         cutoff = self.cutoff.item() if isinstance(self.cutoff, np.integer) else self.cutoff
         if isinstance(cutoff, bool) or not isinstance(cutoff, int):
@@ -152,5 +139,4 @@ class HiddenCells:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data."""
-        facts = {"n_cells": self.n_cells, "cutoff": self.cutoff, "variance": self.variance}
-        return facts if self.only_above else {**facts, "only_above": False}
+        return asdict(self)

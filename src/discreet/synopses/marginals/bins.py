@@ -1,8 +1,7 @@
 """Bins that fit: the cells of a column are joined by its own noisy counts, and rows find their values again.
 
-A column is counted on a fine public grid once. The noisy counts serve three times: neighbouring cells are joined into
-bins of about equal mass, values that stand out (zero, a cap, "999") stay alone, and inside a bin values are spread as
-the noisy counts say. Post-processing of noisy counts throughout.
+Neighbouring cells of a fine public grid are joined into bins of about equal mass, values that stand out (zero, a cap,
+"999") stay alone, and inside a bin values are spread as the noisy counts say. Post-processing of noisy counts.
 """
 
 from __future__ import annotations
@@ -65,8 +64,7 @@ class Bins:
 def levels(column: Column, size: int) -> list[IntArray]:
     """Return into which cells of each level the fine cells of a column fall; the first level are those cells.
 
-    Long stretches of an axis are often empty. The sum of the noise of a hundred fine cells would put rows there; that
-    of two wide ones is a seventh of it.
+    Long stretches of an axis are often empty: the noise of two wide cells is far less than that of a hundred fine ones.
     """
     made = [np.arange(size)]
     if isinstance(column, Categorical) or size <= FLAT:

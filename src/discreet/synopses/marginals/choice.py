@@ -1,9 +1,7 @@
 """The choice of marginals to measure, how coarsely, and at what price.
 
-A pair is worth measuring if the model is further from it than the noise would be. How far is a score: the L1 distance
-between the table's marginal and the model's, rounded to whole rows, so that one row moves it by at most 1. Bins with
-few rows are joined first, by noisy counts that are known already: a cell that the noise would drown is not worth a
-cell.
+A pair is worth measuring if the model is further from it than the noise would be: by a score, the L1 distance between
+the table's marginal and the model's, in whole rows. Bins with few rows are joined first, by noisy counts.
 """
 
 from __future__ import annotations
@@ -78,11 +76,8 @@ def _in_turn(counts: FloatArray, need: float) -> IntArray:
 def distances(found: Sequence[IntArray], expected: Sequence[FloatArray]) -> IntArray:
     """Return the L1 distances between tables and what a model expects, in whole rows.
 
-    Privacy
-    -------
-    Neighbours: add or remove one row. It changes one count of each table by 1; what is expected is a function of what
-    was released before, rounded to whole numbers. Each distance moves by at most 1, exactly: no rounding happens after
-    the rows come in.
+    Privacy: a row changes one count of each table by 1. What is expected follows from earlier outputs and is rounded,
+    so each distance moves by at most 1, exactly.
     """
     pairs = zip(found, expected, strict=True)
     return np.array([np.abs(m - np.rint(e).astype(np.int64)).sum() for m, e in pairs], np.int64)
@@ -96,9 +91,8 @@ def chance_distance(expected: FloatArray) -> float:
 def pick(candidates: Sequence[Candidate], worth: FloatArray, budget: Price, most: int) -> tuple[list[int], list[Price]]:
     """Choose what to measure by noisy worths, and divide a budget: post-processing.
 
-    With c cells and weight w the error is w c times the mean size of the noise. For a given sum of prices the sum of
-    errors is least with ρ ∝ (w c)^(2/3), or ε ∝ √(w c). Candidates are taken in the order of their worth by price as
-    long as the sum of what is left out and of what the noise adds falls.
+    With c cells and weight w the sum of errors is least with ρ ∝ (w c)^(2/3), or ε ∝ √(w c). Candidates are taken in
+    the order of their worth by price as long as what is left out and what the noise adds together fall.
     """
     weights = np.array([c.weight for c in candidates])
     cells = np.array([float(c.marginal.n_cells) for c in candidates])
@@ -119,20 +113,12 @@ def pick(candidates: Sequence[Candidate], worth: FloatArray, budget: Price, most
 
 
 def pick_one_by_one(
-    gate: Gate,
-    candidates: Sequence[Candidate],
-    worth: IntArray,
-    looking: Price,
-    budget: Price,
-    most: int,
+    gate: Gate, candidates: Sequence[Candidate], worth: IntArray, looking: Price, budget: Price, most: int
 ) -> tuple[list[int], list[Price]]:
     """Choose what to measure by the exponential mechanism, one after the other, and divide a budget.
 
-    Privacy
-    -------
-    Neighbours: add or remove one row. ``worth`` is a distance less public numbers: a row moves it by at most 1 up or
-    down, and by its weight once that is multiplied in. So all changes lie in an interval of twice the largest weight,
-    the span of the choice (`Gate.choose`). Every choice is charged; what was chosen before is an output.
+    Privacy: ``worth`` is a distance less public numbers. A row moves it by at most 1 up or down, times its weight: all
+    changes lie in an interval of twice the largest weight, the span of the choice. Every choice is charged.
     """
     weights = np.array([round(c.weight) for c in candidates], np.int64)
     cells = np.array([float(c.marginal.n_cells) for c in candidates])

@@ -8,21 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import (
-    DOMAIN,
-    EPSILON,
-    LEDGER,
-    N_ROWS,
-    RANDOM_STATE,
-    RHO,
-    Declared,
-    Domain,
-    Estimator,
-    Guarantee,
-    IntArray,
-    option,
-    released_columns,
-)
+from discreet.core import Declared, Domain, Estimator, Guarantee, IntArray, option, released_columns
+from discreet.core import options as shared
 from discreet.errors import InvalidArgument
 from discreet.synopses.marginals.bins import public_grid
 from discreet.synopses.marginals.facts import follow
@@ -67,8 +54,8 @@ class MarginalSynopsis(Declared, Estimator):
     1.0
     """
 
-    epsilon: float = EPSILON
-    domain: Any = DOMAIN
+    epsilon: float = shared.EPSILON
+    domain: Any = shared.DOMAIN
     delta: float = option(
         default=0.0,
         low=0,
@@ -80,7 +67,7 @@ class MarginalSynopsis(Declared, Estimator):
             "many columns."
         ),
     )
-    rho: Any = RHO
+    rho: Any = shared.RHO
     workload: str = option(
         default="pairs",
         choices=("pairs", "triples"),
@@ -94,13 +81,11 @@ class MarginalSynopsis(Declared, Estimator):
         details="By default the one column with the role ``target``.",
     )
     max_cells: int = option(
-        default=2**22,
-        low=1024,
-        help="Most counts held in memory at a time; candidates are coarsened until they fit.",
+        default=2**22, low=1024, help="Most counts held in memory at a time; candidates are coarsened until they fit."
     )
-    n_rows: float | None = N_ROWS
-    ledger: Any = LEDGER
-    random_state: Any = RANDOM_STATE
+    n_rows: float | None = shared.N_ROWS
+    ledger: Any = shared.LEDGER
+    random_state: Any = shared.RANDOM_STATE
 
     #: The number of rows follows from the counts of the columns: nothing is spent on it alone.
     size_share = None
@@ -155,7 +140,7 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsi
         lower[:, at], upper[:, at] = filled[:, fine[j]]
     n = fine.shape[1]
     rows = max(found.total, 0.0)
-    # Where answers need a noise per row (means, merged synopses): that of all cells of a column, spread over the rows.
+    # Where answers need a noise per row (means): that of all cells of a column, spread over the rows.
     spread = float(np.mean([b.variances.sum() for b in found.bins])) / n
     single = [
         MeasuredMarginal(
@@ -180,16 +165,14 @@ def publish(found: Findings, promise: Guarantee, domain: Domain) -> ModelSynopsi
         weights=np.full(n, rows / n),
         variances=np.full(n, spread),
         guarantee=replace(
-            promise,
-            domain=domain,
-            assumptions=(*promise.assumptions, *((PUBLIC_FACTS,) if domain.facts else ())),
+            promise, domain=domain, assumptions=(*promise.assumptions, *((PUBLIC_FACTS,) if domain.facts else ()))
         ),
         total=found.total,
         total_variance=found.total_variance,
         measured=Marginals(
             tuple(bins.get(j, ()) for j in range(len(domain))),
             (*single, *more),
-            tuple((_at(places, s.columns), s.distance, s.variance, s.cells) for s in found.scores),
+            tuple((_at(places, columns), far, variance, cells) for columns, far, variance, cells in found.scores),
         ),
     )
 

@@ -1,17 +1,10 @@
 """A field over the columns: the distribution of greatest entropy that agrees with noisy marginals, held as rows.
 
-The model is p(x) ∝ exp Σ_r θ_r(x_r), one table θ_r per measured marginal. It minimises
-
-    Σ_r Σ_c (N p_r(c) - y_r(c))² / (2 v_r(c))  +  β N KL(p ‖ independence),
-
-so what the noise allows is drawn towards independence, and a cell that no marginal speaks of follows from the others.
-At the minimum (y - N p)/v = β θ on every cell; θ of a single column is taken from where it began, so that what pairs
-say of a column counts too. θ climbs by stochastic steps: a population of rows is drawn anew given
-θ, column by column (Gibbs), its marginals stand for those of the model, and θ moves by what is left. Nothing bounds the
-shape of the chosen set, as a junction tree would. Columns that nearly determine each other are drawn as pairs; alone
-neither could move.
-
-Post-processing: nothing here sees a row of the table.
+The model is p(x) ∝ exp Σ_r θ_r(x_r), one table θ_r per measured marginal. It minimises Σ_r Σ_c (N p_r(c) - y_r(c))² /
+(2 v_r(c)) + β N KL(p ‖ independence): what the noise allows is drawn towards independence. θ climbs by stochastic
+steps: a population of rows is drawn anew given θ, column by column (Gibbs), its marginals stand for those of the model,
+and θ moves by what is left. Columns that nearly determine each other are drawn as pairs. Nothing bounds the shape of
+the chosen set, as a junction tree would. Post-processing.
 """
 
 from __future__ import annotations
@@ -49,9 +42,8 @@ EVENED, _WATCHED_CELLS, _ALL_WATCHED = 3, 10_000, 2**20
 class Factor:
     """A measured marginal and its table θ.
 
-    ``counts`` and ``variances`` are noisy counts and their noise variance. ``fixed`` says that the table is known:
-    which cells can hold a row at all. ``rest`` is what the table ``theta`` is drawn towards where the noise allows; 0
-    is independence.
+    ``fixed`` says that the table is known: which cells can hold a row at all. ``theta`` is drawn towards ``rest`` where
+    the noise allows; 0 is independence.
     """
 
     marginal: GroupedMarginal
@@ -115,12 +107,10 @@ class _Side:
 
 
 class Field:
-    """The model and its population.
+    """The model and its population ``codes`` (columns by rows), changed in place with randomness from ``root``.
 
-    ``sizes`` are bins per column. ``factors`` are the marginals; those of single columns come first, one per column.
-    The counts are about ``total`` rows. ``codes`` (columns by rows) is the population, changed in place, with
-    randomness from ``root``. ``pairs`` of columns are drawn together. `settle` frees the ``watched`` marginals of the
-    scatter of drawn rows.
+    ``sizes`` are bins per column; ``factors`` of single columns come first, one per column. ``pairs`` of columns are
+    drawn together. `settle` frees the ``watched`` marginals of the scatter of drawn rows.
     """
 
     def __init__(

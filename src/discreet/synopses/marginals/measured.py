@@ -22,18 +22,10 @@ _SETS = ("column", "pair", "triple")
 
 @dataclass(frozen=True)
 class MeasuredMarginal:
-    """Columns that were counted together.
+    """Columns that were counted together, by position in the domain.
 
-    Attributes
-    ----------
-    columns : tuple of int
-        Their places in the domain.
-    groups : tuple of tuple of int
-        For each column, the group into which each of its bins falls.
-    counts : tuple of int
-        Noisy counts, the last column fastest.
-    variance : float
-        Noise variance of each.
+    ``groups`` has, for each column, the group into which each of its bins falls; ``counts`` are noisy counts, the last
+    column fastest, each of noise variance ``variance``.
 
     Examples
     --------
@@ -59,11 +51,8 @@ class Marginals:
         Single columns first, one for each, on their bins; then pairs and triples.
     scores : tuple of (columns, distance, variance, cells)
         Noisy L1 distances, in rows, between the table and the model of the last round.
-    names : tuple of str
-        The columns; known where a synopsis holds this.
-    follows : tuple of (int, int)
-        Columns that are functions of others, with those: they have no bins, and what is known of them is what is known
-        of the others.
+    names, follows : tuples
+        The columns, and those that are functions of others, with these others.
 
     Examples
     --------
@@ -71,8 +60,6 @@ class Marginals:
     >>> found = Marginals(((0, 1),) * 3, (*single, MeasuredMarginal((0, 1), ((0, 1), (0, 1)), (40, 10, 10, 40), 4.0)))
     >>> found.says([0]), found.says([1, 0]), found.says([0, 2])
     ('measured', 'measured', 'held independent')
-    >>> found
-    <Marginals: 3 columns, 1 pair>
     """
 
     bins: tuple[tuple[int, ...], ...]
@@ -118,7 +105,7 @@ class Marginals:
     def says(self, columns: str | Iterable[int | str]) -> str:
         """Return how some columns are known together: measured, modelled (from pairs or a chain of them), independent.
 
-        Columns are given by name, or by their places in the domain.
+        Columns are given by name, or by position in the domain.
         """
         named = {self._place(c) for c in ([columns] if isinstance(columns, str) else columns)}
         asked = {dict(self.follows).get(c, c) for c in named}

@@ -83,16 +83,6 @@ class Measured:
     variance: float
 
 
-@dataclass(frozen=True)
-class Score:
-    """A noisy distance, in rows, between a marginal and the model of that round."""
-
-    columns: tuple[int, ...]
-    distance: float
-    variance: float
-    cells: int
-
-
 @dataclass
 class Findings:
     """All noisy measurements, and the model fitted to them. Nothing in it is raw."""
@@ -103,7 +93,8 @@ class Findings:
     total_variance: float
     zeros: list[Zero] = field(default_factory=list)
     measured: list[Measured] = field(default_factory=list)
-    scores: list[Score] = field(default_factory=list)
+    #: Columns, noisy distance in rows between a marginal and the model of that round, its variance, cells.
+    scores: list[tuple[tuple[int, ...], float, float, int]] = field(default_factory=list)
     codes: AnyArray = field(default_factory=lambda: np.zeros((0, 0), np.int16))
     known: list[FloatArray] = field(default_factory=list)
     root: int = 0
@@ -112,11 +103,8 @@ class Findings:
 def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
     """Publish marginals with all that is left, and fit the model.
 
-    Privacy
-    -------
-    Neighbours: add or remove one row. Counts of single columns, scores and counts of chosen marginals are charged where
-    they are drawn (`Gate`); prices are fixed shares of the budget and functions of earlier outputs. Everything else is
-    a function of those and of public values.
+    Privacy: counts of single columns, scores and counts of chosen marginals are charged where they are drawn (`Gate`);
+    prices are fixed shares of the budget and functions of earlier outputs.
     """
     gate, whole = opening.gate, opening.gate.left
     grid = public_grid(opening.domain)
@@ -239,7 +227,7 @@ def _round(
         # A row moves each of P distances by at most 1: together by P in l1, and by √P in l2.
         noisy, law = gate.numbers("scores", far, looking, Moves(l1=len(far), l2_squared=len(far)))
         looked = zip([c.marginal for c in candidates], noisy, strict=True)
-        found.scores = [Score(_told(m), float(y), law.variance, m.n_cells) for m, y in looked]
+        found.scores = [(_told(m), float(y), law.variance, m.n_cells) for m, y in looked]
         chosen, prices = pick(candidates, noisy - by_chance, paying, most)
     measured = []
     for i, price in zip(chosen, prices, strict=True):

@@ -1,8 +1,7 @@
 """A synopsis whose leaves are rows of a model of many columns, with the measured marginals behind it.
 
-An answer is known as well as its columns are. The noise of columns that were measured together is known. For two
-columns that were not, a noisy score says how far the table was from the model. For three or more columns that were not
-measured together only their pairs are known; the rest is what the model assumes.
+The noise of columns that were measured together is known. For two columns that were not, a noisy score says how far the
+table was from the model. For three or more only their pairs are known; the rest is what the model assumes.
 """
 
 from __future__ import annotations
@@ -27,12 +26,7 @@ from discreet.synopses.synopsis import Synopsis
 class ModelSynopsis(Synopsis):
     """Rows of a model of many columns, as `MarginalSynopsis` publishes them.
 
-    Parameters
-    ----------
-    domain, lower, upper, weights, variances, points, guarantee, total, total_variance, uncut
-        See `Synopsis`.
-    measured : Marginals
-        The noisy marginals that the model was fitted to.
+    Parameters are those of `Synopsis`, and ``measured``: the noisy marginals that the model was fitted to.
 
     Examples
     --------
@@ -48,22 +42,17 @@ class ModelSynopsis(Synopsis):
     leaf_names = ("model row", "model rows")
 
     def _take(self, *, measured: Marginals) -> None:  # type: ignore[override]
-        columns = self._lower.shape[1]
+        columns = self.lower.shape[1]
         if not isinstance(measured, Marginals):
             raise InvalidType("measured", type(measured), "Marginals", "MarginalSynopsis(...).fit(data).synopsis_")
         if len(measured.bins) != columns:
             raise InvalidArgument("measured", len(measured.bins), f"about {columns} columns")
-        self._measured = measured.about(self._domain)
+        self.measured = measured.about(self.domain)
         #: By axis: the cells of its public grid, the model's rows in each, and their bins.
         self._axes: dict[int, tuple[FloatArray, FloatArray, FloatArray, IntArray]] = {}
 
-    @property
-    def measured(self) -> Marginals:
-        """The noisy marginals that the model was fitted to."""
-        return self._measured
-
     def _more_facts(self) -> dict[str, Any]:
-        return {"measured": self._measured.to_dict()}
+        return {"measured": self.measured.to_dict()}
 
     @staticmethod
     def _read_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,18 +70,18 @@ class ModelSynopsis(Synopsis):
 
     def _note(self, terms: Terms) -> str:
         """State how columns that are asked about together are known, if they were not measured together."""
-        known = {self._measured.says(query) for _, query in terms}
+        known = {self.measured.says(query) for _, query in terms}
         if "held independent" in known:
             return "modelled, and some of these columns are held independent"
         return "modelled: these columns were not measured together" if "modelled" in known else ""
 
     @cached_property
     def _zeros(self) -> list[dict[int, tuple[tuple[float, float], ...]]]:
-        zeros = self._domain.without_functions().facts.impossible if self._domain.facts.impossible else ()
-        return [{self._domain.position(n): on for n, on in one.stretches} for one in zeros]
+        zeros = self.domain.without_functions().facts.impossible if self.domain.facts.impossible else ()
+        return [{self.domain.position(n): on for n, on in one.stretches} for one in zeros]
 
     def _impossible(self, query: Query) -> bool:
-        asked = _through(self._domain, query) if self._zeros else query
+        asked = _through(self.domain, query) if self._zeros else query
         return any(all(axis in asked and _within(asked[axis], on) for axis, on in one.items()) for one in self._zeros)
 
     def _answer_variances(
@@ -105,7 +94,7 @@ class ModelSynopsis(Synopsis):
     ) -> tuple[float, float]:
         every = slice(None) if leaves is None else leaves
         if not covered:
-            return float(whole**2 @ self._variances[every]), 0.0
+            return float(whole**2 @ self.variances[every]), 0.0
         return self._of_model(terms, whole - everything, every, everything)
 
     def _mean_errors(
@@ -115,38 +104,36 @@ class ModelSynopsis(Synopsis):
 
         Rows that move between the lower and the upper half of the values move the sum by two deviations each.
         """
-        rows = float(n @ self._weights)
+        rows = float(n @ self.weights)
         half = tuple((c / 2, {**query, axis: [(-math.inf, math.inf)]}) for c, query in terms)
         noisy, assumed = self._of_model(half, n / 2)
-        apart = 2 * math.sqrt(max(float(second @ self._weights) / rows - middle**2, 0.0))
+        apart = 2 * math.sqrt(max(float(second @ self.weights) / rows - middle**2, 0.0))
         return apart * math.sqrt(noisy), apart * math.sqrt(assumed)
 
     def _of_model(
         self, terms: Terms, covered: FloatArray, leaves: Any = slice(None), everything: float = 0.0
     ) -> tuple[float, float]:
-        """Return the variances of noise and of model of a sum of questions.
+        """Return the variances of noise and of model of a sum of questions that covers these shares of the leaves.
 
-        The questions cover these shares of the leaves; ``everything`` of all rows comes on top, with its noise.
-
-        The measurements of the columns answer the question too, with known noise. The model should not be further from
-        that answer than the noise; the excess is its error. For columns that were not measured together, every single
-        one is compared with its own counts in this way, and their dependence is estimated.
+        Measurements of the columns answer it too, with known noise; the model's excess distance from that answer is its
+        error. For columns that were not measured together, every single one is compared, and their dependence is
+        estimated.
         """
-        known = self._measured
-        terms = tuple((c, _through(self._domain, query)) for c, query in terms)
+        known = self.measured
+        terms = tuple((c, _through(self.domain, query)) for c, query in terms)
         asked = tuple(sorted({axis for _, query in terms for axis in query}))
-        total = max(self._total, 1.0)
-        share = min(float(np.abs(covered) @ self._weights[leaves]) / total, 1.0)
+        total = max(self.total, 1.0)
+        share = min(float(np.abs(covered) @ self.weights[leaves]) / total, 1.0)
         part = min(share, 1 - share)
         if known.says(asked) == "measured":
             counted, noise, cut = self._counted(terms, asked)
-            off = (float(covered @ self._weights[leaves]) - counted) ** 2
+            off = (float(covered @ self.weights[leaves]) - counted) ** 2
             # One distance says little about the model's error: even if noise explains it, half may be the model's.
             return noise, max(off - noise, off / 2, cut)
         if everything:
             noisy = self._of_model(terms, covered + everything, leaves)[0]
             return noisy, self._of_model(terms, covered, leaves)[1]
-        noise, beyond = share**2 * self._total_variance, known.errors(asked, part, total)
+        noise, beyond = share**2 * self.total_variance, known.errors(asked, part, total)
         alone = {j: [((1.0, {j: query[j]}),) for _, query in terms if j in query] for j in asked}
         shares = {j: [self._share(j, t[0][1][j]) for t in every] for j, every in alone.items()}
         for j, every in alone.items():
@@ -166,7 +153,7 @@ class ModelSynopsis(Synopsis):
         Also return the variances of their noise and of how rows lie in groups that the question cuts: as the model has
         them or uniformly, whichever differs more.
         """
-        known = self._measured
+        known = self.measured
         found = []
         held = [{c: self._held(c, intervals) for c, intervals in query.items()} for _, query in terms]
         for m, told, (groups, counts) in zip(known.measured, known.told, known.arrays, strict=True):
@@ -195,27 +182,27 @@ class ModelSynopsis(Synopsis):
     def _held(self, axis: int, intervals: Any) -> tuple[FloatArray, FloatArray]:
         """Return how much of each bin of a column some intervals hold, and all of it: the model's rows, and cells."""
         lower, upper, rows, bins = self._axis(axis)
-        inside = axis_share(lower, upper, intervals, self._domain.columns[axis])
+        inside = axis_share(lower, upper, intervals, self.domain.columns[axis])
         every = [np.bincount(bins, weights=w) for w in (rows * inside, inside, rows, np.ones(len(rows)))]
         return np.array(every[:2]), np.array(every[2:])
 
     def _share(self, axis: int, intervals: Any) -> float:
         """Return the share of the model's rows that some intervals of a column hold."""
         lower, upper, rows, _ = self._axis(axis)
-        return float(rows @ axis_share(lower, upper, intervals, self._domain.columns[axis]) / rows.sum())
+        return float(rows @ axis_share(lower, upper, intervals, self.domain.columns[axis]) / rows.sum())
 
     @cached_property
     def _grids(self) -> AxisGrids:
-        return public_grid(self._domain)
+        return public_grid(self.domain)
 
     def _axis(self, axis: int) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
         """Return the cells of the public grid of a column, how many of the model's rows lie in each, and their bins."""
         if axis not in self._axes:
-            bins = np.array(self._measured.bins[axis])
+            bins = np.array(self.measured.bins[axis])
             if self._grids.sizes[axis] != len(bins):
                 raise FormatError("the bins of a marginal synopsis do not fit its columns")
             lower, upper = self._grids.boxes(axis)
-            ends = self._lower[:, axis], self._upper[:, axis]
+            ends = self.lower[:, axis], self.upper[:, axis]
             # Missing values have no place; their cell is the last.
             places, rows = (np.nan_to_num((a + b) / 2, nan=np.inf) for a, b in ((lower, upper), ends))
             at = np.minimum(np.searchsorted(places, rows), len(places) - 1)

@@ -1,9 +1,9 @@
 from . import ask as ask
 from . import evenness as evenness
+from .answers import EMPTY_UP_TO as EMPTY_UP_TO
+from .answers import empty_text as empty_text
 from .answers import known as known
+from .answers import rows_text as rows_text
 from .answers import wide as wide
 from .ask import column_text as column_text
-from .empty import EMPTY_UP_TO as EMPTY_UP_TO
-from .empty import empty_text as empty_text
-from .empty import rows_text as rows_text
 from .evenness import axis_share as axis_share

@@ -11,14 +11,16 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
-from discreet.core import checks, later
+from discreet.core import checks, normal_width
 from discreet.errors import InvalidArgument, InvalidType
-
-special = later("scipy.special")
 
 if TYPE_CHECKING:
     from discreet.synopses.queries.evenness import Terms
     from discreet.synopses.synopsis import Synopsis
+
+#: A number of rows up to so many standard errors may be noise around zero. Laplace noise exceeds ln 50/√2 of them in
+#: one draw of a hundred; sums of such noise do so more rarely.
+EMPTY_UP_TO = math.log(50) / math.sqrt(2)
 
 
 def wide(level: float) -> float:
@@ -29,7 +31,7 @@ def wide(level: float) -> float:
     level = checks.finite("level", level)
     if not 0 < level < 1:
         raise InvalidArgument("level", level, "between 0 and 1", "level=0.95")
-    return max(float(special.ndtri(0.5 + level / 2)), -math.log1p(-level) / math.sqrt(2))
+    return max(normal_width(level), -math.log1p(-level) / math.sqrt(2))
 
 
 def assumption(modelled: bool) -> str:
@@ -40,6 +42,23 @@ def assumption(modelled: bool) -> str:
 def known(figure: float | None) -> float | None:
     """Return a figure as JSON can have it: None if it is not finite."""
     return figure if figure is not None and math.isfinite(figure) else None
+
+
+def rows_text(total: float) -> str:
+    """Write a noisy number of rows for a reader: noise may make it negative, and no table has less than no rows."""
+    return f"about {max(total, 0.0):,.0f} rows"
+
+
+def empty_text(total: float, variance: float) -> str:
+    """Return a warning if a noisy number of rows is within its noise of zero; nothing otherwise. Post-processing."""
+    error = math.sqrt(variance)
+    if total > EMPTY_UP_TO * error:
+        return ""
+    return (
+        f"the number of rows cannot be told from zero ({rows_text(total)}, standard error {error:,.1f}). Perhaps no "
+        "row could be read as the schema declares it: look at decimal signs, dates and the spelling of categories. "
+        "What was spent stays spent"
+    )
 
 
 @dataclass(frozen=True)
@@ -53,15 +72,13 @@ class Figure:
     noise_error : float
         Standard deviation of what the noise does to it.
     evenness_error : float or None
-        Estimated standard deviation of what the assumption does that rows lie evenly inside a leaf. 0 where the
-        question cuts no leaf; None where it was left out, and the error is that of the noise alone.
+        Estimated standard deviation of what the assumption does that rows lie evenly inside a leaf; None where it was
+        left out. With ``modelled`` (`MarginalSynopsis`) it is how far the model may be off, and is shown as
+        `model_error`.
     limits : tuple of float
-        What the truth cannot be beyond, as a share beyond 0 and 1; `interval` ends there.
+        What the truth cannot be beyond; `interval` ends there.
     remark : str
-        What the counts behind it say of themselves (`Count.note`).
-    modelled : bool
-        Whether the rows of a model answered (`MarginalSynopsis`). Then ``evenness_error`` is how far the model may be
-        off, whatever the leaves; it is called `model_error` wherever it is shown.
+        The note of the counts behind it (`Count.note`).
 
     Examples
     --------
@@ -97,7 +114,7 @@ class Figure:
         """Return the ends of an interval that covers the truth with about this probability.
 
         The noise is covered exactly; the rest is estimated from neighbouring leaves (``docs/queries.md`` has measured
-        coverage). Of `noise_alone` it covers the noise and nothing else.
+        coverage).
         """
         reach, (least, most) = wide(level) * self.std_error, self.limits
         low, high = self.value - reach, self.value + reach
@@ -105,15 +122,7 @@ class Figure:
 
     @property
     def note(self) -> str:
-        """A caveat about the error; empty if it is mostly noise.
-
-        Examples
-        --------
-        >>> Figure(41.5, 3.0, 1.0).note, Figure(41.5, 3.0, None).note
-        ('', 'the error is that of the noise alone')
-        >>> Figure(41.5, 3.0, 4.0).note
-        'most of the error is a guess at how rows lie inside leaves; where many share one value it may be too small'
-        """
+        """A caveat about the error; empty if it is mostly noise."""
         if self.remark:
             return self.remark
         if self.evenness_error is None:
@@ -169,16 +178,10 @@ class Figure:
 class Count(Figure):
     """An estimated number of rows; noise may make it negative. Not rounded or cut off: sums stay unbiased.
 
-    Counts of one synopsis can be added, subtracted and multiplied by numbers. The errors are those of the result: what
-    two counts share is known to be shared. A count over another is their ratio.
-
-    Attributes
-    ----------
-    value, noise_error, evenness_error
-        As in `Figure`.
-    unlisted : float, default 0
-        Estimated number of rows in cells that the synopsis does not list. Any of them may be in the box: they are not
-        in the value, because their places are unknown. The upper end of `interval` includes them.
+    Counts can be added, subtracted and multiplied by numbers, with the errors of the result: what two counts of one
+    synopsis share is known to be shared. A count over another is their ratio. ``unlisted`` is the estimated number of
+    rows in cells that the synopsis does not list. Any of them may be in the box: the upper end of `interval` includes
+    them.
 
     Examples
     --------

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from datetime import datetime
-from difflib import get_close_matches
 from typing import Any
 
 from discreet.core import (
@@ -98,7 +97,9 @@ class _Wrong(Exception):
 
 
 def _fix(domain: Domain, meant: str | None) -> str:
-    """Return a question that can be read: the one that was meant, or an example."""
+    """Return a question that can be read: the one that was meant, or an example; a hint if a column is unknown."""
+    if meant == "":
+        return "one of these columns"
     return f"question={(meant if meant is not None and _reads(domain, meant) else _example(domain))!r}"
 
 
@@ -287,12 +288,11 @@ class _Reader:
                     f"written with texts in quotation marks; {name!r} is not a column",
                     self.instead(text, _literal(name)),
                 )
-            near = [n for n in self.domain.names if n.lower() == name.lower()]
-            near = near or get_close_matches(name, self.domain.names, 1, 0.5)
+            near = nearest(name, self.domain.names)
             listed = ", ".join([*map(column_text, self.domain.names[:8]), *(["..."] if len(self.domain) > 8 else [])])
             raise self.wrong(
                 f"about declared columns ({listed}); {name!r} is none",
-                self.instead(text, column_text(near[0])) if near else None,
+                self.instead(text, column_text(near)) if near else "",
             )
         raise self.wrong(f"written with a column or a value where {text!r} is")
 

@@ -43,16 +43,9 @@ _FINE = 256
 
 @dataclass(frozen=True, repr=False)
 class Quantile(Figure):
-    """A place below which a given share of the rows lies; its interval turns that of the share around.
+    """A place below which a given ``share`` of the rows lies; its interval turns that of the share around.
 
-    Attributes
-    ----------
-    value, noise_error, evenness_error
-        As in `Figure`, in the units of the column.
-    share : float
-        What share of the rows lies below.
-    share_error : tuple of float
-        The parts of the error of that share at the place.
+    ``share_error`` has the parts of the error of that share at the place.
     """
 
     share: float = 0.5
@@ -89,16 +82,8 @@ class Quantile(Figure):
 
 @dataclass(frozen=True)
 class Mode:
-    """The densest place of a column.
-
-    Attributes
-    ----------
-    place : object
-        A category, or the ends of a stretch.
-    count : Count
-        Rows there.
-    rivals : tuple
-        Places whose density is within its error of that: any of them may be the mode.
+    """The densest place of a column (a category, or the ends of a stretch), its rows, and places that may be it as
+    well.
     """
 
     place: Any

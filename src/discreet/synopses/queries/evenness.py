@@ -1,23 +1,17 @@
 """The error of assuming that rows are uniform inside the leaves that a question cuts, estimated from neighbours.
 
-A question that covers the share f of a leaf with w rows is answered by f·w. Besides the noise, the truth differs for
-two reasons. Rows are few: a share of w uniform rows varies by w·f(1 - f). And the density inside is not uniform. The
-leaf itself does not show that, but its neighbours do:
+A question that covers the share f of a leaf with w rows is answered by f·w. Rows are few (w·f(1 - f)), and not uniform:
 
-- A straight line through the densities on both sides of an axis gives a slope. The share errs by it in a known
-  direction, and mostly alike along all cut leaves.
-- The excess of a leaf over the mean of its neighbours is its lumpiness: κ w² f(1 - f) with κ between 0 (uniform) and 1
-  (all rows in one place), the variance of a share under a Dirichlet process. The part of such differences that noise
-  explains is known and subtracted, for all leaves at a cut together. At the end of the rows a leaf has one neighbour;
-  it is also compared with the line through the two leaves on that side, because its rows may begin anywhere inside it.
+- A line through the densities on both sides gives a slope, by which the share errs in a known direction.
+- The excess over the mean of the neighbours is its lumpiness: κ w² f(1 - f), the variance of a share under a Dirichlet
+  process, without what noise explains. At the end of the rows a leaf is also compared with the line through the two
+  leaves on its other side.
 - Leaves at one cut err alike, because people round alike everywhere: by their common difference from both sides, by the
-  roughness of the whole axis, and by the numbers that rows may be rounded to (`roughness.py`).
+  roughness of the axis, and by the numbers that rows may be rounded to (`roughness.py`).
 - A leaf that was never split on an axis shows nothing: all its rows may be on one side.
 
-The model is linear in the places where a question cuts leaves: sums and differences of counts have the errors of what
-they cover, and two halves of a leaf make a whole without error. Cuts at different places err independently, unless they
-go through the same leaf. The constants were chosen on generated tables (``benchmarks/tuning/evenness.py``). All of it
-is post-processing of published values.
+The model is linear in the places where a question cuts leaves, so sums and differences of counts have the errors of
+what they cover. The constants were chosen on generated tables (``benchmarks/tuning/evenness.py``). Post-processing.
 """
 
 from __future__ import annotations
@@ -243,11 +237,7 @@ class Valued(NamedTuple):
 
 
 def variances(
-    synopsis: Synopsis,
-    terms: Terms,
-    covered: list[FloatArray],
-    whole: FloatArray,
-    leaves: IntArray | None = None,
+    synopsis: Synopsis, terms: Terms, covered: list[FloatArray], whole: FloatArray, leaves: IntArray | None = None
 ) -> tuple[float, float]:
     """Return the variances that the noise and what is assumed give to a sum of questions.
 
@@ -386,8 +376,7 @@ def _apart(synopsis: Synopsis, leaves: IntArray, around: Around, single: FloatAr
 def at_edge(synopsis: Synopsis, axis: int, place: float, where: Sequence[Query]) -> float:
     """Return the standard deviation of rows that stand exactly at a place where leaves begin: they lie above it.
 
-    If many rows share that place, they are the excess of the leaves over their neighbours, or what they may have by the
-    roughness of the axis, or by rounding. Half of that either way.
+    It is half of their excess over the neighbours, or of what they may have by roughness or by rounding.
     """
     if isinstance(synopsis.domain.columns[axis], (Integer, Date, Categorical)):
         return 0.0
@@ -404,13 +393,11 @@ def at_edge(synopsis: Synopsis, axis: int, place: float, where: Sequence[Query])
 
 
 def of_values(synopsis: Synopsis, axis: int, inside: FloatArray, share: FloatArray) -> float:
-    """Return the variance that unevenness gives to the sum of values of rows, besides the cuts.
+    """Return the variance that unevenness gives to the sum of values of rows on an axis, besides the cuts.
 
-    Of rows between two places of a leaf the sum of values varies with where they stand: by parts, it is the integral of
-    how many are below. A slope moves it by the same way in all leaves, rounding does, and slabs err apart.
-
-    ``axis`` is that of the values. The question covers the part ``inside`` of each leaf on it, and ``share`` on the
-    others.
+    By parts, it is the integral of how many rows are below. A slope moves it by the same way in all leaves, rounding
+    does, and slabs err apart. ``inside`` and ``share`` are the parts of each leaf that the question covers on it and
+    elsewhere.
     """
     leaves = np.flatnonzero((inside > 0) & (share > 0))
     width = synopsis.upper[leaves, axis] - synopsis.lower[leaves, axis]

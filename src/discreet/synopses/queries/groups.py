@@ -31,29 +31,18 @@ class Marginal(Frames):
 
     Attributes
     ----------
-    column : str
-        Its name.
-    edges : array of float or None
-        Ends of the bins of a numeric column, one more than there are counts.
-    categories : tuple or None
-        The categories of a categorical column, one for each count.
-    counts, std_errors : array of float
-        Estimates and their standard errors, both parts together.
+    edges, categories : array of float, or tuple
+        Ends of the bins of a numeric column (one more than there are counts), or the categories; the other is None.
+    counts, std_errors, noise_errors, evenness_errors : array of float
+        Estimates, their standard errors, and the two parts of those; see `Figure`.
     missing : Count or None
         Rows whose value is missing, if the domain gives them a cell of their own.
     assumed : array of float or None
-        The part of each count that is not known to lie there: it comes from leaves that reach beyond the bin, whose
-        rows are taken to lie evenly. None means nothing.
+        The part of each count that comes from leaves that reach beyond the bin, whose rows are taken to lie evenly.
     divided : bool, default True
-        False if the column was never cut: then all counts are assumed, and the distribution is not known.
+        False if the column was never cut: then the distribution is not known.
     unlisted : Count or None
         Rows in cells that the synopsis does not list; they are in none of the counts.
-    noise_errors, evenness_errors : array of float or None
-        The two parts of the errors; see `Figure`. None means that all of it is noise.
-    kind : str, default "numeric"
-        What the column was declared as; dates and times of day get marks of their own on the axis of a picture.
-    modelled : bool, default False
-        Whether the rows of a model were counted: the second part of the errors is the model's then (`Figure`).
 
     Examples
     --------

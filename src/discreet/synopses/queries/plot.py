@@ -6,15 +6,14 @@ zero, which only noise makes; white is zero; teal is people.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core import Categorical, Column, FloatArray, IntArray, category_text, round_marks
+from discreet.core import FloatArray, IntArray, category_text, round_marks
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
-from discreet.synopses.queries.answers import assumption, wide
-from discreet.synopses.queries.distributions import marginal
-from discreet.synopses.queries.empty import rows_text
+from discreet.synopses.queries.answers import assumption, rows_text, wide
 
 if TYPE_CHECKING:
     from discreet.synopses.queries.groups import Marginal
@@ -34,10 +33,7 @@ _MOST_EDGES, _MOST_OUTLINES, _MOST_POINTS = 400, 4000, 2000
 
 def draw(synopsis: Synopsis, columns: object) -> Any:
     """Return a figure: bars for one column, coloured boxes for two."""
-    try:
-        import plotly.graph_objects as go
-    except ImportError:
-        raise MissingExtra("drawing a synopsis", "plot") from None
+    go = _plotly()
     names = synopsis.domain.names
     if columns is None:
         columns = names[:2]
@@ -46,42 +42,48 @@ def draw(synopsis: Synopsis, columns: object) -> Any:
     axes = [synopsis.domain.position(c) for c in columns]
     if len(axes) not in (1, 2) or len(set(axes)) < len(axes):
         raise InvalidArgument("columns", columns, "one column name, or two different ones", f"columns={names[:2]}")
-    figure = go.Figure()
-    if len(axes) == 1:
-        _bars(go, figure, synopsis, axes[0])
-    else:
-        _boxes(go, figure, synopsis, axes[0], axes[1])
-    figure.update_layout(
+    figure = bars(synopsis.marginal(columns[0])) if len(axes) == 1 else _boxes(go, synopsis, axes[0], axes[1])
+    return figure.update_layout(
         title={"text": _title(synopsis, axes), "font": {"size": 15}}, template="plotly_white", width=760, height=640
     )
-    return figure
 
 
 def bars(found: Marginal) -> Any:
-    """Return a figure of a marginal: bars with 95 % intervals."""
+    """Return a figure of a marginal: bars with 95 % intervals, hatched where leaves reach beyond a bar."""
+    go = _plotly()
+    edges = np.arange(len(found.counts) + 1.0) if found.edges is None else found.edges
+    widths = np.diff(edges)
+    assumed = found.counts if not found.divided else 0.0 * found.counts if found.assumed is None else found.assumed
+    solid = {"color": "#1f8a7d", "line": {"color": "#ffffff", "width": 0.5}}
+    place = {"x": edges[:-1] + widths / 2, "width": widths, "showlegend": False}
+    doubtful = bool(np.abs(assumed).any())
+    whole = go.Bar(
+        **place, y=found.counts / widths, marker=_HATCHED if doubtful else solid,
+        error_y={"array": wide(0.95) * found.std_errors / widths, "color": INK, "thickness": 1},
+        name="with rows of leaves that reach beyond the bar" if doubtful else "known",
+        customdata=np.column_stack([edges[:-1], edges[1:], found.counts, found.std_errors]),
+        hovertemplate="%{customdata[0]:.4g} to %{customdata[1]:.4g}: %{customdata[2]:.4g} ± %{customdata[3]:.3g}"
+                      "<extra></extra>",
+    )  # fmt: skip
+    figure = go.Figure(whole)
+    if doubtful:  # in front of the whole
+        known = (found.counts - assumed) / widths
+        figure.add_trace(go.Bar(**place, y=known, marker=solid, hoverinfo="skip", name="known"))
+    title = f"{found.column}, with 95 % intervals (noise and {assumption(found.modelled)})"
+    layout = {"template": "plotly_white", "width": 760, "height": 420, "barmode": "overlay"}
+    figure.update_layout(title={"text": title, "font": {"size": 15}}, **layout)
+    ticks = _ticks(found.kind, float(edges[0]), float(edges[-1]), found.categories)
+    figure.update_xaxes(title=found.column, range=[edges[0], edges[-1]], showgrid=False, **ticks)
+    figure.update_yaxes(title="rows" if found.edges is None else f"rows per unit of {found.column}")
+    return figure
+
+
+def _plotly() -> Any:
     try:
         import plotly.graph_objects as go
     except ImportError:
-        raise MissingExtra("drawing a marginal", "plot") from None
-    reach = wide(0.95) * found.std_errors
-    error = {"array": reach, "color": INK, "thickness": 1}
-    colour = {"color": "#1f8a7d"}
-    if found.edges is None:
-        bar = go.Bar(x=[category_text(c) for c in found.categories or ()], y=found.counts, error_y=error, marker=colour)
-    else:
-        widths = np.diff(found.edges)
-        error["array"] = reach / widths
-        bar = go.Bar(
-            x=found.edges[:-1] + widths / 2, y=found.counts / widths, width=widths, error_y=error, marker=colour
-        )
-    figure = go.Figure(bar)
-    unit = "rows" if found.edges is None else "rows per unit"
-    title = f"{found.column}, with 95 % intervals (noise and {assumption(found.modelled)})"
-    figure.update_layout(title={"text": title, "font": {"size": 15}}, template="plotly_white", width=760, height=420)
-    ticks = {} if found.edges is None else _ticks(found.kind, float(found.edges[0]), float(found.edges[-1]))
-    figure.update_xaxes(title=found.column, **ticks)
-    figure.update_yaxes(title=unit)
-    return figure
+        raise MissingExtra("drawing a synopsis", "plot") from None
+    return go
 
 
 def _title(synopsis: Synopsis, axes: list[int]) -> str:
@@ -100,84 +102,33 @@ def _title(synopsis: Synopsis, axes: list[int]) -> str:
     return text
 
 
-def _bars(go: Any, figure: Any, synopsis: Synopsis, axis: int) -> None:
-    column = synopsis.domain.columns[axis]
-    found = marginal(synopsis, column.name, None)
-    edges = np.arange(len(found.counts) + 1.0) if found.edges is None else found.edges
-    widths = np.diff(edges)
-    assumed = found.counts if not found.divided or found.assumed is None else found.assumed
-    known = found.counts - assumed
-    doubtful = bool(np.abs(assumed).any())
-    figure.add_trace(
-        go.Bar(
-            x=edges[:-1] + widths / 2,
-            y=found.counts / widths,
-            width=widths,
-            error_y={"array": found.std_errors / widths, "color": INK, "thickness": 1},
-            marker=_HATCHED if doubtful else {"color": "#1f8a7d", "line": {"color": "#ffffff", "width": 0.5}},
-            name="with rows of leaves that reach beyond the bar" if doubtful else "known",
-            customdata=np.column_stack([edges[:-1], edges[1:], found.counts, found.std_errors]),
-            hovertemplate="%{customdata[0]:.4g} to %{customdata[1]:.4g}: %{customdata[2]:.4g} ± %{customdata[3]:.3g}"
-            "<extra></extra>",
-            showlegend=False,
-        )
-    )
-    if doubtful:  # in front of the whole
-        figure.add_trace(
-            go.Bar(
-                x=edges[:-1] + widths / 2,
-                y=known / widths,
-                width=widths,
-                marker={"color": "#1f8a7d", "line": {"color": "#ffffff", "width": 0.5}},
-                hoverinfo="skip",
-                name="known",
-                showlegend=False,
-            )
-        )
-        figure.update_layout(barmode="overlay")
-    figure.update_xaxes(**_axis(column))
-    figure.update_yaxes(title="rows" if isinstance(column, Categorical) else f"rows per unit of {column.name}")
-
-
-def _boxes(go: Any, figure: Any, synopsis: Synopsis, i: int, j: int) -> None:
+def _boxes(go: Any, synopsis: Synopsis, i: int, j: int) -> Any:
     first, second = synopsis.domain.columns[i], synopsis.domain.columns[j]
     x, y = _edges(synopsis, i), _edges(synopsis, j)
     density = _density(synopsis, i, j, x, y)
-    areas = np.outer(np.diff(y), np.diff(x))
-    figure.add_trace(
-        go.Heatmap(
-            x=x,
-            y=y,
-            z=density,
-            zmin=-_reach(density, areas) / 4,
-            zmax=_reach(density, areas),
-            colorscale=SCALE,
-            colorbar={"title": {"text": "density, 1 = even"}, "thickness": 12, "len": 0.8},
-            hovertemplate=f"{first.name} %{{x:.4g}}, {second.name} %{{y:.4g}}: %{{z:.3g}}<extra></extra>",
-            name="density",
-        )
-    )
+    top = _reach(density, np.outer(np.diff(y), np.diff(x)))
+    hover = f"{first.name} %{{x:.4g}}, {second.name} %{{y:.4g}}: %{{z:.3g}}<extra></extra>"
+    bar = {"title": {"text": "density, 1 = even"}, "thickness": 12, "len": 0.8}
+    figure = go.Figure(
+        go.Heatmap(x=x, y=y, z=density, zmin=-top / 4, zmax=top, colorscale=SCALE, colorbar=bar, hovertemplate=hover,
+                   name="density")
+    )  # fmt: skip
     if len(synopsis.domain) == 2 and 0 < synopsis.n_leaves <= _MOST_OUTLINES:
         figure.add_trace(_outlines(go, synopsis, i, j))
     figure.add_trace(_points(go, synopsis, i, j))
-    figure.update_xaxes(**_axis(first))
-    figure.update_yaxes(**_axis(second))
+    for column, update in ((first, figure.update_xaxes), (second, figure.update_yaxes)):
+        ticks = _ticks(column.kind, column.low, column.high, getattr(column, "categories", None))
+        update(title=column.name, range=[column.low, column.high], showgrid=False, **ticks)
+    return figure
 
 
-def _axis(column: Column) -> dict[str, Any]:
-    facts: dict[str, Any] = {"title": column.name, "range": [column.low, column.high], "showgrid": False}
-    if isinstance(column, Categorical):
-        facts |= {
-            "tickvals": [k + 0.5 for k in range(len(column.categories))],
-            "ticktext": [str(c) for c in column.categories],
-        }
-    return facts | _ticks(column.kind, column.low, column.high)
-
-
-def _ticks(kind: str, low: float, high: float) -> dict[str, Any]:
-    if kind not in ("date", "time"):
+def _ticks(kind: str, low: float, high: float, categories: Sequence[Any] | None) -> dict[str, Any]:
+    if categories is not None:
+        marks = [(place + 0.5, category_text(name)) for place, name in enumerate(categories)]
+    elif kind in ("date", "time"):
+        marks = round_marks(kind, low, high)
+    else:
         return {}
-    marks = round_marks(kind, low, high)
     return {"tickvals": [place for place, _ in marks], "ticktext": [text for _, text in marks]}
 
 
@@ -233,15 +184,8 @@ def _outlines(go: Any, synopsis: Synopsis, i: int, j: int) -> Any:
     gap = np.full(synopsis.n_leaves, np.nan)
     x = np.column_stack([a[:, i], b[:, i], b[:, i], a[:, i], a[:, i], gap]).ravel()
     y = np.column_stack([a[:, j], a[:, j], b[:, j], b[:, j], a[:, j], gap]).ravel()
-    return go.Scatter(
-        x=x,
-        y=y,
-        mode="lines",
-        line={"color": "#b8bfc7", "width": 0.5},
-        hoverinfo="skip",
-        name="leaves",
-        showlegend=False,
-    )
+    line = {"color": "#b8bfc7", "width": 0.5}
+    return go.Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", name="leaves", showlegend=False)
 
 
 def _points(go: Any, synopsis: Synopsis, i: int, j: int) -> Any:
@@ -249,18 +193,9 @@ def _points(go: Any, synopsis: Synopsis, i: int, j: int) -> Any:
     heaviest = np.argsort(-weights, kind="stable")[:_MOST_POINTS]
     heaviest = heaviest[weights[heaviest] > 0]
     top = float(weights[heaviest[0]]) if len(heaviest) else 1.0
+    size = 2 + 10 * np.sqrt(weights[heaviest] / top)
     return go.Scatter(
-        x=synopsis.points[heaviest, i],
-        y=synopsis.points[heaviest, j],
-        mode="markers",
-        marker={
-            "size": 2 + 10 * np.sqrt(weights[heaviest] / top),
-            "color": MARK,
-            "opacity": 0.65,
-            "line": {"width": 0},
-        },
-        customdata=weights[heaviest],
-        hovertemplate="weight %{customdata:.4g}<extra></extra>",
-        name="representatives",
-        showlegend=False,
-    )
+        x=synopsis.points[heaviest, i], y=synopsis.points[heaviest, j], mode="markers", name="representatives",
+        marker={"size": size, "color": MARK, "opacity": 0.65, "line": {"width": 0}}, showlegend=False,
+        customdata=weights[heaviest], hovertemplate="weight %{customdata:.4g}<extra></extra>",
+    )  # fmt: skip

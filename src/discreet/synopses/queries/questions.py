@@ -39,17 +39,13 @@ class Questions:
         box : Box or mapping, optional
             A `Box` over all columns, or a mapping from some columns to ``(low, high)`` or a list of categories.
         **columns
-            The same by name: ``count(age=(30, 60), sex=["f"])``. Columns left out are not restricted. A restricted
-            column leaves out the rows whose value is missing.
+            The same by name: ``count(age=(30, 60), sex=["f"])``. A restricted column leaves out rows without a value.
 
         Returns
         -------
         Count
-            ``value``, ``interval(0.95)``, and the two parts of ``std_error``: ``noise_error`` = sqrt(Σ f² v) over
-            leaves with covered share f and noise variance v (after a refinement that ties leaves together, correlations
-            between them are left out), and ``evenness_error``, what rows that lie unevenly in the leaves cut by the
-            box may add, estimated from neighbouring leaves. Without restriction the answer is `total`. In a grid that
-            lists survivors only (`hidden`), a restricted value is the sum over those; ``unlisted`` is the
+            ``value``, ``interval(0.95)`` and the two parts of ``std_error``: the noise, and what rows that lie unevenly
+            in the leaves cut by the box may add. In a grid that lists survivors only (`hidden`), ``unlisted`` is the
             number of rows in other cells, at unknown places. Counts can be added and subtracted.
         """
         return counts.answered(self._own, [counts.read_query(self._own.domain, box, columns)])
@@ -60,17 +56,15 @@ class Questions:
         Parameters
         ----------
         question : str
-            Comparisons of declared columns with values (``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``between ... and
-            ...`` with both ends, ``in (...)``, ``is missing``), put together by ``and``, ``or``, ``not`` and brackets.
-            Write texts and dates in single quotation marks, names with odd characters in back quotes. For a
-            missing value only ``is missing`` is true.
+            Comparisons of columns with values (``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``between ... and ...``
+            with both ends, ``in (...)``, ``is missing``), put together by ``and``, ``or``, ``not`` and brackets. Write
+            texts and dates in single quotation marks, names with odd characters in back quotes.
 
         Returns
         -------
         Count
-            Its ``note`` says where a question is about what the schema left out (``missing = "drop"``) or moved (values
-            beyond the bounds, counted at the bound). If it is about nothing else, ``noise_error`` is infinite: no
-            row was counted, and how many there are is not known.
+            Its ``note`` says where a question is about what the schema left out or moved to the bounds. If it is about
+            nothing else, ``noise_error`` is infinite.
         """
         return counts.answered(self._own, *ask.read(self._own.domain, question))
 
@@ -91,13 +85,8 @@ class Questions:
         column : str
             Its name.
         bins : int or sequence of float, optional
-            Number of equal bins of a numeric column, or their edges. By default the edges of the leaves themselves,
-            which need no assumption inside them, or 50 equal bins where those are more than 100.
-
-        Returns
-        -------
-        Marginal
-            Edges (or categories), counts and standard errors; see `count` for what the errors cover.
+            Number of equal bins of a numeric column, or their edges. By default the edges of the leaves, or 50 equal
+            bins.
         """
         return distributions.marginal(self._own, column, bins)
 
@@ -121,10 +110,9 @@ class Questions:
         return replace(found, noise_errors=np.full_like(found.counts, np.inf)) if self._not_known(where) else found
 
     def mean(self, column: str, where: Where = None) -> Figure:
-        """Estimate the mean of a numeric column, as if rows lay evenly in their leaves.
+        """Estimate the mean of a numeric column over rows that have a value, as if rows lay evenly in their leaves.
 
-        Rows whose value is missing are left out; of a column of dates the mean is in days since
-        1970-01-01, of times of day in seconds since midnight.
+        Dates are in days since 1970-01-01, times of day in seconds since midnight.
         """
         return distributions.mean(self._own, column, self._where(where))
 

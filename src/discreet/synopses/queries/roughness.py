@@ -1,12 +1,8 @@
 """The roughness of a column, from the counts of whole slabs of a grid. Post-processing of published values.
 
-Nothing is known about the rows inside one leaf, but slabs show how such columns vary. Two adjacent slabs are a leaf
-twice as wide whose middle is known. The excess on one side of the middle, compared with the slabs further out, is the
-error of a cut through such a leaf. It is small where counts are smooth, and all rows at a spike.
-
-Rounded numbers (ages in years that were not declared as whole) can be invisible: with three of them in every slab,
-counts are smooth. Bounds are declared with some last digit, and values may be rounded to it. If they are, counts per
-number are smoother than counts per width. If the counts refute that, nothing is added.
+Two adjacent slabs are a leaf twice as wide whose middle is known: the excess on one side of it, compared with the slabs
+further out, is the error of a cut through such a leaf. Rounded numbers can be invisible in smooth counts. Bounds are
+declared with some last digit, and values may be rounded to it, unless the counts refute that.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def test_one_seed_one_synopsis_from_every_table(tmp_path, monkeypatch, rule, lea
     wanted = GridSynopsis(**settings).fit(frame).synopsis_
     for data in (table, tmp_path / "t.parquet", tmp_path / "t.csv", frame.sample(frac=1, random_state=0)):
         assert GridSynopsis(**settings).fit(data).synopsis_.digest == wanted.digest
-    monkeypatch.setattr(engines.source.Source.batches, "__defaults__", (17, None))
+    monkeypatch.setattr(engines.source.Source.batches, "__defaults__", (17,))
     monkeypatch.setitem(engines.source.Source.count.__kwdefaults__, "batch_size", 101)
     monkeypatch.setitem(engines.source.Source.sums.__kwdefaults__, "batch_size", 57)
     assert GridSynopsis(**settings).fit(table).synopsis_.digest == wanted.digest
@@ -74,7 +74,7 @@ def test_tiny_pipeline_by_enumeration():
     for rows, more in [([], [0.1]), ([0.9], [0.9, 0.1]), ([0.2] * 3, [0.2] * 4), ([0.1, 0.6], [0.1, 0.6, 0.99])]:
         for noisy in range(-20, 40):
             loss = float(size.logpmf(noisy - len(more)) - size.logpmf(noisy - len(rows)))
-            m = eugkm(noisy, (1 - share) * epsilon, 1, theta=10)
+            m = eugkm(noisy, (1 - share) * epsilon, 1)
             a, b = (np.bincount(np.minimum((np.array(r) * m).astype(int), m - 1), minlength=m) for r in (rows, more))
             # Cells are independent: the extreme losses add up over cells.
             losses = [cells.logpmf(reach - y) - cells.logpmf(reach - x) for x, y in zip(a, b, strict=True)]
@@ -255,15 +255,10 @@ def test_build_spends_what_is_left_and_nothing_more():
         ("rule", [4, 0]),
         ("rule", [4]),
         ("n_clusters", 0),
-        ("axes", "cm"),
         ("max_cells", 0),
         ("expected_survivors", 0),
         ("leaf_means", "maybe"),
         ("leaf_means", 3),
-        ("adaptive", 5),
-        ("adaptive", {"alpha": 0.5}),
-        ("adaptive", {"first_share": 1}),
-        ("adaptive", {"c": -1}),
         ("epsilon", 0),
         ("size_share", 2),
         ("n_rows", -1),
@@ -304,15 +299,6 @@ def test_estimator_contract(estimator, check):
 
 def test_the_module_offers_what_the_package_promises():
     assert grids.GridSynopsis is dc.synopses.GridSynopsis
-
-
-def test_the_theta_of_a_grid_is_told_with_its_rule():
-    X = np.zeros((50, 2))
-    told = [
-        dc.GridSynopsis(1, (0, 1), rule=rule, theta=theta, random_state=1).fit(X).guarantee_.parameters.get("theta")
-        for rule, theta in (("eugkm", 3), ("eugkm", 10), ("rugnik", 3))
-    ]
-    assert told == [3.0, None, None]
 
 
 @pytest.mark.parametrize("epsilon", [1e3, 1e6, 1e30])

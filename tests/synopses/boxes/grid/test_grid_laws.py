@@ -70,9 +70,10 @@ def test_a_broken_rugnik_is_caught(monkeypatch):
 
 def fit_adaptive(X: Any, rule: str = "adaptive", leaf_means: bool = False) -> str:
     """Return the artifact and, as "adaptive" publishes only what the two levels agree on, the counts of the first."""
-    settings = {"max_cells": 8, "size_share": 0.25, "adaptive": {"c2": 1}, "leaf_means": leaf_means, "random_state": 0}
+    settings = {"max_cells": 8, "size_share": 0.25, "leaf_means": leaf_means, "random_state": 0}
     coarse, reconcile = [], adaptive._reconcile
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(adaptive, "C2", 1.0)
         patch.setattr(adaptive, "_reconcile", lambda *views: coarse.append(views[1]) or reconcile(*views))
         made = dc.GridSynopsis(2, (0, 1), rule, **settings).fit(X).synopsis_
     return f"{coarse[0].weights} {made.n_leaves} {made.digest}"

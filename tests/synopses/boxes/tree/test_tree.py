@@ -98,7 +98,7 @@ def test_same_seed_same_synopsis_from_every_storage_and_batch(partitioner, axis,
     monkeypatch.setattr(trees, "CHUNK", 37)
     assert same(first, fitted(X=np.asfortranarray(SMALL.X), **settings))
     monkeypatch.setattr(RowCells.__init__, "__kwdefaults__", {"memory": 0})
-    monkeypatch.setattr(engines.Source.batches, "__defaults__", (101, None))
+    monkeypatch.setattr(engines.Source.batches, "__defaults__", (101,))
     assert same(first, fitted(**settings))
     assert not same(first, fitted(**settings, random_state=8))
 
@@ -297,9 +297,6 @@ def test_noise_of_a_test_may_be_as_wide_as_can_be_drawn_and_no_wider():
             {"max_depth": "deep"},
             r"from 0 to 62, got .deep.; try max_depth=.auto.",
         ),
-        ({"threshold_share": 0.1, "threshold": 5}, "threshold_share must be left out"),
-        ({"threshold_share": 0.1, "partitioner": "privtree"}, "threshold_share must be left out"),
-        ({"threshold_share": 1.5}, "threshold_share"),
         ({"partitioner": ["median", "privtree"], "shares": (0, 0, 1)}, "shares"),
         ({"partitioner": ["binary", "median"], "shares": (0.5, 0, 0.5)}, "something for the cuts"),
     ],
@@ -322,16 +319,6 @@ def test_an_automatic_depth_follows_rows_and_budget_and_can_always_be_paid():
     for partitioner in ("median", "quantile", "density", "privtree", ["median", "binary"], ["density", "privtree"]):
         for epsilon in (1e-6, 0.01):
             assert depth(1e5, epsilon, partitioner) >= 1
-
-
-def test_a_threshold_that_is_a_share_grows_with_the_rows():
-    rows = np.random.default_rng(0).random((4000, 2))
-
-    def leaves(**settings):
-        settings = {"max_depth": 6, "test_from": 0, "n_rows": 4000, "random_state": 0, **settings}
-        return dc.TreeSynopsis(20.0, (0, 1), **settings).fit(rows).synopsis_.n_leaves
-
-    assert leaves(threshold_share=0.05) == leaves(threshold=200.0) < leaves(threshold_share=0.01)
 
 
 def test_crowded_leaves_get_means_though_most_leaves_are_empty():

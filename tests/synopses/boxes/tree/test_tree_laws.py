@@ -22,10 +22,16 @@ from discreet.noise.choice._scaled_kernels import sums_of
 from discreet.noise.choice.joint import JointLaw
 from discreet.noise.choice.many import ManyRuns, joint_cuts
 from discreet.noise.choice.runs import Runs
-from discreet.synopses.boxes.tree.axes import _SCORE_UNIT, spread_scores
 from discreet.synopses.boxes.tree.budgets import LevelBudgets, auto_threshold
 from discreet.synopses.boxes.tree.growth import GrowingTree
-from discreet.synopses.boxes.tree.partitioners import RATIOS, Density, SpreadMidpoints, density_scores
+from discreet.synopses.boxes.tree.partitioners import (
+    _SCORE_UNIT,
+    RATIOS,
+    Density,
+    SpreadMidpoints,
+    density_scores,
+    spread_scores,
+)
 from gates import gate_of
 
 BUDGETS = [Fraction(1, 2), Fraction(1), Fraction(4)]

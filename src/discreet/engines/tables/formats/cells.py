@@ -18,34 +18,13 @@ from discreet.engines.tables.texts import as_text, text_of
 
 @dataclass(frozen=True)
 class Cells:
-    """Cells of a column in which every cell has its own type. Numbers are taken as they are, whatever the dialect
-    declares.
+    """Cells of a column in which every cell has its own type. No mark of the dialect applies to numbers."""
 
-    Attributes
-    ----------
-    numbers : array
-        The numbers; NaN where a cell holds none.
-    numeric : array of bool
-        Which cells hold one.
-    texts : pa.LargeBinaryArray
-        What the others hold, null where that is nothing; of whole numbers perhaps all digits, else null.
-
-    Examples
-    --------
-    >>> from discreet import Categorical, Numeric
-    >>> piece = cells_of([35.0, "36", True, "", datetime.date(1984, 5, 1)])
-    >>> piece.encode(Encoder(Numeric("age", 0, 120))).tolist()
-    [35.0, 36.0, 1.0, nan, nan]
-    >>> piece.text().to_pylist()
-    [b'35', b'36', b'true', None, b'1984-05-01']
-    """
-
-    numbers: FloatArray
+    numbers: FloatArray  # NaN where a cell holds none
     numeric: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    texts: pa.LargeBinaryArray
+    texts: pa.LargeBinaryArray  # of the other cells; of whole numbers perhaps all digits, else null
 
     def encode(self, encoder: Encoder) -> FloatArray:
-        """Return the coordinates."""
         if self.numeric.all():
             return encoder.digits(self.numbers, self.texts)
         found = np.array(encoder.arrow(self.texts))
@@ -94,26 +73,12 @@ class Labelled:
 
     A categorical column uses the label, or the value itself if the label is not one of the categories. A column of
     numbers or dates uses the value.
-
-    Examples
-    --------
-    >>> from discreet import Categorical, Numeric
-    >>> piece = Labelled(pa.array([1.0, 2.0, 7.0, None]), {1: "female", 2: "male"})
-    >>> piece.encode(Encoder(Categorical("sex", ["female", "male"]))).tolist()
-    [0.5, 1.5, nan, nan]
-    >>> piece.encode(Encoder(Categorical("sex", [1, 2, 7]))).tolist()
-    [0.5, 1.5, 2.5, nan]
-    >>> piece.encode(Encoder(Numeric("sex", 0, 9))).tolist()
-    [1.0, 2.0, 7.0, nan]
-    >>> piece.text().to_pylist()
-    [b'female', b'male', b'7', None]
     """
 
     values: pa.Array
     labels: Mapping[object, str]
 
     def encode(self, encoder: Encoder) -> FloatArray:
-        """Return the coordinates."""
         found = encoder.arrow(self.values)
         if encoder.column.kind != "categorical":
             return found
@@ -125,16 +90,7 @@ class Labelled:
         return pc.coalesce(self._labels(), as_text(self.values).cast(pa.large_binary()))
 
     def codes(self, declared: Column | None) -> pa.Array:
-        """Return the values of a column of persons. Only labels that are declared persons replace their value: another
-        file may hold the same person without a label.
-
-        Examples
-        --------
-        >>> from discreet import Categorical
-        >>> piece = Labelled(pa.array([7.0, 8.0]), {7: "Ann"})
-        >>> piece.codes(None).to_pylist(), piece.codes(Categorical("who", ["Ann", "8"])).to_pylist()
-        ([7.0, 8.0], [b'Ann', b'8'])
-        """
+        """Return the values of a column of persons. Only declared persons go by label: other files may lack labels."""
         if not isinstance(declared, Categorical):
             return self.values
         known = pa.array(~np.isnan(Encoder(declared).arrow(self._labels())))

@@ -14,7 +14,7 @@ from discreet.core import FloatArray
 from discreet.core.schema import Dialect, toml_value
 from discreet.engines.tables.encode import Encoder
 from discreet.engines.tables.formats.cells import Cells, cells_of
-from discreet.engines.tables.part import Batch
+from discreet.engines.tables.part import Batch, Part
 from discreet.engines.tables.texts import text_of
 from discreet.errors import DataSourceError, MissingExtra
 
@@ -34,12 +34,9 @@ class _Sheet:
 _HELD: WeakValueDictionary[tuple[object, ...], _Sheet] = WeakValueDictionary()
 
 
-class ExcelTable:
-    """One sheet of a workbook. ``sheet``, ``skip``, ``header`` and ``names`` of the dialect apply; its marks apply to
-    text cells.
-    """
+class ExcelTable(Part):
+    """One sheet of a workbook, read by ``sheet``, ``skip``, ``header`` and ``names`` of the dialect."""
 
-    bare = False
     slow = True
 
     def __init__(self, path: Path, dialect: Dialect | None = None) -> None:

@@ -1,11 +1,8 @@
 """Tables and queries of SQLite and PostgreSQL, streamed as Arrow by ADBC.
 
 Every query runs inside another, ``select ... from (query)``, in a read-only transaction: it cannot change the database,
-only the needed columns are sent, and all passes see the same rows.
-
-PostgreSQL has types. Dates beyond the years 1 to 9999 are missing, numbers of any length come as digits, unusual types
-as text. SQLite has types for values only; each value is read as a cell of a workbook is. Error messages of the database
-may quote a row or a password, so they are not repeated.
+only the needed columns are sent, and all passes see the same rows. SQLite has types for values only; each value is read
+as a cell of a workbook is. Error messages of the database may quote a row or a password, so they are not repeated.
 """
 
 import contextlib
@@ -23,7 +20,7 @@ from discreet.core import FloatArray
 from discreet.core.schema import Address, Dialect
 from discreet.engines.tables.encode import Encoder, column_kind
 from discreet.engines.tables.formats.cells import Cells
-from discreet.engines.tables.part import Batch
+from discreet.engines.tables.part import Batch, Part
 from discreet.engines.tables.text_numbers import numbers_of_text
 from discreet.errors import DataSourceError, MissingExtra
 
@@ -34,11 +31,9 @@ _LIMITS = "'0001-01-01' and '9999-12-31'"
 _LONG = ("numeric", "money")
 
 
-class _Database:
+class _Database(Part):
     """Common part of both databases: one connection, one transaction, one query."""
 
-    bare = False
-    headed = False
     slow = True
     #: What is said in the transaction, which drivers begin by themselves, before anything is asked.
     _first: tuple[str, ...] = ()
@@ -56,9 +51,6 @@ class _Database:
         with self._ask(f"select * {self._rows} limit 0") as reader:
             self._schema: pa.Schema = reader.schema
         self.names = tuple(self._schema.names)
-
-    def size(self) -> int:
-        return 0  # not known before all is read
 
     def _connected(self, address: Address) -> tuple[Any, tuple[type[Exception], ...]]:
         """Return a connection, and what it may raise."""
@@ -182,7 +174,6 @@ class PostgresTable(_Database):
 
 
 def database(address: Address) -> SqliteTable | PostgresTable:
-    """Open a table or query."""
     return SqliteTable(address) if address.kind == "sqlite" else PostgresTable(address)
 
 

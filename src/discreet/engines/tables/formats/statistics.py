@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from discreet.core import FloatArray
 from discreet.engines.tables.encode import Encoder, column_kind
 from discreet.engines.tables.formats.cells import Labelled
-from discreet.engines.tables.part import Batch
+from discreet.engines.tables.part import Batch, Part
 from discreet.errors import DataSourceError, MissingExtra
 
 _PROGRAMS = {".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".sas7bdat": "SAS", ".xpt": "SAS"}
@@ -42,11 +42,9 @@ _PER_SECOND = {"Stata": 1000.0, "SPSS": 1.0, "SAS": 1.0}
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 
 
-class StatisticsTable:
+class StatisticsTable(Part):
     """One file of Stata (``.dta``), SPSS (``.sav``, ``.zsav``, ``.por``) or SAS (``.sas7bdat``, ``.xpt``)."""
 
-    bare = False
-    headed = False
     slow = True
 
     def __init__(self, path: Path, suffix: str) -> None:

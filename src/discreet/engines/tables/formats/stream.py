@@ -17,18 +17,16 @@ import pyarrow.ipc
 from discreet.core import FloatArray
 from discreet.engines.tables.encode import Encoder, column_kind
 from discreet.engines.tables.memory import PolarsTable
-from discreet.engines.tables.part import Batch
+from discreet.engines.tables.part import Batch, Part
 from discreet.errors import DataSourceError, InvalidType
 
 #: Libraries whose tables give a new stream whenever they are asked.
 _AGAIN = ("duckdb", "polars", "ibis", "pandas", "cudf", "pyarrow", "datafusion", "modin", "geopandas")
 
 
-class StreamTable:
+class StreamTable(Part):
     """A table that is a stream of record batches (``__arrow_c_stream__``), or a lazy frame of Polars."""
 
-    bare = False
-    headed = False
     slow = True
 
     def __init__(self, data: Any) -> None:
@@ -53,9 +51,6 @@ class StreamTable:
             return
         self._schema = self._spool.schema if self._spool is not None else self._asked_schema()
         self.names = tuple(map(str, self._schema.names))
-
-    def size(self) -> int:
-        return 0  # not known before all is read
 
     def check(self, position: int, encoder: Encoder) -> None:
         if self._head is not None:

@@ -7,6 +7,7 @@ refinement to use.
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,15 @@ from discreet.synopses.boxes.tables import HiddenCells, TreeTable
 from discreet.synopses.opening import OpenRelease
 from discreet.synopses.publishing import PublishedLeaves, publish
 
+#: Of Qardaji, Yang and Li: the first level's share of the budget, and rows times ε per part of the second.
+FIRST_SHARE, C2 = Fraction(1, 2), 5.0
+
 
 @dataclass(frozen=True)
 class GridRelease:
-    """The published cells of a grid.
+    """The published cells of a grid, ``n_cells`` with those that are not listed.
 
-    ``n_cells`` counts all cells, listed or not. ``total`` is the number of rows by the cells; its variance is infinite
-    if they do not show it.
+    ``total`` is the number of rows by the cells; its variance is infinite if they do not show it.
     """
 
     lower: FloatArray
@@ -44,19 +47,17 @@ def two_levels(opening: OpenRelease, grid: GridMap, settings: GridSettings) -> G
 
     Privacy
     -------
-    Neighbours: add or remove one row. Cells of a level are disjoint. The first level costs its share of ε and all its
-    cells get noise; the second grid is a function of the noisy counts, so it costs the rest
-    (`discreet.synopses.publishing`), and all its cells get noise too. Price: everything that is left.
+    Neighbours: add or remove one row. Cells of a level are disjoint, and all get noise. The second grid is a function
+    of the noisy counts of the first. Price: everything that is left, a share for each level.
     """
     source, gate = opening.source, opening.gate
     whole = gate.left.pure()
-    first = settings.adaptive.first_share
-    line = gate.hold("first level", whole * first)
+    line = gate.hold("first level", whole * FIRST_SHARE)
     coarse = publish(line, source.count(grid).dense())
-    rest = whole - whole * first
+    rest = whole - whole * FIRST_SHARE
     line = gate.hold("second level", rest)
     most = min(settings.max_cells, settings.most_nested(len(grid.domain)) - grid.n_cells)
-    parts = _inner_parts(grid, coarse.weights, rest.amount, settings.adaptive.c2, most)
+    parts = _inner_parts(grid, coarse.weights, rest.amount, most)
     nested = NestedMap(grid, parts)
     if settings.wants_means(opening.n_rows, nested.n_cells, rest.amount, len(grid.domain)):
         counts, sums = source.sums(nested).dense()
@@ -70,12 +71,13 @@ def two_levels(opening: OpenRelease, grid: GridMap, settings: GridSettings) -> G
     return GridRelease(*boxes, fine if as_drawn else reconciled, nested.n_cells, total, spread, tree=tree)
 
 
-def _inner_parts(grid: GridMap, counts: Any, epsilon: Exact, c2: float, max_cells: int) -> IntArray:
+def _inner_parts(grid: GridMap, counts: Any, epsilon: Exact, max_cells: int) -> IntArray:
     """Return the parts of each coarse cell; the constant is raised until all cells fit the limit."""
     d = sum(not isinstance(c, (Categorical, Integer)) for c in grid.domain)
     if d == 0 or epsilon == math.inf:
         return np.ones(len(counts), np.int64)
     values, places, times = np.unique(counts, return_inverse=True, return_counts=True)
+    c2 = C2
     while True:
         parts = [second_level(v, float(epsilon), d, c2) for v in values.tolist()]
         if max(parts) == 1 or sum(n * p**d for n, p in zip(times.tolist(), parts, strict=True)) <= max_cells:
@@ -88,7 +90,7 @@ def _reconcile(
 ) -> tuple[PublishedLeaves, float, float]:
     """Weigh each coarse count against the sum of its fine ones by their variances, and spread the difference.
 
-    Returns the reconciled fine counts, their sum and its variance .
+    Returns the reconciled fine counts, their sum and its variance.
     """
     size = np.diff(nested.starts)
     sums = np.add.reduceat(fine.weights, nested.starts[:-1]).astype(np.float64)

@@ -9,34 +9,18 @@ in the result shows which cells hold rows. The price is resolution: cells with f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from discreet.core import (
-    DELTA,
-    DOMAIN,
-    EPSILON,
-    LEDGER,
-    MAX_MEMORY,
-    N_ROWS,
-    RANDOM_STATE,
-    RHO,
-    SIZE_SHARE,
-    Categorical,
-    Declared,
-    Domain,
-    Estimator,
-    Exact,
-    Integer,
-    option,
-)
+from discreet.core import Categorical, Declared, Domain, Estimator, Exact, Integer, option
+from discreet.core import options as shared
 from discreet.core.budget import Epsilon, Price, Rho
 from discreet.engines import GridMap
 from discreet.engines.passes import DENSE_LIMIT
 from discreet.synopses.boxes.grid.adaptive import GridRelease, two_levels
-from discreet.synopses.boxes.grid.rules import THETA, axis_parts, eugkm, first_level, rugnik
+from discreet.synopses.boxes.grid.rules import axis_parts, eugkm, first_level, rugnik
 from discreet.synopses.boxes.grid.settings import RULES, GridSettings
 from discreet.synopses.boxes.grid.size import check_large, check_size, survival_cutoff
 from discreet.synopses.boxes.synopsis import BoxSynopsis
@@ -72,8 +56,8 @@ class GridSynopsis(Declared, Estimator):
     1.0
     """
 
-    epsilon: Any = EPSILON
-    domain: Any = DOMAIN
+    epsilon: Any = shared.EPSILON
+    domain: Any = shared.DOMAIN
     rule: str | int | Sequence[int] = option(
         default="rugnik",
         takes=("text", "whole"),
@@ -86,20 +70,9 @@ class GridSynopsis(Declared, Estimator):
             "levels, whose cells are divided by their own noisy counts. A categorical axis has one cell per category."
         ),
     )
-    n_clusters: int = option(
-        default=8,
-        low=1,
-        high=2**31,
-        help="Number of clusters that the grid is meant to resolve.",
-    )
-    n_rows: float | None = N_ROWS
-    size_share: float = SIZE_SHARE
-    axes: str = option(
-        default="scaled",
-        choices=("scaled", "units"),
-        help="How parts are divided between numeric axes.",
-        details='"scaled" gives all the same number; "units" gives parts of equal length.',
-    )
+    n_clusters: int = option(default=8, low=1, high=2**31, help="Number of clusters that the grid is meant to resolve.")
+    n_rows: float | None = shared.N_ROWS
+    size_share: float = shared.SIZE_SHARE
     max_cells: int = option(
         default=2**20,
         low=1,
@@ -123,22 +96,11 @@ class GridSynopsis(Declared, Estimator):
         help="Publish the mean of each cell too, for more noise.",
         details='"auto" decides by the noisy number of rows per cell. Grids with a cutoff publish counts only.',
     )
-    adaptive: Mapping[str, float] | None = option(
-        default=None,
-        example={"first_share": 0.5},
-        job="-",
-        help="Constants of two levels: first_share, c and c2.",
-    )
-    max_memory: float = MAX_MEMORY
-    random_state: Any = RANDOM_STATE
-    rho: Any = RHO
-    delta: Any = DELTA
-    ledger: Any = LEDGER
-    theta: float = option(
-        default=THETA,
-        above=0,
-        help='Rows times ε per part of an axis, for the rule "eugkm"; larger is coarser.',
-    )
+    max_memory: float = shared.MAX_MEMORY
+    random_state: Any = shared.RANDOM_STATE
+    rho: Any = shared.RHO
+    delta: Any = shared.DELTA
+    ledger: Any = shared.LEDGER
 
     def fit(self, X: Any, y: Any = None) -> GridSynopsis:
         """Make the synopsis of a table. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
@@ -192,7 +154,6 @@ def build(opening: OpenRelease, settings: GridSettings) -> BoxSynopsis:
         "parts": grid.parts,
         "n_cells": release.n_cells,
         "leaf_means": offsets is not None,
-        **({"theta": settings.theta} if rule == "eugkm" and settings.theta != THETA else {}),
     }
     uncut = [
         column.name
@@ -237,12 +198,11 @@ def _parts(domain: Domain, n: float, epsilon: Exact, settings: GridSettings) -> 
         if rule == "rugnik":
             return rugnik(n, e, d, k, guard=False)
         if rule == "eugkm":
-            return eugkm(n, e, d, settings.theta)
-        return first_level(n, e, d, settings.adaptive.c)
+            return eugkm(n, e, d)
+        return first_level(n, e, d)
 
-    units = settings.axes == "units"
     most = nested if settings.two_levels else 2**63 - 1
-    return axis_parts(parts, domain, n=n, epsilon=float(epsilon), k=k, max_cells=limit, units=units, most_cells=most)
+    return axis_parts(parts, domain, n=n, epsilon=float(epsilon), k=k, max_cells=limit, most_cells=most)
 
 
 def gaussian_grid(settings: GridSettings) -> Callable[[Domain, Epsilon, Rho], bool]:

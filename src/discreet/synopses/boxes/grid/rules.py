@@ -1,11 +1,8 @@
 """Published rules for the number of parts per axis of a grid, as pure functions of public or noisy numbers.
 
-RUGNIK minimises a bound on the change of the k-means objective,
-
-    h(m) = √2 m^(d/2) / (ε K^(2/d)) + (2/m) √(N/3) / K^(1/d) + N/(3 m²):
-
-noise of M = m^d cells against rows moved to the centres of their cells. EUGkM () takes
-m = (N ε/θ)^(2/(2+d)). Neither may see the true number of rows: N is noisy or declared (9.8).
+RUGNIK minimises a bound on the change of the k-means objective, h(m) = √2 m^(d/2) / (ε K^(2/d)) + (2/m) √(N/3) /
+K^(1/d) + N/(3 m²): noise of m^d cells against rows moved to the centres of their cells. EUGkM takes m = (N
+ε/θ)^(2/(2+d)). N is noisy or declared, never the true number of rows.
 """
 
 import math
@@ -26,8 +23,7 @@ _TIE_KEY = 0x6178_6573
 def rugnik(n: float, epsilon: float, d: int, k: int, *, guard: bool = True) -> int:
     """Return the parts per axis of RUGNIK: of the two whole numbers around the root, the one with the smaller bound.
 
-    ``n`` is a noisy or public number of rows, taken as at least 1. With ``guard`` the grid has at least k cells, even
-    if the bound needs fewer.
+    ``n`` counts as at least 1. With ``guard`` the grid has at least k cells, even if the bound needs fewer.
     """
     n, epsilon, d, k = numbers(n, epsilon, d, k)
     root = rugnik_root(n, epsilon, d, k)
@@ -37,10 +33,9 @@ def rugnik(n: float, epsilon: float, d: int, k: int, *, guard: bool = True) -> i
 
 
 def rugnik_root(n: float, epsilon: float, d: int, k: int) -> float:
-    """Return the real minimiser of the bound.
+    """Return the real minimiser of the bound: the positive root of m^(d/2+2) - ηγ K^(1/d) m - η(1-γ) K^(2/d).
 
-    It is the one positive root of ξ(m) = m^(d/2+2) - ηγ K^(1/d) m - η(1-γ) K^(2/d). ξ is convex,
-    negative at 0 and grows beyond all bounds, so halving an interval finds it.
+    It is convex, negative at 0 and grows beyond all bounds, so halving an interval finds it.
     """
     n, epsilon, d, k = numbers(n, epsilon, d, k)
     side = k ** (1 / d)
@@ -77,23 +72,19 @@ def rugnik_bound(m: float, n: float, epsilon: float, d: int, k: int) -> float:
     return noise + 2 / m * math.sqrt(n / 3) / side + n / (3 * m * m)
 
 
-def eugkm(n: float, epsilon: float, d: int, theta: float = THETA) -> int:
-    """Return the parts per axis of EUGkM, (n ε/θ)^(2/(2+d)) to the nearest whole number; at least 1.
-
-    Published experiments round differently; `GridSynopsis` takes any number of parts as its ``rule``.
-    """
+def eugkm(n: float, epsilon: float, d: int) -> int:
+    """Return the parts per axis of EUGkM, (n ε/θ)^(2/(2+d)) to the nearest whole number; at least 1."""
     n, epsilon, d, _ = numbers(n, epsilon, d, 1)
-    theta = float(checks.positive("theta", theta))
-    return max(1, _nearest(min(_power(n * epsilon / theta, 2 / (2 + d)), 2.0**62)))
+    return max(1, _nearest(min(_power(n * epsilon / THETA, 2 / (2 + d)), 2.0**62)))
 
 
-def first_level(n: float, epsilon: float, d: int, c: float = 10.0) -> int:
-    """Return the parts per axis of the first level of an adaptive grid ()."""
+def first_level(n: float, epsilon: float, d: int) -> int:
+    """Return the parts per axis of the first level of an adaptive grid."""
     n, epsilon, d, _ = numbers(n, epsilon, d, 1)
-    return max(1, _floor_root(100, d), _nearest(16 ** (-1 / d) * (n * epsilon / c) ** (2 / (2 + d))))
+    return max(1, _floor_root(100, d), _nearest(16 ** (-1 / d) * (n * epsilon / THETA) ** (2 / (2 + d))))
 
 
-def second_level(count: float, epsilon: float, d: int, c2: float = 5.0) -> int:
+def second_level(count: float, epsilon: float, d: int, c2: float) -> int:
     """Return the parts per axis of the second level in a cell with this noisy count; 1 if it is not positive.
 
     Rounded up, as published in two dimensions, unless that would give more than four times the cells asked for.
@@ -116,24 +107,19 @@ def axis_parts(
     epsilon: float,
     k: int,
     max_cells: int,
-    units: bool = False,
     most_cells: int = 2**63 - 1,
 ) -> tuple[int, ...]:
-    """Apply a rule for equal axes to a domain: categories, unequal ranges, many axes, a limit of cells.
+    """Apply a rule for equal axes to a domain: categories, many axes, a limit of cells.
 
-    - A categorical axis has one cell per category. With C combinations of categories the grid has M = C m^d cells over
-      the d numeric axes. Both rules weigh a noise that grows like √M/ε, so they are asked with ε/√C, and for as many
-      clusters as are left to a combination.
-    - Axes are scaled to their declared ranges and get equally many parts. With ``units`` they share a unit instead:
-      parts are in proportion to widths, their product about the same.
-    - Fewer than two parts per axis (many axes, few rows), or two with less than a quarter of θ/ε rows per cell:
-      floor(log2 x) axes are cut in two, x = n ε/θ (9.8), the widest first, equal ones in the order of a public hash of
-      their names.
-    - There are at least k cells, whatever the rule says.
-    - With more than ``max_cells`` cells the parts are lowered until they fit. ε = ∞ asks for that limit.
+    - A categorical axis has one cell per category. Both rules weigh a noise that grows like √M/ε with M cells, so with
+      C combinations of categories they are asked with ε/√C, and for as many clusters as are left to a combination.
+    - Numeric axes get equally many parts. With fewer than two each (many axes, few rows), or two with less than a
+      quarter of θ/ε rows per cell, floor(log2 x) axes are cut in two, x = n ε/θ, in the order of a public hash of
+      names.
+    - There are at least k cells, and at most ``max_cells`` (``most_cells`` if categories and cells for missing values
+      alone exceed that). ε = ∞ asks for that limit.
 
-    ``rule(epsilon, d, k)`` gives parts per axis; ``n`` is a noisy or public number of rows. ``most_cells`` is the limit
-    if categories and cells for missing values alone exceed ``max_cells``.
+    ``rule(epsilon, d, k)`` gives parts per axis; ``n`` is a noisy or public number of rows.
     """
     fixed = {c.name: len(c.categories) for c in domain if isinstance(c, Categorical)}
     combinations = n_combinations(domain)
@@ -144,7 +130,6 @@ def axis_parts(
     room = max(1, max_cells // combinations)
     # Cells for missing values come on top. Where they alone are too many, the grid lists survivors in any case.
     limit = room if _n_cells([1] * d, free) <= room else most_cells // combinations
-    widths = [c.high - c.low for c in free] if units else [1.0] * d
     most = _floor_root(room, d)
     wanted = most if epsilon == math.inf else rule(epsilon / math.sqrt(combinations), d, clusters)
     carried = n * epsilon / combinations / THETA
@@ -152,7 +137,7 @@ def axis_parts(
     few = wanted < 2 or (wanted == 2 and 2**d > 4 * carried)
     wanted = min(1 if few else wanted, most)
     if wanted < 2 and 2**d >= clusters:
-        order = sorted(range(d), key=lambda j: (-widths[j], int(fingerprint([free[j].name], _TIE_KEY)[0])))
+        order = sorted(range(d), key=lambda j: int(fingerprint([free[j].name], _TIE_KEY)[0]))
         halved = min(max(_log2(carried), (clusters - 1).bit_length()), max(1, room).bit_length() - 1)
         parts = [2 if j in order[:halved] else 1 for j in range(d)]
         while halved and _n_cells(parts, free) > limit:
@@ -160,12 +145,9 @@ def axis_parts(
             parts[order[halved]] = 1
     else:
         wanted = max(wanted, least_parts(clusters, d))
-        parts = _proportional(wanted, widths)
-        while wanted > 1 and _n_cells(parts, free) > room:
+        while wanted > 1 and _n_cells([wanted] * d, free) > room:
             wanted -= 1
-            parts = _proportional(wanted, widths)
-        while max(parts) > 1 and _n_cells(parts, free) > limit:  # axes of very unequal widths
-            parts[parts.index(max(parts))] = (max(parts) + 1) // 2
+        parts = [wanted] * d
     numeric = iter(parts)
     return tuple(fixed[c.name] if c.name in fixed else next(numeric) for c in domain)
 
@@ -177,12 +159,6 @@ def n_combinations(domain: Domain) -> int:
 
 def _n_cells(parts: Sequence[int], columns: Sequence[Column]) -> int:
     return math.prod(p + (c.missing == "own") for p, c in zip(parts, columns, strict=True))
-
-
-def _proportional(parts: int, widths: Sequence[float]) -> list[int]:
-    """Divide axes in proportion to their widths; the geometric mean of their parts is given."""
-    mean = math.exp(sum(map(math.log, widths)) / len(widths))
-    return [max(1, _nearest(parts * w / mean)) for w in widths]
 
 
 def _log2(x: float) -> int:

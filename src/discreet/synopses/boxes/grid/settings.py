@@ -5,44 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from discreet.core import Exact, checks
-from discreet.errors import InvalidArgument, InvalidType
+from discreet.errors import InvalidType
 from discreet.synopses.boxes.memory import cell_bytes, memory_bytes, nested_bytes
 from discreet.synopses.publishing import TYPICAL_OFFSET
 
 RULES = ("rugnik", "eugkm", "adaptive", "dpkfm")
-
-
-@dataclass(frozen=True)
-class Adaptive:
-    """The constants of an adaptive grid.
-
-    ``first_share`` of the budget goes to the first level; ``c`` and ``c2`` say how coarse the levels are.
-    """
-
-    first_share: Fraction
-    c: float
-    c2: float
-
-    @classmethod
-    def read(cls, settings: Mapping[str, Any] | None) -> Adaptive:
-        """Check the given constants; missing ones are those of Qardaji, Yang and Li."""
-        given = {"first_share": 0.5, "c": 10, "c2": 5, **(settings or {})}
-        if len(given) > 3:
-            unknown = sorted(map(str, set(given) - {"first_share", "c", "c2"}))
-            raise InvalidArgument(
-                "adaptive", unknown, "a mapping with first_share, c and c2 only", 'adaptive={"c": 10}'
-            )
-        return cls(
-            checks.probability("adaptive['first_share']", given["first_share"]),
-            float(checks.positive("adaptive['c']", given["c"])),
-            float(checks.positive("adaptive['c2']", given["c2"])),
-        )
 
 
 @dataclass(frozen=True)
@@ -51,13 +23,10 @@ class GridSettings:
 
     rule: Any
     n_clusters: int
-    axes: str
     max_cells: int
     expected_survivors: float
     leaf_means: bool | str
-    adaptive: Adaptive
     memory: int
-    theta: float
 
     @classmethod
     def read(cls, options: Mapping[str, Any]) -> GridSettings:
@@ -67,11 +36,9 @@ class GridSettings:
             rule = tuple(None if p is None else checks.whole(f"rule[{i}]", p, low=1) for i, p in enumerate(rule))
         elif isinstance(rule, bool) or not isinstance(rule, (str, int)):
             raise InvalidType("rule", rule, f"one of {', '.join(RULES)}, a number of parts or several", 'rule="rugnik"')
-        return cls(
-            rule, options["n_clusters"], options["axes"], options["max_cells"], float(options["expected_survivors"]),
-            options["leaf_means"], Adaptive.read(options["adaptive"]), memory_bytes(options["max_memory"]),
-            float(options["theta"]),
-        )  # fmt: skip
+        plain = {name: options[name] for name in ("n_clusters", "max_cells", "leaf_means")}
+        survivors, memory = float(options["expected_survivors"]), memory_bytes(options["max_memory"])
+        return cls(rule, expected_survivors=survivors, memory=memory, **plain)
 
     @property
     def two_levels(self) -> bool:

@@ -1,8 +1,7 @@
 """The budget of a tree: shares for tests, splits and publication, and their portions per level.
 
-Every path from the root to a leaf spends exactly ε. A node at level i may pay for a
-test and for a split; what a path has not spent when it ends goes to its leaf. Portions are exact: they are rounded
-down to multiples of ε / 2^32, because the geometric rule is irrational, and the remainder goes to publication.
+Every path from the root to a leaf spends exactly ε: what it has not spent when it ends goes to its leaf. Portions are
+rounded down to multiples of ε / 2^32, because the geometric rule is irrational.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from discreet.core.budget import Epsilon, Price
 from discreet.errors import InvalidArgument
 from discreet.mechanisms import law_for
 
-BUDGETS = ("geometric", "uniform", "linear", "fibonacci")
+BUDGETS = ("geometric", "uniform", "linear")
 #: Portions are multiples of ε / GRAIN.
 GRAIN = 2**32
 _SHARES = "shares=(0.15, 0.25, 0.6)"
@@ -63,7 +62,7 @@ def level_fractions(kind: str | OwnBudget, levels: int, fan_out: int) -> list[fl
     """Return the fraction of a share that each level gets, root first.
 
     geometric: in proportion to F^(i/3), which minimises the summed variance of F^i counts at level i (Cormode et al.,
-    2012). linear: to i + 1. fibonacci: to 1, 1, 2, 3, 5, ... (Wang et al., 2016). uniform: the same for all.
+    2012). linear: to i + 1. uniform: the same for all.
     """
     if isinstance(kind, OwnBudget):
         return checked_fractions(kind, levels, fan_out)
@@ -71,17 +70,9 @@ def level_fractions(kind: str | OwnBudget, levels: int, fan_out: int) -> list[fl
         "geometric": [fan_out ** (i / 3) for i in range(levels)],
         "linear": [i + 1.0 for i in range(levels)],
         "uniform": [1.0] * levels,
-        "fibonacci": _fibonacci(levels),
     }
     weights = rules[checks.choice("budget", kind, BUDGETS)]
     return [w / sum(weights) for w in weights]
-
-
-def _fibonacci(levels: int) -> list[float]:
-    numbers = [1.0, 1.0]
-    while len(numbers) < levels:
-        numbers.append(numbers[-1] + numbers[-2])
-    return numbers[:levels]
 
 
 def portions(share: Fraction, kind: str | OwnBudget, levels: int, fan_out: int, price: Price) -> list[Price]:
@@ -115,8 +106,7 @@ class LevelBudgets:
     ) -> LevelBudgets:
         """Divide a price: levels ``first_test .. depth - 1`` test, all levels split (for free unless ``paid_splits``).
 
-        A share without use is divided between the others in proportion. Where some levels pay for their splits and
-        others do not, those that pay divide the share.
+        A share without use is divided between the others in proportion.
         """
         pays = [paid_splits] * depth if isinstance(paid_splits, bool) else list(paid_splits)[:depth]
         test, split, publish = read_shares(shares)
@@ -158,8 +148,7 @@ def read_shares(shares: Sequence[Any]) -> tuple[Fraction, Fraction, Fraction]:
 def auto_threshold(price: Price, fan_out: int) -> int:
     """Return the smallest whole T at which an empty node is cut with probability 1/(2F) at most.
 
-    In ε: T = ceil(ln(2F / (1 + α)) / ε) - 1, α = e^-ε. A node is cut iff count + noise > T. An empty region then
-    grows two nodes in expectation at most .
+    A node is cut iff count + noise > T. An empty region then grows two nodes in expectation at most.
     """
     return law_for(price).one.threshold(Fraction(1, 2 * fan_out))
 

@@ -1,12 +1,5 @@
 """Tree synopses: a table parted by a private tree, one noisy count per leaf.
 
->>> import discreet as dc
->>> from discreet.synopses.boxes.tree.estimator import TreeSynopsis
->>> rows = dc.datasets.s_like(1, random_state=0)
->>> tree = TreeSynopsis(epsilon=1.0, domain=rows.domain, partitioner="median", random_state=0).fit(rows.X)
->>> tree.guarantee_.epsilon
-1.0
-
 One engine grows all of them, level by level (`levels.py`); partitioners differ in how a node is split
 (`partitioners.py`). The published recursive form branches on raw emptiness, takes data points as medians, reads boxes
 off the data, pays counts twice and chooses axes by column order. None of that happens here.
@@ -19,22 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import (
-    DELTA,
-    DOMAIN,
-    EPSILON,
-    LEDGER,
-    MAX_MEMORY,
-    N_ROWS,
-    RANDOM_STATE,
-    RHO,
-    SIZE_SHARE,
-    Declared,
-    Domain,
-    Estimator,
-    IntArray,
-    option,
-)
+from discreet.core import Declared, Domain, Estimator, IntArray, option
+from discreet.core import options as shared
 from discreet.core.budget import Epsilon, Rho
 from discreet.engines.readers import RowCells
 from discreet.mechanisms import Gate
@@ -84,8 +63,8 @@ class TreeSynopsis(Declared, Estimator):
     1.0
     """
 
-    epsilon: float = EPSILON
-    domain: Any = DOMAIN
+    epsilon: float = shared.EPSILON
+    domain: Any = shared.DOMAIN
     partitioner: str | Sequence[str] | OwnPartitioner = option(
         default="binary",
         choices=PARTITIONERS,
@@ -139,8 +118,8 @@ class TreeSynopsis(Declared, Estimator):
         details="Nodes above it are always split.",
     )
     leaf_means: bool = option(default=False, example=True, help="Publish the mean of each large leaf too.")
-    n_rows: float | None = N_ROWS
-    size_share: float = SIZE_SHARE
+    n_rows: float | None = shared.N_ROWS
+    size_share: float = shared.SIZE_SHARE
     bits: int = option(default=20, low=1, high=30, help="Numeric axes have 2**bits positions for splits.")
     n_clusters: int | None = option(
         default=None, low=1, example=8, help="Clusters to be found later, a hint for the size of leaves."
@@ -151,14 +130,11 @@ class TreeSynopsis(Declared, Estimator):
         help="How the axis of a split is chosen.",
         details='"spread" selects it privately, "widest" takes the widest declared range.',
     )
-    max_memory: float = MAX_MEMORY
-    random_state: Any = RANDOM_STATE
-    rho: Any = RHO
-    delta: Any = DELTA
-    ledger: Any = LEDGER
-    threshold_share: float | None = option(
-        default=None, above=0, below=1, example=0.001, help="Share of the rows, instead of a threshold."
-    )
+    max_memory: float = shared.MAX_MEMORY
+    random_state: Any = shared.RANDOM_STATE
+    rho: Any = shared.RHO
+    delta: Any = shared.DELTA
+    ledger: Any = shared.LEDGER
 
     def fit(self, X: Any, y: Any = None) -> TreeSynopsis:
         """Grow the tree and publish it. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
@@ -182,12 +158,7 @@ class TreeSynopsis(Declared, Estimator):
 
 
 def build(opening: OpenRelease, settings: TreeSettings) -> BoxSynopsis:
-    """Grow a tree with all that a ledger has left.
-
-    Privacy
-    -------
-    As `TreeSynopsis`. Price: all that is left.
-    """
+    """Grow a tree with all that a ledger has left: see `TreeSynopsis`."""
     source, domain, left = opening.source, opening.domain, opening.gate.left
     settings = settings.deepened(left.pure(), opening.n_rows, len(domain))
     settings.check_size(len(domain))
@@ -232,7 +203,7 @@ def _grow(
         whole = left.pure()
         structure = whole * ((shares[0] + shares[1]) / sum(shares))
         return tree_of, grow_privtree(tree_of, depth, structure, whole - structure, gate, most)
-    threshold = settings.limit(opening.n_rows)
+    threshold = settings.threshold
     partitioner: TreePartitioner
     if settings.roots_at is not None:
         return _grow_mixed(parts, opening, settings, most)
@@ -269,10 +240,8 @@ def _grow_mixed(
 ) -> tuple[TreePartitioner, Leaves]:
     """Cut the first levels without tests, then grow a PrivTree below each of their nodes.
 
-    Privacy
-    -------
-    Along a path: its splits, then the structure of the PrivTree it enters, then its leaf with what is left. The
-    PrivTrees hold disjoint rows and their roots were released before, so they cost what one does.
+    Privacy: a path pays its splits, the structure of the PrivTree it enters, and its leaf with what is left. PrivTrees
+    of disjoint rows cost what one does.
     """
     top, left, depth = settings.roots_at or 0, opening.gate.left.pure(), settings.max_depth
     partitioner = Mixed([_of_kind(name, parts, settings, most) for name in settings.levels])
@@ -294,8 +263,7 @@ def _grow_mixed(
 def gaussian_tree(settings: TreeSettings) -> Callable[[Domain, Epsilon, Rho], bool]:
     """Return a rule that decides by public values whether Gaussian noise is better: leaves then vary less.
 
-    A leaf has the same share of either budget. Tests have smaller shares, for which Gaussian noise does even better:
-    its variance goes with the inverse of a share, that of Laplace noise with the square.
+    Tests have smaller shares, for which Gaussian noise does even better.
     """
 
     def better(domain: Domain, pure: Epsilon, rho: Rho) -> bool:

@@ -1,13 +1,10 @@
 """The level-synchronous engine: test the nodes of a level, split those that go on, publish the leaves.
 
 Accounting. Nodes of one level hold disjoint rows, so a level costs its price once; levels add up. A leaf is published
-with what its path has left, so every path spends exactly ε. In the ledger a level at which paths end is a parallel
-group: the leaves there, and the deeper nodes. The same in ρ: that every path, whichever
-noisy values choose, spends at most ρ is enough for ρ-zCDP (a Rényi filter; Feldman and Zrnic 2021).
+with what its path has left, so every path spends exactly ε, or ρ (a Rényi filter; Feldman and Zrnic 2021).
 
-Memory. A level whose children would make more nodes than fit is not cut, and its nodes are leaves. How many nodes there
-are and how many passed their test is part of what is published, so this decides on released values: given the tree so
-far it is the same for neighbours, and a path that ends earlier spends what it has left on its leaf.
+Memory. A level whose children would make more nodes than fit is not cut. How many nodes there are and how many passed
+their test is part of what is published, so this decides on released values.
 """
 
 import math
@@ -113,8 +110,8 @@ def grow_privtree(
 ) -> Leaves:
     """Grow a PrivTree: two lines in the ledger, whatever the depth. Its tests do not estimate counts.
 
-    With ``roots`` one below each of these nodes, which lie at one depth: their rows are disjoint, and the nodes were
-    released before, so together they cost what one does.
+    With ``roots`` one below each of these nodes of one depth: their rows are disjoint, so together they cost what one
+    does.
     """
     tests = PrivTreeTests(gate, "structure of the tree", structure, 2)
     tree, nodes, ends = partitioner.tree, np.array([0]) if roots is None else roots, []
@@ -140,8 +137,7 @@ def publish_leaves(
 ) -> tuple[AnyArray, FloatArray, FloatArray | None]:
     """Return weights, variances and offsets (in half widths) of all leaves, in the order of the tree.
 
-    Which leaves get means is decided by noisy values alone, before their noise is drawn: by the leaf's stop count, its
-    parent's shared among the children, or the number of rows shared among one in `CROWDED` of the leaves. A mean pays
+    Which leaves get means is decided by noisy values alone (`_expected_rows`), before their noise is drawn. A mean pays
     if that number of rows is worth sqrt((d + 2)(d + 3)/3) / (β ε), and if its noise can be drawn.
     """
     tree = partitioner.tree
@@ -175,7 +171,9 @@ def publish_leaves(
 
 
 def _expected_rows(tree: GrowingTree, leaves: IntArray, n_rows: float) -> FloatArray:
-    """Return what is publicly known of the rows in each leaf."""
+    """Return the noisy rows of each leaf: its stop count, or its parent's shared among the children, or a share of all
+    rows.
+    """
     parent = tree.parent[leaves]
     siblings = np.bincount(tree.parent[~tree.hidden] + 1, minlength=len(tree.axis) + 1)[parent + 1]
     above = np.where(parent >= 0, tree.estimate[parent] / siblings, np.nan)

@@ -1,9 +1,8 @@
 """Partitioners of your own: the values they see, and the private answers they may pay for.
 
-A partitioner of your own sees no rows. It gets `Boxes`, which hold public and released values only, and `Offers`, which
-gives private answers about the rows in these boxes. Its level's share of the budget is charged before, in full.
-`Offers` raises `BudgetExceeded` before it reads rows for more. So the promise of the tree holds, provided that the
-class decides only by `Boxes`, `Offers` and public constants, and has no other access to the rows.
+A partitioner of your own sees no rows. It gets `Boxes`, which hold public and released values, and `Offers`, which
+gives private answers about the rows in them and raises `BudgetExceeded` beyond the level's share. So the promise of the
+tree holds, provided that the class decides only by these and public constants.
 """
 
 from __future__ import annotations
@@ -31,16 +30,12 @@ class Boxes:
 
     Attributes
     ----------
-    names : tuple of str
-        The columns.
-    cells : array of int
-        Cells of every axis of the public grid.
+    names, cells : tuple of str, array of int
+        The columns, and the cells of every axis of the public grid.
     lower, upper : array of int, nodes by axes
         The boxes, in cells: from ``lower`` to ``upper``, which is not part of them.
-    depth : array of int
-        Depths; the root has 0.
-    estimate : array of float
-        The noisy count of the node's test; NaN where it was not tested.
+    depth, estimate : array of int, array of float
+        Depths (the root has 0), and the noisy count of the node's test (NaN where it was not tested).
 
     Examples
     --------
@@ -64,16 +59,10 @@ class Boxes:
 
 @dataclass(frozen=True)
 class Cuts:
-    """The cuts of boxes: each along one axis, at one place or more.
+    """The cuts of boxes, each along one ``axis``.
 
-    Attributes
-    ----------
-    axis : array of int
-        The axis of every box.
-    places : array of int
-        The cells before which it is cut, ascending within a box, all boxes one after the other.
-    numbers : array of int
-        How many places every box has; at least one.
+    ``places`` are the cells before which a box is cut, ascending within a box, all boxes one after the other;
+    ``numbers`` says how many each box has, at least one.
 
     Examples
     --------
@@ -122,13 +111,7 @@ class OwnPartitioner:
 
 
 class Offers:
-    """Private answers about the rows of the boxes. Every answer is charged before rows are read.
-
-    Attributes
-    ----------
-    epsilon : Budget
-        What is left of the level's share.
-    """
+    """Private answers about the rows of the boxes. Every answer is charged before rows are read."""
 
     def __init__(self, own: OwnCuts, nodes: IntArray, gate: Gate | None) -> None:
         self._own, self._nodes, self._gate, self._step = own, nodes, gate, 0

@@ -1,9 +1,8 @@
 """Rules that cut a node: midpoints, private quantiles, private density, or a grid sized by a noisy count.
 
-All nodes of a level are cut at once. A partitioner `look`s at the nodes of a level (one pass over the rows, raw
-numbers that go no further), the tree tests them, and the partitioner `split`s those that go on. It never asks whether
-a node is empty, and whatever it chooses among is a function of the node's public box. What it chooses by rows it
-publishes through the gate.
+A partitioner `look`s at the nodes of a level (raw numbers that go no further), the tree tests them, and the partitioner
+`split`s those that go on. It never asks whether a node is empty, chooses among functions of the node's public box, and
+publishes through the gate what it chooses by rows.
 """
 
 import copy
@@ -12,11 +11,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.core import BoolArray, FloatArray, IntArray
+from discreet import noise
+from discreet.core import BoolArray, Domain, FloatArray, IntArray
 from discreet.core.budget import Epsilon, Rho
+from discreet.engines.passes import SPREAD_UNITS
 from discreet.engines.readers import RowCells
 from discreet.mechanisms import Gate, ManyRuns
-from discreet.synopses.boxes.tree.axes import spread_losses, tie_order, widest_axis
 from discreet.synopses.boxes.tree.growth import GrowingTree
 
 #: Candidate cuts of all nodes of a level together, at most; but each node has `FEWEST_LINES` (if it is so wide).
@@ -29,8 +29,11 @@ AHEAD_EACH = 8
 MOST_CHILDREN = 2**15
 #: Parts of a box in which a density tree looks for a cut.
 DENSITY_PARTS = 16
-#: Ratios of widths in a density tree are rounded down to multiples of 1/RATIOS, so that scores are whole numbers.
+#: Ratios of widths, and their squares, are rounded down to multiples of 1/RATIOS: scores are then whole numbers.
 RATIOS = 2**16
+_SCORE_UNIT = RATIOS * 4 * SPREAD_UNITS
+#: The key of the hash that breaks ties between axes. Public and fixed, so that everyone gets the same tree.
+_TIE_KEY = 0x64697363726565742D74696573
 #: Rows times budget for each part of a grid (EUGkM's θ).
 ROWS_PER_PART = 10
 
@@ -242,9 +245,9 @@ class Density(TreePartitioner):
 def density_scores(histograms: IntArray, widths: IntArray) -> tuple[IntArray, IntArray, BoolArray, IntArray]:
     """Return for every candidate cut its score |c_L - r c| and for every node its sensitivity, in units of 1/RATIOS.
 
-    r, the part of the box left of the cut, is rounded down to a multiple of 1/RATIOS. A new row changes c_L - r c by 1
-    - r or by -r, so the sensitivity is the largest of r and 1 - r over the candidates: a function of the box. Also
-    returned: which candidates exist (a box of few cells has fewer), and how many cells lie left of each.
+    r, the part of the box left of the cut, is rounded down. A new row changes c_L - r c by 1 - r or by -r, so the
+    sensitivity is the largest of r and 1 - r. Also returned: which candidates exist, and how many cells lie left of
+    each.
     """
     parts = histograms.shape[2]
     number = np.arange(1, parts)
@@ -311,3 +314,37 @@ class Grids(TreePartitioner):
         np.put_along_axis(rank, order, np.broadcast_to(np.arange(widths.shape[1]), widths.shape), axis=1)
         wanted = np.where(rank < n_axes[:, np.newaxis], parts[:, np.newaxis], 1)
         return self.tree.grid(nodes, wanted, self._order)
+
+
+def tie_order(domain: Domain) -> IntArray:
+    """Return the columns in the order in which they win ties: by hash of the name, whatever their places."""
+    marks = noise.fingerprint(list(domain.names), _TIE_KEY)
+    return np.array(sorted(range(len(domain)), key=lambda j: (int(marks[j]), domain.names[j])))
+
+
+def widest_axis(widths: IntArray, cells: IntArray, order: IntArray) -> IntArray:
+    """Return the axis on which each box is widest, relative to the ``cells`` of the axis; one cell cannot be cut."""
+    relative = np.where(widths > 1, widths / cells, 0.0)
+    return np.asarray(order[np.argmax(relative[:, order], axis=1)])
+
+
+def spread_scores(counts: IntArray, sums: IntArray, widths: IntArray, cells: IntArray) -> IntArray:
+    """Return the score g_j of every axis in every box, in units of 1/(4 * 256 * 2^16); all whole numbers.
+
+    g_j = (h_j/H)² Σ_rows (|x_j - middle_j|/h_j - 1/4): the fall of the squared quantisation error when the axis is
+    halved, over H²; h_j is half the width on axis j in units of the declared range, H the largest that can be cut.
+    """
+    relative = np.where(widths > 1, widths / cells, 0.0)
+    ratios = (relative / np.maximum(relative.max(axis=1, keepdims=True), 1e-300)) ** 2
+    whole = np.minimum(np.floor(ratios * RATIOS), RATIOS).astype(np.int64)
+    return np.asarray(whole * (4 * sums - SPREAD_UNITS * counts[:, np.newaxis]))
+
+
+def spread_losses(counts: IntArray, sums: IntArray, widths: IntArray, cells: IntArray) -> FloatArray:
+    """Return how far the score of every axis is below the best of its box; 0 for axes that cannot be cut.
+
+    Every box needs an axis that can be cut.
+    """
+    scores, can = spread_scores(counts, sums, widths, cells), widths > 1
+    best = np.where(can, scores, np.iinfo(np.int64).min).max(axis=1, keepdims=True)
+    return np.asarray(np.where(can, best - scores, 0) / _SCORE_UNIT)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from discreet.core import Exact, checks
+from discreet.core import at_most, checks
 from discreet.core.budget import Epsilon, Price
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.mechanisms import law_for, least_price
@@ -61,7 +61,6 @@ class TreeSettings:
     #: The partitioners of the levels, the last one for all below, where they take turns.
     levels: tuple[str, ...] = ()
     auto_depth: bool = False
-    threshold_share: float | None = None
 
     @classmethod
     def read(cls, options: Mapping[str, Any]) -> TreeSettings:
@@ -87,10 +86,6 @@ class TreeSettings:
         if first is not None and first > (_MOST_DEPTH if auto_depth else depth):
             expected = f"at most the depth of the tree, {depth}"
             raise InvalidArgument("test_from", first, expected, f"test_from={depth}")
-        share = None if options["threshold_share"] is None else float(options["threshold_share"])
-        if share is not None and (limit is not None or "privtree" in (kind, *levels)):
-            expected = "left out with a threshold, and with privtree, which has a rule of its own"
-            raise InvalidArgument("threshold_share", share, expected, "threshold_share=None")
         if kind == "privtree" and chosen == "spread":
             raise InvalidArgument("axis", chosen, 'a public rule with partitioner="privtree"', 'axis="auto"')
         cuts = options["n_quantiles"] if "quantile" in (kind, *levels) else 1
@@ -110,7 +105,7 @@ class TreeSettings:
         settings = cls(
             partitioner=kind, max_depth=depth, threshold=limit, shares=divided, n_quantiles=cuts, test_from=first,
             memory=memory_bytes(options["max_memory"]), own=own, levels=levels, auto_depth=auto_depth,
-            threshold_share=share, **plain,
+            **plain,
         )  # fmt: skip
         settings._check_leaves(MOST_LEAVES, f"small enough for {MOST_LEAVES} leaves", WIDE)
         return settings
@@ -142,8 +137,7 @@ class TreeSettings:
     def deepened(self, epsilon: Epsilon, n_rows: float, n_axes: int) -> TreeSettings:
         """Return the settings with the depth that "auto" stands for: as many levels as the rows can fill, and can pay.
 
-        Some levels more than the first that is tested has, whose nodes are as many as the cells of a grid for that
-        budget and (noisy) number of rows.
+        That is some levels below the first tested one, whose nodes are as many as the cells of a grid for these data.
         """
         if not self.auto_depth:
             return self
@@ -175,8 +169,7 @@ class TreeSettings:
     def check_prices(self, n_axes: int, epsilon: Epsilon, whole: Epsilon | None = None) -> None:
         """Refuse a tree with a level that cannot pay: noise too wide to be drawn, or cuts for less than rounding costs.
 
-        ``whole`` is what the user gave, if some of it is for the number of rows. Which levels test may depend on that
-        noisy number; if all of them do, the least is left for cuts.
+        ``whole`` is what the user gave, if some of it is for the number of rows.
         """
         if self._pays(n_axes, epsilon):
             return
@@ -191,7 +184,7 @@ class TreeSettings:
         while not self._pays(n_axes, enough * (Fraction(epsilon.amount) / Fraction(given.amount))):
             enough = enough * 2
         expected = "large enough that every level can pay for its tests and cuts"
-        raise InvalidArgument("epsilon", given.shown, expected, f"epsilon={_rounded_up(enough.amount)}")
+        raise InvalidArgument("epsilon", given.shown, expected, f"epsilon={at_most(Fraction(enough.amount), 3)}")
 
     def _first_until(self, depth: int) -> int | None:
         return None if self.test_from is None else min(self.test_from, depth)
@@ -303,10 +296,6 @@ class TreeSettings:
             cells = float(rugnik(n_rows, share, n_axes, self.n_clusters)) ** n_axes
         return _levels_within(min(max(cells, 1.0), most), self.fan_out)
 
-    def limit(self, n_rows: float) -> float | None:
-        """Return the threshold of the tests, if it is not tied to the noise: a number, or a share of (noisy) rows."""
-        return self.threshold if self.threshold_share is None else self.threshold_share * max(0.0, n_rows)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data, for the guarantee."""
         return {
@@ -319,7 +308,6 @@ class TreeSettings:
             "n_quantiles": self.n_quantiles,
             "leaf_means": self.leaf_means,
             "bits": self.bits,
-            **({} if self.threshold_share is None else {"threshold_share": self.threshold_share}),
             **({"depth": "auto"} if self.auto_depth else {}),
         }
 
@@ -345,9 +333,3 @@ def _read_levels(partitioner: Any) -> tuple[str, ...]:
 def _levels_within(n_leaves: float, fan_out: int) -> int:
     """Return the largest s with F^s leaves at most."""
     return max(0, math.floor(math.log(n_leaves, fan_out) + 1e-9))
-
-
-def _rounded_up(number: Exact) -> str:
-    """Write a number with three digits, no less than it is."""
-    text = f"{float(number):.3g}"
-    return text if Fraction(text) >= number else f"{float(number) * 1.01:.3g}"

@@ -1,19 +1,25 @@
-"""A small web page that answers one task: a start for an application, with a pinned digest and budget limits."""
-
-from __future__ import annotations
+"""Pages with the client in JavaScript: a start for an application, and a simulation of ten thousand devices."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from importlib.resources import files
 from urllib.parse import urlsplit
 
+from discreet import local
 from discreet.collector.dashboard import PAGES
 from discreet.errors import InvalidArgument
 from discreet.local import PublicFile, Task
 from discreet.reporting.pages import render
 
+_CLIENT, _OWN = files("discreet.local.tasks") / "javascript", files("discreet.collector") / "templates"
 #: Values that the page lists; others are typed.
 _OFFERED = 1000
+
+#: The values of the simulated devices, with their shares.
+SHARES = {"apple": 0.26, "pear": 0.18, "plum": 0.14, "cherry": 0.12, "peach": 0.1, "grape": 0.08, "melon": 0.06,
+          "fig": 0.04, "quince": 0.02}  # fmt: skip
+DEVICES = 10_000
 
 
 def starter(task: Task, url: str) -> dict[str, bytes]:
@@ -21,7 +27,6 @@ def starter(task: Task, url: str) -> dict[str, bytes]:
     where = urlsplit(url)
     if where.scheme not in ("http", "https") or not where.netloc:
         raise InvalidArgument("--url", url, "the address of a collector", "--url https://collector.example")
-    own = files("discreet.local.tasks") / "javascript"
     known = task.candidates if isinstance(task.candidates, tuple) else getattr(task.mechanism, "domain", None)
     listed = [] if known is None or isinstance(known, int) else list(known)
     numbers = isinstance(known, int) or (bool(listed) and all(isinstance(value, int | float) for value in listed))
@@ -46,12 +51,11 @@ def starter(task: Task, url: str) -> dict[str, bytes]:
           if isinstance(task.candidates, PublicFile) else []),
         "});",
     ]  # fmt: skip
-    script = (files("discreet.collector") / "templates" / "starter.js").read_bytes()
     return {
         "index.html": page.encode("utf-8"),
-        "app.js": ("\n".join(lines) + "\n\n").encode("utf-8") + script,
-        "discreet.js": (own / "discreet.min.js").read_bytes(),
-        "discreet.d.ts": (own / "discreet.d.ts").read_bytes(),
+        "app.js": ("\n".join(lines) + "\n\n").encode("utf-8") + (_OWN / "starter.js").read_bytes(),
+        "discreet.js": (_CLIENT / "discreet.min.js").read_bytes(),
+        "discreet.d.ts": (_CLIENT / "discreet.d.ts").read_bytes(),
     }
 
 
@@ -59,3 +63,27 @@ def _amount(exact: Fraction) -> str:
     """Write an amount exactly for JavaScript: a number if its digits are exact, else a fraction in quotes."""
     digits = repr(float(exact)).removesuffix(".0")
     return digits if Fraction(digits) == exact else json.dumps(str(exact))
+
+
+def simulated_task(epsilon: float = 2.0) -> Task:
+    """Return the task of the simulation: one of nine fruits, open for a week."""
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    mechanism = local.plan(epsilon, len(SHARES), DEVICES).best.make(list(SHARES))
+    return Task(
+        mechanism, name="favourite fruit, simulated", per_day=epsilon, wanted=DEVICES, minimum=100, opens=today,
+        closes=today + timedelta(days=7),
+    )  # fmt: skip
+
+
+def served(task: Task) -> dict[str, tuple[str, bytes]]:
+    """Return type and content of the files of the simulation, by path."""
+    script = "text/javascript; charset=utf-8"
+    page = render(
+        "simulation.html", "Ten thousand devices, and what their collector learns", "Demonstration of a collector", [],
+        others=PAGES, task=task.digest, shares=json.dumps(list(SHARES.items())), devices=f"{DEVICES:,}",
+    )  # fmt: skip
+    return {
+        "/demo": ("text/html; charset=utf-8", page.encode("utf-8")),
+        "/demo/discreet.js": (script, (_CLIENT / "discreet.min.js").read_bytes()),
+        "/demo/simulation.js": (script, (_OWN / "simulation.js").read_bytes()),
+    }

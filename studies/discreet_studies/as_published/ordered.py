@@ -16,10 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core import (
-    DOMAIN,
-    EPSILON,
-    LEDGER,
-    RANDOM_STATE,
     Categorical,
     Column,
     Date,
@@ -35,12 +31,13 @@ from discreet.core import (
     option,
     time_array,
 )
+from discreet.core import options as shared
 from discreet.core.budget import Epsilon
 from discreet.engines import write_table
 from discreet.engines.passes import CellCounts, GridMap
 from discreet.errors import InvalidArgument
 from discreet.mechanisms import Moves, law_for
-from discreet.synopses.opening import check_release, note_columns, open_for
+from discreet.synopses import check_release, note_columns, open_for
 
 #: A column is read in at most 2^16 steps, and all columns together in fewer than 2^60 cells.
 _STEP_BITS, _CELL_BITS = 16, 60
@@ -110,8 +107,8 @@ class OrderedMicroaggregation(Declared, Estimator):
         help="Records per mean; the last mean has up to 2k - 1.",
         details="With several columns at least the root of ``n_rows``, or noise on single records would be smaller.",
     )
-    epsilon: float = EPSILON
-    domain: Any = DOMAIN
+    epsilon: float = shared.EPSILON
+    domain: Any = shared.DOMAIN
     n_rows: int | None = option(
         default=None,
         high=2**31,
@@ -129,8 +126,8 @@ class OrderedMicroaggregation(Declared, Estimator):
         example=["age", "income"],
         help="The columns to publish; records are ordered by the first, then by the second, and so on.",
     )
-    ledger: Any = LEDGER
-    random_state: Any = RANDOM_STATE
+    ledger: Any = shared.LEDGER
+    random_state: Any = shared.RANDOM_STATE
 
     #: The number of rows is public, and nothing is spent on it.
     size_share = None

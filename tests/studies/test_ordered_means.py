@@ -19,8 +19,13 @@ import discreet as dc
 from discreet.engines.passes.cells import GridMap
 from discreet.engines.passes.counts import CellCounts
 from discreet.errors import BudgetExceeded, InvalidArgument, InvalidType
-from discreet.synopses import OrderedMicroaggregation
-from discreet.synopses.ordered import public_steps, run_sizes, run_sums, sensitivities
+from discreet_studies.as_published.ordered import (
+    OrderedMicroaggregation,
+    public_steps,
+    run_sizes,
+    run_sums,
+    sensitivities,
+)
 
 Rows = tuple[int, ...]
 

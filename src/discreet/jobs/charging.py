@@ -6,15 +6,17 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.accounts import Account, heads_of
 from discreet.core import Guarantee, promise_place
 from discreet.errors import DataSourceError, DiscreetError, FormatError
 from discreet.jobs.declare import Speech
-from discreet.jobs.job import Job
 from discreet.jobs.options import PAGE
 from discreet.synopses import Synopsis, promise_of
+
+if TYPE_CHECKING:
+    from discreet.jobs.job import Job
 
 
 def task_of(job: Job) -> str | None:

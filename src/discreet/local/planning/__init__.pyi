@@ -1,1 +1,0 @@
-from .liars import liars_move as liars_move
