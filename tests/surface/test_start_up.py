@@ -22,7 +22,7 @@ PARTS = {
     "scipy.stats": (),
     "scipy.sparse": ("cluster",),
     "scipy.optimize": ("cluster",),
-    "scipy.special": ("ask", "cluster"),
+    "scipy.special": ("ask", "cluster", "report"),
     "scipy.linalg": ("cluster",),
     "jinja2": ("report",),
     "numba.np.arraymath": (),

@@ -142,11 +142,11 @@ def _spare_pandas() -> None:
     if "pandas" not in sys.modules:
         import pyarrow
 
-        sys.meta_path.insert(0, _NoPandas)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _NoPandas)
         try:
             pyarrow.array([0])
         finally:
-            sys.meta_path.remove(_NoPandas)  # type: ignore[arg-type]
+            sys.meta_path.remove(_NoPandas)
 
 
 def _given(kind: Kind, by_name: Mapping[str, Option], typed: Mapping[str, Any]) -> dict[Option, Any]:

@@ -98,7 +98,7 @@ def _join() -> bool:
             # Python would have called the hooks of these classes when it made this one.
             order = cls.__mro__
             first = next(i for i, each in enumerate(order) if each.__module__.startswith("sklearn."))
-            super(order[first - 1], cls).__init_subclass__()
+            super(order[first - 1], cls).__init_subclass__()  # type: ignore[arg-type]
             del _waiting[cls]
     return True
 

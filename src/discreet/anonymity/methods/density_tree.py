@@ -165,7 +165,7 @@ class DensityTree(ToFile, Partitioner):
 
     def __getstate__(self) -> dict[str, Any]:
         # A pickled tree may travel, so it holds no records.
-        return {name: value for name, value in super().__getstate__().items() if name != "_seen"}
+        return {name: value for name, value in vars(self).items() if name != "_seen"}
 
     def density(self, data: Any) -> FloatArray:
         """Return the estimated density at every row, count/(N · volume) of its leaf. Not for publication."""

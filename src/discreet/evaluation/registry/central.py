@@ -50,7 +50,7 @@ def entries() -> Iterator[AuditedMechanism]:
         "declared rows": {"rule": 2, "n_rows": 10},
     }
     for name, settings in grids.items():
-        method = synopses.GridSynopsis(epsilon=_EPSILON, domain=plane, **settings)
+        method: Any = synopses.GridSynopsis(epsilon=_EPSILON, domain=plane, **settings)
         yield _entry(f"synopses.GridSynopsis/{name}", method, plane)
     for partitioner in ("binary", "median", "quantile", "uniform", "privtree", "density"):
         method = synopses.TreeSynopsis(epsilon=_EPSILON, domain=plane, partitioner=partitioner, max_depth=2, bits=4)
