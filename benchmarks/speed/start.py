@@ -1,15 +1,15 @@
-"""How long a command on a small table takes: the first one on a machine, and every later one.
+"""Time of commands on a small table: the first one on a machine, and every later one.
 
     python -m benchmarks.speed.start
     python -m benchmarks.speed.start --only anonymize risk --no-cold
 
 Every command runs in a process of its own, on a generated table of 4,000 rows and 5 columns. Cold: with an empty folder
 for compiled kernels. Warm: the kernels are there; the best of several runs counts. Seconds are processor seconds of the
-process, as the operating system counts them; beside them stand elapsed seconds. `bare` is
+process, as the operating system counts them, next to elapsed seconds. `bare` is
 ``python -c "import numpy, numba, pyarrow"``, measured in turns with the warm commands. Modules are counted in one more
 run. Signatures are the kernels that the cold run compiled and kept.
 
-The studio is timed from the command until its first page has arrived. The address is asked for once, as soon as it is
+The studio is timed from the command until its first page has arrived. The address is requested once, as soon as it is
 printed; nothing is tried again.
 """
 
@@ -93,7 +93,7 @@ GOALS: dict[str, tuple[float | None, float | None]] = {
 
 @dataclass
 class Run:
-    """What one process took."""
+    """Time and memory of one process."""
 
     cpu: float
     elapsed: float

@@ -4,7 +4,7 @@ Numba checks only a kernel's own file for changes, not the kernels it calls. So 
 folder, under a name that depends on the version, the text of the kernel's module and the texts of the kernels it calls.
 Clones and environments with the same text share it. Nothing is written into the installation.
 
-Compiling takes seconds, once per machine. The logger ``discreet.kernels`` says so, once, as a warning: Python prints it
+Compiling takes seconds, once per machine. The logger ``discreet.kernels`` reports it once, as a warning: Python prints it
 on the error stream unless a program decides otherwise. DISCREET_QUIET=1 silences it.
 """
 
@@ -115,7 +115,7 @@ class _Folder:
         return ""
 
     def get_disambiguator(self) -> str:
-        """Return what tells functions of the same name in a file apart."""
+        """Return the line, because functions in a file may share a name."""
         return str(self._line)
 
     def ensure_cache_path(self) -> None:
