@@ -4,8 +4,8 @@ Numba checks only a kernel's own file for changes, not the kernels it calls. So 
 folder, under a name that depends on the version, the text of the kernel's module and the texts of the kernels it calls.
 Clones and environments with the same text share it. Nothing is written into the installation.
 
-Compiling takes seconds, once per machine. The logger ``discreet.kernels`` reports it once, as a warning: Python prints it
-on the error stream unless a program decides otherwise. DISCREET_QUIET=1 silences it.
+Compiling takes seconds, once per machine. The logger ``discreet.kernels`` reports it once, as a warning: Python prints
+it on the error stream unless a program decides otherwise. DISCREET_QUIET=1 silences it.
 """
 
 import hashlib
