@@ -14,6 +14,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 # No test needs the network: what is not in the data folder is skipped, and downloads are tried on servers of the tests.
 os.environ["DISCREET_OFFLINE"] = "1"
+os.environ["DISCREET_QUIET"] = "1"  # an empty cache must not change what commands print
 
 HERE = Path(__file__).parent
 #: Processes take files from this list in turn, then the others as they come, with the many small doctests at the end:

@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from sklearn.cluster import KMeans
 
 from discreet import datasets
 from discreet.clustering import PrivateKMeans
-from discreet.core import FloatArray, Guarantee, write_whole
+from discreet.core import FloatArray, Guarantee, later, write_whole
 from discreet.engines import write_table
 from discreet.errors import DataSourceError
 from discreet.evaluation import nicv
 from discreet.reporting.pages import demo_page
 from discreet.synopses import Synopsis
+
+cluster = later("sklearn.cluster")
 
 CLUSTERS = 15
 ROWS = 10_000
@@ -82,7 +83,7 @@ def run(folder: str | Path = "discreet-demo", *, epsilon: float = 1.0, seed: int
     model = PrivateKMeans(CLUSTERS, epsilon=epsilon, domain=table.domain, random_state=seed).fit(table.to_arrow())
 
     # The comparison reads the raw rows, which are synthetic.
-    plain = KMeans(CLUSTERS, n_init=10, random_state=0).fit(table.X).cluster_centers_
+    plain = cluster.KMeans(CLUSTERS, n_init=10, random_state=0).fit(table.X).cluster_centers_
     private_cost, plain_cost = (nicv(table.X, centers) for centers in (model.cluster_centers_, plain))
     folder.mkdir(parents=True, exist_ok=True)
     files = write(folder, model.synopsis_, model.cluster_centers_)

@@ -1,4 +1,4 @@
-"""The first run on a machine compiles kernels for seconds: on a terminal one line says so, and nowhere else.
+"""The first run on a machine compiles kernels for seconds: on a terminal and in a program one line says so.
 
 The command runs in a terminal of its own (a pseudo terminal), with a cache folder that is empty.
 """
@@ -13,13 +13,14 @@ from pathlib import Path
 
 import pytest
 
-LINE = "preparing fast code for this machine, once"
+LINE = "compiling for this machine, once; about 5 seconds"
 #: A kernel that takes long to compile would slow the tests down; so patience is short, and the kernel is small.
 PROGRAM = """
 import sys
+from contextlib import nullcontext
 from discreet.cli.common import working
-patience, as_json = float(sys.argv[1]), sys.argv[2] == "json"
-with working("Working ...", as_json=as_json):
+patience, mode = float(sys.argv[1]), sys.argv[2]
+with nullcontext() if mode == "program" else working("Working ...", as_json=mode == "json"):
     from importlib import import_module
     jit = import_module("discreet.core.jit")
     jit.PATIENCE = patience
@@ -28,6 +29,7 @@ with working("Working ...", as_json=as_json):
         for i in range(a):
             total += i * b
         return total
+    add.__module__ = sys.argv[3]
     from numba import njit
     for _ in range(3):
         njit(add)(3, 4.0)
@@ -35,17 +37,25 @@ print("done")
 """
 
 
-def run(patience: float, mode: str, folder: Path, *, terminal: str = "both") -> tuple[str, str]:
+def run(
+    patience: float, mode: str, folder: Path, *, terminal: str = "both", quiet: str = "", module: str = "discreet.core"
+) -> tuple[str, str]:
     """Run the program; return what came on the terminal, and what came through a pipe."""
     main, other = pty.openpty()
     streams = {"stdout": other if terminal == "both" else subprocess.PIPE, "stderr": other}
     if terminal == "neither":
         streams["stderr"] = subprocess.PIPE
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder), "TERM": "xterm", "COLUMNS": "120"}
+    environment = {
+        **os.environ,
+        "XDG_CACHE_HOME": str(folder),
+        "TERM": "xterm",
+        "COLUMNS": "120",
+        "DISCREET_QUIET": quiet,
+    }
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
         environment.pop(name, None)
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(patience), mode], stdin=other, env=environment, text=True, **streams
+        [sys.executable, "-c", PROGRAM, str(patience), mode, module], stdin=other, env=environment, text=True, **streams
     )
     piped = "".join(filter(None, process.communicate(timeout=100)))
     os.close(other)
@@ -86,3 +96,12 @@ def test_json_and_pipes_show_nothing(tmp_path: Path, mode: str, terminal: str) -
     shown, piped = run(0.0, mode, tmp_path, terminal=terminal)
     assert LINE not in shown + piped
     assert "done" in shown + piped
+
+
+def test_a_program_prints_one_line_unless_it_is_to_be_quiet(tmp_path: Path) -> None:
+    assert run(0.0, "program", tmp_path, terminal="neither")[1].count(LINE) == 1
+    assert LINE not in run(0.0, "program", tmp_path, terminal="neither", quiet="1")[1]
+
+
+def test_the_kernels_of_others_are_not_ours_to_mention(tmp_path: Path) -> None:
+    assert LINE not in run(0.0, "program", tmp_path, terminal="neither", module="others.kernels")[1]

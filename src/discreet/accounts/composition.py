@@ -18,12 +18,14 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from scipy import fft, optimize
 
 from discreet.accounts.laws import IN_RHO, LARGEST_SIGMA, Loss, Price, loss_law
-from discreet.core import LARGEST_BUDGET, FloatArray, at_most, checks
+from discreet.core import LARGEST_BUDGET, FloatArray, at_most, checks, later
 from discreet.core.budget import zcdp_to_epsilon
 from discreet.errors import InvalidArgument, InvalidType
+
+fft = later("scipy.fft")
+optimize = later("scipy.optimize")
 
 Neighbours = Literal["add or remove", "replace"]
 NEIGHBOURS: tuple[Neighbours, ...] = ("add or remove", "replace")

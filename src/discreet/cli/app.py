@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from discreet._version import __version__
-from discreet.cli import ask, audit, plan, sketch, synopsis, tables
+from discreet.cli import ask, audit, plan, sketch, synopsis, tables, verbs
 from discreet.cli.account import account
 from discreet.cli.collect import collect
 from discreet.cli.common import console, echo, group, warn, warn_if_seeded, working
@@ -24,7 +24,7 @@ from discreet.cli.run import register as register_run
 from discreet.cli.schema import register as register_schema
 from discreet.cli.studio import register as register_studio
 from discreet.cli.study import study
-from discreet.cli.verbs import add, verb
+from discreet.cli.verbs import add, take_as_typed, verb
 from discreet.core import unfit
 from discreet.errors import DiscreetError, DiscreetWarning, InvalidArgument
 from discreet.jobs import EPSILON, SEED, declared, option
@@ -146,7 +146,7 @@ _arrange()
 
 @cache
 def _command() -> Any:
-    return typer.main.get_command(app)
+    return take_as_typed(typer.main.get_command(app))
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -154,6 +154,7 @@ def main(args: Sequence[str] | None = None) -> None:
     command = _command()
     try:
         typed = sys.argv[1:] if args is None else list(args)
+        verbs.alone = args is None
         for text in typed:
             if expected := unfit(text):
                 raise InvalidArgument("argument", text, expected)

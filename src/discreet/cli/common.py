@@ -86,18 +86,14 @@ def working(what: str, *, as_json: bool = False) -> Iterator[None]:
     """
     errors = Console(stderr=True)
     log = logging.getLogger("discreet.kernels")
-    line, level = _Line(errors), log.level
     told = errors.is_terminal and console.is_terminal and not as_json
-    if told:
-        log.addHandler(line)
-        log.setLevel(logging.INFO)
+    line: logging.Handler = _Line(errors) if told else logging.NullHandler()
+    log.addHandler(line)
     try:
         with errors.status(what):
             yield
     finally:
-        if told:
-            log.removeHandler(line)
-            log.setLevel(level)
+        log.removeHandler(line)
 
 
 def warn_if_seeded(seeded: bool) -> None:

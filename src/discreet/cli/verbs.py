@@ -6,6 +6,7 @@ estimators need the numerical libraries.
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +21,8 @@ from discreet.core import Option
 from discreet.errors import DiscreetError
 from discreet.jobs import REPEATED, SHELL, Kind, check, must_give, read, spoken
 
+#: Whether this process runs a command and nothing else.
+alone = False
 #: Shows the result of a job.
 Show = Callable[[Any], None]
 Act = Callable[[dict[Option, Any], bool], None]
@@ -55,6 +58,35 @@ class _LateCommand(Untyped, TyperCommand):
         return super().parse_args(ctx, args)
 
 
+def take_as_typed(command: Any) -> Any:
+    """Take texts and flags of a command as they are: declarations check them. Typer would load Pydantic for it."""
+    params, inner = command.get_params, getattr(command, "get_command", None)
+
+    def get_params(context: Any) -> list[Any]:
+        found: list[Any] = params(context)
+        for each in found:
+            if not isinstance(each.process_value, _AsTyped):
+                each.process_value = _AsTyped(each)
+        return found
+
+    command.get_params = get_params
+    if inner is not None:  # a group
+        command.get_command = lambda context, name: (found := inner(context, name)) and take_as_typed(found)
+    return command
+
+
+class _AsTyped:
+    """Reads a parameter: nothing that was typed is nothing, and the rest is a text."""
+
+    def __init__(self, parameter: Any) -> None:
+        self._parameter, self._usual = parameter, parameter.process_value
+
+    def __call__(self, context: Any, value: Any) -> Any:
+        if self._parameter.callback is None:
+            return () if value is None and (self._parameter.multiple or self._parameter.nargs == -1) else value
+        return value if value is None else self._usual(context, value)
+
+
 def _register(app: typer.Typer, kind: Kind, act: Act, extra: Any = None, *, door: Any = SHELL) -> None:
     """Add a verb that reads its options and acts on them."""
     extra = extra or {}
@@ -63,6 +95,8 @@ def _register(app: typer.Typer, kind: Kind, act: Act, extra: Any = None, *, door
         raise AssertionError  # replaced when the parameters are made
 
     def made() -> Callable[..., None]:
+        if alone:
+            _spare_pandas()
         by_name = {_variable(o): o for o in kind.options()}
 
         def typed_verb(**typed: Any) -> None:
@@ -91,6 +125,28 @@ def _register(app: typer.Typer, kind: Kind, act: Act, extra: Any = None, *, door
     late.__doc__ = kind.help if "\n" in kind.help else re.sub(r"(?<=\.) ", "\n\n", kind.help, count=1)
     foot = epilog(*kind.examples, failed=kind.failed)
     app.command(kind.words.split()[-1], epilog=foot, cls=_LateCommand)(late)
+
+
+class _NoPandas:
+    """Finds no pandas."""
+
+    @staticmethod
+    def find_spec(name: str, *_: Any) -> None:
+        """Answer the import system."""
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def _spare_pandas() -> None:
+    """Let pyarrow find no pandas. It looks once, with the first array, and imports it to recognise frames."""
+    if "pandas" not in sys.modules:
+        import pyarrow
+
+        sys.meta_path.insert(0, _NoPandas)
+        try:
+            pyarrow.array([0])
+        finally:
+            sys.meta_path.remove(_NoPandas)
 
 
 def _given(kind: Kind, by_name: Mapping[str, Option], typed: Mapping[str, Any]) -> dict[Option, Any]:

@@ -1,6 +1,7 @@
 from . import checks as checks
 from . import options as options
 from ._doors import door as door
+from ._doors import later as later
 from .arrays import AnyArray as AnyArray
 from .arrays import BoolArray as BoolArray
 from .arrays import ByteArray as ByteArray
@@ -67,6 +68,8 @@ from .columns.unit import unit_kind as unit_kind
 from .domain import Domain as Domain
 from .domain import as_domain as as_domain
 from .domain import dialect_of as dialect_of
+from .estimator import Estimator as Estimator
+from .estimator import check_fitted as check_fitted
 from .intervals import clopper_pearson as clopper_pearson
 from .intervals import normal_width as normal_width
 from .intervals import wilson as wilson
@@ -129,3 +132,4 @@ from .threads import WORKERS as WORKERS
 from .threads import in_order as in_order
 from .threads import in_threads as in_threads
 from .threads import map_threads as map_threads
+from .threads import one_blas_thread as one_blas_thread

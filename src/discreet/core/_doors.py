@@ -1,4 +1,4 @@
-"""Doors of rooms: the names that a package offers, loaded on first use.
+"""Doors of rooms: the names that a package offers, loaded on first use; and other packages, loaded on first use.
 
 The names are in the package's stub, ``__init__.pyi``, one per line: ``from .module import name as name``. Type checkers
 read the same lines. ``__all__`` lists what users see; without it, they see every name. `lazy_loader.attach_stub` would
@@ -63,3 +63,27 @@ def door(
     room._offered = {name for name, (module, _) in homes.items() if module != package}  # type: ignore[attr-defined]
     room.__class__ = _Room
     return load, lambda: shown, shown
+
+
+class _Later:
+    """Stands for a module that is imported when a name of it is used."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # asked by protocols such as pickling
+            raise AttributeError(name)
+        return getattr(import_module(self._module), name)
+
+
+def later(module: str) -> Any:
+    """Return a module that takes long to import, and is imported when a name of it is used.
+
+    Examples
+    --------
+    >>> special = later("scipy.special")
+    >>> float(special.ndtr(0))
+    0.5
+    """
+    return _Later(module)

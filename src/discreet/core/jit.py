@@ -4,23 +4,31 @@ Numba checks only a kernel's own file for changes, not the kernels it calls. So 
 folder, under a name that depends on the version, the text of the kernel's module and the texts of the kernels it calls.
 Clones and environments with the same text share it. Nothing is written into the installation.
 
-Compiling takes seconds, once per machine. The logger ``discreet.kernels`` reports it.
+Compiling takes seconds, once per machine. The logger ``discreet.kernels`` reports it once, as a warning: Python prints
+it on the error stream unless a program decides otherwise. DISCREET_QUIET=1 silences it.
 """
 
 import hashlib
 import logging
+import os
+import pickle
+import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba import njit
-from numba.core import caching, event
+from numba.core import caching, environment, event
+from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
 
 from discreet._version import __version__
 from discreet.core.output.files import cache_folder
+from discreet.errors import DataSourceError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,7 +37,10 @@ _TEXTS: dict[str, str] = {}
 
 
 #: Seconds of compiling before anything is said.
-PATIENCE = 2.0
+PATIENCE = 1.0
+#: Seconds that compiling takes on a usual machine, by room of the kernel; `benchmarks/speed/start.py` measures them.
+_EXPECTED = {"anonymity": 10}
+_EXPECTED_ELSEWHERE = 5
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]
@@ -42,9 +53,11 @@ class _Compiling(event.Listener):  # type: ignore[misc]
 
     def on_start(self, event: Any) -> None:
         self._inside += 1
-        if self._inside == 1 and not self._said:
+        package, room = (*event.data["dispatcher"].py_func.__module__.split("."), "")[:2]
+        if self._inside == 1 and not self._said and package == "discreet":  # not the kernels of others
             self._since = time.monotonic()
-            self._alarm = threading.Timer(max(0.0, PATIENCE - self._taken), self._say)
+            expected = _EXPECTED.get(room, _EXPECTED_ELSEWHERE)
+            self._alarm = threading.Timer(max(0.0, PATIENCE - self._taken), self._say, [expected])
             self._alarm.daemon = True
             self._alarm.start()
 
@@ -55,10 +68,12 @@ class _Compiling(event.Listener):  # type: ignore[misc]
             self._taken += time.monotonic() - self._since
             self._alarm = None
 
-    def _say(self) -> None:
+    def _say(self, expected: int) -> None:
         if not self._said:
             self._said = True
-            logging.getLogger("discreet.kernels").info("preparing fast code for this machine, once")
+            if os.environ.get("DISCREET_QUIET", "0") in ("", "0"):
+                told = "discreet: compiling for this machine, once; about %d seconds"
+                logging.getLogger("discreet.kernels").warning(told, expected)
 
 
 event.register("numba:compile", _Compiling())
@@ -72,46 +87,113 @@ def _kernel_text(module: str, names: dict[str, Any]) -> str:
         if file is not None:
             texts.append(hashlib.sha256(Path(file).read_bytes()).hexdigest())
         for name, value in sorted(names.items()):
-            home = getattr(getattr(value, "py_func", None), "__module__", None)
-            if home is not None and home != module:
-                texts.append(_TEXTS.get(home, home))
+            if isinstance(value, CPUDispatcher):
+                home = value.py_func.__module__
+                texts += [_TEXTS.get(home, home)] * (home != module)
             elif isinstance(value, (int, float, tuple)) and name.isupper():
                 texts.append(f"{name}={value!r}")
         _TEXTS[module] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
     return _TEXTS[module]
 
 
-if hasattr(caching, "UserProvidedCacheLocator"):
+class _Folder:
+    """The folder of a kernel's machine code, in the words of Numba: a locator."""
 
-    class AnyPlace(caching.UserProvidedCacheLocator):  # type: ignore[misc]
-        """Lets Numba name a kernel's folder by the texts of the kernels, not by the path of its file."""
+    def __init__(self, function: Callable[..., Any]) -> None:
+        text = _kernel_text(function.__module__, function.__globals__)
+        self._py_file = function.__code__.co_filename
+        self._line = function.__code__.co_firstlineno
+        base = Path(numba.config.CACHE_DIR) if numba.config.CACHE_DIR else cache_folder()
+        self._path = str(base / f"kernels-{text[:24]}" / Path(self._py_file).parent.name)
 
-        @classmethod
-        def get_suitable_cache_subpath(cls, py_file: str) -> str:
-            """Return the part of the folder's name that Numba would make unlike for each place of the file."""
-            return Path(py_file).parent.name
+    def get_cache_path(self) -> str:
+        """Return the folder, which depends on the texts of kernels, not on the path of their file."""
+        return self._path
+
+    def get_source_stamp(self) -> str:
+        """Return nothing new: the folder has the text in its name."""
+        return ""
+
+    def get_disambiguator(self) -> str:
+        """Return the line, because functions in a file may share a name."""
+        return str(self._line)
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder, when there is something to keep."""
+        os.makedirs(self._path, exist_ok=True)
+
+
+class _Entry(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    """The names of a kernel's files."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = _Folder(function)
+        name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}"
+        self._filename_base = self.get_filename_base(name, getattr(sys, "abiflags", ""))
+
+
+class _Reader(pickle.Unpickler):
+    """Reads machine code without importing the modules of Numba that it was compiled from."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return what a name in the file stands for."""
+        return _environment if name == "_rebuild_env" else super().find_class(module, name)
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Any:
+    """Return the constants of compiled code. Only interpreted code, which kernels have none of, reads the globals."""
+    made = environment.lookup_environment(name)
+    if made is None:
+        made = environment.Environment(vars(sys.modules[module]) if module in sys.modules else {"__name__": module})
+        made.consts[:] = constants
+        made.env_name = name
+        environment.Environment._memo[name] = made
+    return made
+
+
+class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]
+    """The files of a kernel."""
+
+    def _load_data(self, name: str) -> Any:
+        with open(self._data_path(name), "rb") as file:
+            return _Reader(file).load()
+
+
+class _Kept(caching.FunctionCache):  # type: ignore[misc]
+    """Machine code on disk.
+
+    Numba's own cache prepares the whole compiler before it looks for a file, which takes longer than most commands on a
+    small table. Kept code needs only the runtime that counts references. A disk that cannot be read or written costs
+    time, never a result.
+    """
+
+    _impl_class = _Entry
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return kept code, or None."""
+        try:
+            rtsys.initialize(target_context)
+            return self._load_overload(sig, target_context)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep code if there is room."""
+        with suppress(OSError):
+            self._save_overload(sig, data)
 
 
 def jit(function: F) -> F:
     """Compile a kernel on its first call, keep the machine code on disk, and run it without the interpreter's lock."""
-    return _compiled(function)
-
-
-def _compiled(function: F) -> F:
-    given, locators = numba.config.CACHE_DIR, getattr(numba.config, "CACHE_LOCATOR_CLASSES", "")
-    # Numba chooses the place when a function is decorated, so other packages' kernels stay where they were.
-    try:
-        if not given:
-            text = _kernel_text(function.__module__, function.__globals__)
-            numba.config.CACHE_DIR = str(cache_folder() / f"kernels-{text[:24]}")
-            if "AnyPlace" in globals():
-                numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.AnyPlace"
-        return cast(F, njit(function, cache=True, nogil=True, no_cfunc_wrapper=True))
-    except (RuntimeError, OSError):
-        # No folder can be written to: compiled anew in every process.
-        return cast(F, njit(function, nogil=True, no_cfunc_wrapper=True))
-    finally:
-        numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES = given, locators
+    kernel = njit(function, nogil=True, no_cfunc_wrapper=True)
+    with suppress(DataSourceError):  # without a home, compiled anew in every process
+        kernel._cache = _Kept(function)
+    return cast(F, kernel)
 
 
 def inlined(function: F) -> F:

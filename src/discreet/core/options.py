@@ -35,7 +35,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar, dataclass_transform
 
 from discreet.core.output.figures import LARGEST_BUDGET
 from discreet.errors import InvalidArgument, InvalidType
@@ -324,14 +324,6 @@ class Declared(_Options):
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         _declare(cls, frozen=False)
-
-    if not TYPE_CHECKING:  # type checkers know the attributes
-
-        def __getattr__(self, name: str) -> Any:
-            """Say that a result is there after `fit`."""
-            named = f"{type(self).__name__!r} object has no attribute {name!r}"
-            unfitted = name.endswith("_") and not name.startswith("_") and hasattr(type(self), "fit")
-            raise AttributeError(f"{named} before it is fitted; call fit(data) first" if unfitted else named)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(option,))

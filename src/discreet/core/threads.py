@@ -4,6 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import chain, islice
 from typing import TypeVar
 
@@ -12,6 +13,23 @@ T = TypeVar("T")
 
 #: Kernels run without the interpreter's lock, but memory does not get faster beyond a few of them.
 WORKERS = min(4, os.cpu_count() or 1)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Do linear algebra on one thread: with small matrices, more of them only wait for each other.
+
+    Examples
+    --------
+    >>> from threadpoolctl import threadpool_info
+    >>> with one_blas_thread():
+    ...     {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+    {1}
+    """
+    from threadpoolctl import threadpool_limits  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    with threadpool_limits(1, "blas"):
+        yield
 
 
 def map_threads(work: Callable[[S], T], items: Iterable[S], workers: int = WORKERS) -> list[T]:

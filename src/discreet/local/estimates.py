@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from scipy.special import ndtr, ndtri
 
-from discreet.core import BoolArray, FloatArray, Frames, Guarantee, checks, normal_width
+from discreet.core import BoolArray, FloatArray, Frames, Guarantee, checks, later, normal_width
 from discreet.errors import InvalidArgument, MissingExtra
+
+special = later("scipy.special")
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -28,7 +29,7 @@ _CUT_LEVEL = 0.05
 
 def family_wise(level: float, candidates: int) -> float:
     """Return z: any of so many absent values exceeds z standard errors with probability ``level`` (Bonferroni)."""
-    return float(ndtri(1 - level / max(candidates, 1)))
+    return float(special.ndtri(1 - level / max(candidates, 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +138,7 @@ class Estimate(Frames):
             return self._pick(np.flatnonzero(~self.may_be_noise(level)))
         bound = float(checks.probability("level", level))
         sure = self.std_error > 0
-        chance = np.where(sure, ndtr(-self.count / np.where(sure, self.std_error, 1.0)), self.count <= 0)
+        chance = np.where(sure, special.ndtr(-self.count / np.where(sure, self.std_error, 1.0)), self.count <= 0)
         tried = max(len(self), self.tried or 0, 1)
         passing = np.flatnonzero(np.sort(chance) <= bound * np.arange(1, len(self) + 1) / tried)
         return self._pick(np.flatnonzero(chance <= np.sort(chance)[passing[-1]]) if len(passing) else passing)

@@ -28,13 +28,14 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtr, bdtrc, gammaln, xlog1py, xlogy
 
 from discreet import noise
-from discreet.core import FloatArray, IntArray, checks
+from discreet.core import FloatArray, IntArray, checks, later
 from discreet.core.budget import Approx, Epsilon
 from discreet.errors import InvalidArgument
 from discreet.mechanisms.gate import Gate
+
+special = later("scipy.special")
 
 #: Results are rounded up by this share of the largest term, and by this share of ln n!, whose last digits are lost in
 #: the chances of large classes: far more than rounding loses.
@@ -153,7 +154,7 @@ def _added(n: IntArray, k: int, beta: float, epsilon: float, edge: float) -> Flo
     found = np.zeros(len(n))
     for a in _places(k, np.floor(edge * (n + 1)).astype(np.int64), (0, 1, 2)):
         first = beta * _chance(n, a - 1, beta)
-        above = np.where(a <= n, bdtrc(np.minimum(a - 1, n - 1), n, beta), 0.0)
+        above = np.where(a <= n, special.bdtrc(np.minimum(a - 1, n - 1), n, beta), 0.0)
         found = np.maximum(found, _upwards(n, first, math.expm1(epsilon) * above))
     return found
 
@@ -163,7 +164,7 @@ def _removed(n: IntArray, k: int, beta: float, epsilon: float, edge: float) -> F
     found = np.zeros(len(n))
     for m in _places(k, np.ceil(edge * (n + 1)).astype(np.int64), (-1, 0, 1)):
         first = beta * math.exp(epsilon) * _chance(n, m - 1, beta)
-        below = np.where(m <= n, bdtr(np.minimum(m - 1, n), n, beta), 1.0)
+        below = np.where(m <= n, special.bdtr(np.minimum(m - 1, n), n, beta), 1.0)
         found = np.maximum(found, _upwards(n, first, math.expm1(epsilon) * below))
     return found
 
@@ -176,7 +177,7 @@ def _places(k: int, near: IntArray, shifts: tuple[int, ...]) -> list[IntArray]:
 
 def _upwards(n: IntArray, more: FloatArray, less: FloatArray) -> FloatArray:
     """Return an upper bound on the difference of two rounded terms for classes of n."""
-    slack = _SAFETY + _DIGITS * gammaln(n + 1)
+    slack = _SAFETY + _DIGITS * special.gammaln(n + 1)
     return np.asarray(more * (1 + slack) - less * (1 - slack))
 
 
@@ -205,5 +206,10 @@ def _beyond(n: float, k: int, beta: float, epsilon: float, edge: float) -> float
 def _chance(n: IntArray, j: IntArray, beta: float) -> FloatArray:
     """Return the chance of j ones in n coins; 0 for j beyond n."""
     inside = np.minimum(j, n)
-    log = gammaln(n + 1) - gammaln(inside + 1) - gammaln(n - inside + 1) + xlogy(inside, beta)
-    return np.where(j <= n, np.exp(log + xlog1py(n - inside, -beta)), 0.0)
+    log = (
+        special.gammaln(n + 1)
+        - special.gammaln(inside + 1)
+        - special.gammaln(n - inside + 1)
+        + special.xlogy(inside, beta)
+    )
+    return np.where(j <= n, np.exp(log + special.xlog1py(n - inside, -beta)), 0.0)

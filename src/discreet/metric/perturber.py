@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
 
 from discreet import noise
 from discreet.core import (
@@ -22,7 +21,7 @@ from discreet.core import (
     Date,
     Declared,
     Domain,
-    EstimatorHtml,
+    Estimator,
     FloatArray,
     Guarantee,
     Integer,
@@ -74,7 +73,7 @@ class Spending:
     assumptions: tuple[str, ...] = ()
 
 
-class Perturber(Declared, EstimatorHtml, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
     """The base of `NDLaplace` and the mechanisms that are compared with it.
 
     A subclass declares its options, among them ``domain``, ``category_epsilon`` and ``random_state``, and defines

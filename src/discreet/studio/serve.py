@@ -48,7 +48,7 @@ def serve(
     largest : int, optional
         Bytes of an upload.
     told : callable, optional
-        Called with the address to open, when the port is free, and again for each new one.
+        Called with the address to open, when it is answered, and again for each new one.
 
     Examples
     --------
@@ -82,41 +82,59 @@ def serve(
     with _alone(Workspace(home).home):  # before runs are put in order: those of another studio are not ours
         studio = Studio(home, guard, largest=largest or LARGEST)
         studio.workspace.sweep()
-        warm(studio)
         server = Server(
             studio.app, address=host, port=port, interface=Interfaces.ASGI, log_enabled=False, websockets=False,
             http=HTTPModes.http1, backlog=_MOST_AT_ONCE, backpressure=_MOST_AT_ONCE,
             http1_settings=HTTP1Settings(header_read_timeout=_HEAD_PATIENCE, max_buffer_size=_MOST_HEAD),
         )  # fmt: skip
-        announce(first)
-        ready = threading.Timer(_SETTLED, _get_ready)
+        ready = threading.Timer(_SETTLED, warm, [studio])
         ready.daemon = True
-        ready.start()
+
+        def answered() -> None:
+            announce(first)
+            ready.start()
+
         try:
-            asyncio.run(_until_stopped(server, again))
+            asyncio.run(_until_stopped(server, again, (host, port), answered))
         except KeyboardInterrupt:
             pass
         finally:
             studio.workspace.sweep()
 
 
-def _get_ready() -> None:
-    """Load what the first release page would wait for, while somebody reads the first one."""
-    for name in ("discreet.synopses", "discreet.jobs.charging", "discreet.reporting.pages.clusters"):
-        import_module(name)
-
-
 def warm(studio: Any) -> None:
-    """Load what the first pages would wait for: templates, compiled kernels, and the work behind jobs."""
-    from discreet.jobs.work import synopsis, synthesize, tables  # noqa: F401
-    from discreet.planning import outlook
-
-    outlook(1000, 50)
+    """Load what later pages would wait for, while somebody reads the first one: templates, kernels, work of jobs."""
     studio.compile()
+    for name in (
+        "synopses",
+        "jobs.charging",
+        "jobs.work.synopsis",
+        "jobs.work.synthesize",
+        "jobs.work.tables",
+        "reporting.pages.clusters",
+    ):
+        import_module(f"discreet.{name}")
+    import_module("discreet.planning").outlook(1000, 50)
 
 
-async def _until_stopped(server: Any, again: Callable[[], None]) -> None:
+async def _when_answered(place: tuple[str, int], answered: Callable[[], None]) -> None:
+    """Call back when somebody listens at the address."""
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(*place)
+        except OSError:
+            await asyncio.sleep(0.01)
+        else:
+            writer.close()
+            answered()
+            return
+
+
+async def _until_stopped(
+    server: Any, again: Callable[[], None], place: tuple[str, int], answered: Callable[[], None]
+) -> None:
     loop = asyncio.get_running_loop()
+    waiting = asyncio.create_task(_when_answered(place, answered))
     for name, act in (("SIGINT", server.stop), ("SIGTERM", server.stop), ("SIGHUP", again)):
         with suppress(NotImplementedError, AttributeError, RuntimeError):  # other systems, other threads
             loop.add_signal_handler(getattr(signal, name), act)
@@ -128,6 +146,7 @@ async def _until_stopped(server: Any, again: Callable[[], None]) -> None:
 
         threading.Thread(target=entered, daemon=True).start()
     await server.serve()
+    waiting.cancel()
 
 
 def checked_host(said: list[str]) -> str:

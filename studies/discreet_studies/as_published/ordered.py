@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.base import BaseEstimator
-from sklearn.isotonic import isotonic_regression
 
 from discreet.core import (
     Categorical,
@@ -23,7 +21,7 @@ from discreet.core import (
     Date,
     Declared,
     Domain,
-    EstimatorHtml,
+    Estimator,
     FloatArray,
     IntArray,
     Integer,
@@ -45,7 +43,7 @@ from discreet.synopses import check_release, note_columns, open_for
 _STEP_BITS, _CELL_BITS = 16, 60
 
 
-class OrderedMicroaggregation(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class OrderedMicroaggregation(Declared, Estimator):
     """Publish a table of noisy means: records in a public order, in runs of k, each run replaced by its mean.
 
     For a few columns of numbers and a public number of rows, where the result should look like the table. For counts,
@@ -136,6 +134,8 @@ class OrderedMicroaggregation(Declared, EstimatorHtml, BaseEstimator):  # type: 
 
     def fit(self, X: Any, y: Any = None) -> OrderedMicroaggregation:
         """Release the means of a table. ``X`` is the table: what `discreet.engines.open` takes; ``y`` is ignored."""
+        from sklearn.isotonic import isotonic_regression  # takes long to load
+
         self._public()
         opening = open_for(self, X, check=self._read, select=self._select)
         k, n = self._public()

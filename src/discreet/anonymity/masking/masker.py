@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines, noise
 from discreet.anonymity.growth.cells import Cells
@@ -26,7 +24,7 @@ from discreet.anonymity.release.release import (
     unknown_columns,
 )
 from discreet.anonymity.release.table import Table, TablePlan, read_table, without_values
-from discreet.core import DOMAIN, Declared, EstimatorHtml, FloatArray, Guarantee, Integer, coding, option
+from discreet.core import DOMAIN, Declared, Estimator, FloatArray, Guarantee, Integer, check_fitted, coding, option
 from discreet.errors import InvalidArgument
 
 #: Released rows that are linked with the originals to measure disclosure.
@@ -55,7 +53,7 @@ class MaskedRelease(Release):
         return f"<release of {len(self)} rows by {method}, {'no k' if k is None else f'k = {k}'}>"
 
 
-class Masker(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
+class Masker(Declared, Estimator):
     """Read, change the quasi-identifiers as a whole, measure, release. A subclass says how (`_change`, `_written`)."""
 
     _: KW_ONLY
@@ -94,7 +92,7 @@ class Masker(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
         random_state, order, identifiers, key
             As in `DensityTree.transform`.
         """
-        check_is_fitted(self, "plan_")
+        check_fitted(self, "plan_")
         return self._masked(data, Delivery("interval", random_state, order, identifiers, key))
 
     def fit_transform(self, data: Any, y: Any = None, **delivery: Any) -> MaskedRelease:

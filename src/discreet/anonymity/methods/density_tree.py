@@ -11,7 +11,6 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.pruning import prune
@@ -21,7 +20,7 @@ from discreet.anonymity.methods.supervised import choose_growth
 from discreet.anonymity.release.streamed import ToFile
 from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.risk.rules import BLIND, Rules, growth_rules, stacked
-from discreet.core import FloatArray, IntArray, option
+from discreet.core import FloatArray, IntArray, check_fitted, option
 from discreet.errors import InvalidArgument
 
 #: What is assumed of a release by a tree that was cut further as records came in.
@@ -166,17 +165,17 @@ class DensityTree(ToFile, Partitioner):
 
     def __getstate__(self) -> dict[str, Any]:
         # A pickled tree may travel, so it holds no records.
-        return {name: value for name, value in super().__getstate__().items() if name != "_seen"}
+        return {name: value for name, value in vars(self).items() if name != "_seen"}
 
     def density(self, data: Any) -> FloatArray:
         """Return the estimated density at every row, count/(N · volume) of its leaf. Not for publication."""
-        check_is_fitted(self, "tree_")
+        check_fitted(self, "tree_")
         leaf = self.tree_.route(read_table(data, self.plan_).bins)
         return self._densities()[leaf]
 
     def score(self, data: Any, y: Any = None) -> float:
         """Return minus the integrated squared error, up to a constant: (2/n) Σ f(x_i) - ∫ f². Not for publication."""
-        check_is_fitted(self, "tree_")
+        check_fitted(self, "tree_")
         leaves = self.tree_.leaves
         squares = float(self._densities()[leaves] @ (self.leaf_counts_ / self.leaf_counts_.sum()))
         return 2 * float(self.density(data).mean()) - squares

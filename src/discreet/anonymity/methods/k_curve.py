@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.base import clone
 
 from discreet.anonymity.growth.grow import label_codes
 from discreet.anonymity.growth.tree import Tree
@@ -21,8 +20,10 @@ from discreet.anonymity.methods.mondrian import Mondrian
 from discreet.anonymity.methods.supervised import foretold
 from discreet.anonymity.release.table import Table
 from discreet.anonymity.risk.persons import persons_by_class
-from discreet.core import Frames, IntArray, checks, counted
+from discreet.core import Frames, IntArray, checks, counted, later
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
+
+base = later("sklearn.base")
 
 #: What is tried by default, as far as the table has two cells of that size.
 CANDIDATES = (5, 10, 20, 50, 100, 200, 500, 1000)
@@ -175,7 +176,7 @@ def k_curve(
         checks.probability(name, asked[name], closed=True)
     if not isinstance(method, (DensityTree, Mondrian)):
         raise InvalidType("method", type(method), "a DensityTree or a Mondrian", "DensityTree(domain=domain)")
-    model: Any = clone(method).set_params(k=min(given))
+    model: Any = base.clone(method).set_params(k=min(given))
     table, tiers = model._read(data)
     if loss is not None and table.target is None:
         raise InvalidArgument("loss", loss, "given with a target column", 'a method with target="label"')
@@ -204,7 +205,7 @@ def _listed(candidates: Any) -> tuple[int, ...]:
 
 def _at(model: Any, k: int) -> Any:
     """Return the method with another k, after its table was read."""
-    other = clone(model).set_params(k=k)
+    other = base.clone(model).set_params(k=k)
     other.plan_, other.hierarchies_, other.rules_ = model.plan_, model.hierarchies_, replace(model.rules_, k=k)
     return other
 

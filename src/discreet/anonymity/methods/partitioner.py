@@ -7,8 +7,6 @@ from types import SimpleNamespace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines
 from discreet.anonymity.growth.frontier import enforce, refuse_root
@@ -34,7 +32,7 @@ from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.release.together import enforce_together, read_past
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import L_KINDS, T_KINDS, LKind, Rules, TKind, check_blind, growth_rules, stacked
-from discreet.core import Categorical, Declared, EstimatorHtml, IntArray, Person, option
+from discreet.core import Categorical, Declared, Estimator, IntArray, Person, check_fitted, option
 from discreet.errors import InvalidArgument
 
 #: An assumption of a release that was checked with earlier ones.
@@ -46,7 +44,7 @@ TOGETHER = (
 BuildRecords: TypeAlias = Table | SpilledTable | FramedTable
 
 
-class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
+class Partitioner(Declared, Estimator):
     """Read, fit, transform. A subclass grows cells (`_grow`) and describes them (`_facts`)."""
 
     k: int = option(default=10, low=2, help="Smallest size of a group of equal rows, or of persons.")
@@ -165,7 +163,7 @@ class Partitioner(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
         InvalidArgument
             If the release cannot keep the rules, with the value reached.
         """
-        check_is_fitted(self, "n_features_in_")
+        check_fitted(self, "n_features_in_")
         delivery = Delivery(output, random_state, order, identifiers, key)
         return self._release(read_table(data, self.plan_), None, history, delivery)
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.base import BaseEstimator
 
 from discreet import engines
 from discreet.anonymity.growth.cells import Cells
@@ -28,7 +27,7 @@ from discreet.core import (
     LEDGER,
     RANDOM_STATE,
     Declared,
-    EstimatorHtml,
+    Estimator,
     IntArray,
     Person,
     checks,
@@ -64,7 +63,7 @@ class SampledRelease(Release):
         return f"<release of {len(self)} drawn rows in {self.cells.n_cells} classes, {promised}>"
 
 
-class SampledGeneralization(EstimatorHtml, Declared, BaseEstimator):  # type: ignore[misc]
+class SampledGeneralization(Declared, Estimator):
     """Draw rows at random, recode whole columns, publish the classes that hold k drawn rows.
 
     Every published column must be a quasi-identifier (or all plain attributes); identifiers are left out. A sensitive,

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.spatial import cKDTree
 
 from discreet import engines, noise
 from discreet.anonymity.release.printed import Legend, as_numbers, as_texts, legend_of, read_sets, read_stretches
 from discreet.anonymity.release.release import Release
-from discreet.core import FloatArray, IntArray, checks
+from discreet.core import FloatArray, IntArray, checks, later
 from discreet.engines.readers import read_columns
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
+
+spatial = later("scipy.spatial")
 
 #: Distances that differ by less, relative to their size, count as equal.
 _EQUAL = 1e-9
@@ -85,7 +86,7 @@ def linkage(points: FloatArray, published: FloatArray, own: IntArray) -> RecordL
         return RecordLinkage(0.0, 0.0, 0)
     # Equal originals are one point with a weight: a tree of many equal points would be slow.
     distinct, weight = np.unique(points[usable], axis=0, return_counts=True)
-    tree = cKDTree(distinct)
+    tree = spatial.cKDTree(distinct)
     nearest, _ = tree.query(published)
     mine = np.sqrt(((published - points[own]) ** 2).sum(axis=1))
     reach = nearest * (1 + _EQUAL) + 1e-12

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines, noise
 from discreet.anonymity.growth.cells import Cells
@@ -28,7 +27,7 @@ from discreet.anonymity.release.rows import DriverRows, FoundRows, FrozenPartiti
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.release.tabled import Counter, PlaceCounter, TabledCounts, enforce_table
 from discreet.anonymity.risk.rules import ReachedLevels, Rules, check_blind, growth_rules
-from discreet.core import AnyArray, IntArray
+from discreet.core import AnyArray, IntArray, check_fitted
 from discreet.engines import PARQUET, WrittenTable, check_target
 from discreet.engines.spark import check_new
 from discreet.engines.tables import with_escapes
@@ -210,7 +209,7 @@ class ToFile:
         DataSourceError
             If the second pass met other rows than the first.
         """
-        check_is_fitted(self, "plan_")
+        check_fitted(self, "plan_")
         delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas)
         model: Any = self
         return release_file(

@@ -5,19 +5,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines
 from discreet.clustering.leaves.columns import distance_units
-from discreet.core import Domain, EstimatorHtml, FloatArray, IntArray
+from discreet.core import Domain, Estimator, FloatArray, IntArray, check_fitted
 from discreet.engines import RowWriter, WrittenTable, check_target
 from discreet.engines.passes import NearestMap
 from discreet.errors import InvalidType, SchemaError
 from discreet.synopses import bind, table
 
 
-class Centers(EstimatorHtml, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class Centers(Estimator, mixins=("ClassNamePrefixFeaturesOutMixin", "TransformerMixin", "ClusterMixin")):
     """Predict and transform with fitted centres.
 
     The results are exact facts about rows: for the holder of the rows, not for publication. So there is no ``labels_``,
@@ -72,11 +70,11 @@ class Centers(EstimatorHtml, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return len(self.cluster_centers_)
 
     def _cells(self) -> NearestMap:
-        check_is_fitted(self)
+        check_fitted(self)
         return NearestMap(self.domain_, self.cluster_centers_, distance_units(self.domain_, self.scale))
 
     def _rows(self, X: Any) -> engines.Source:
-        check_is_fitted(self)
+        check_fitted(self)
         return matched(self, engines.open(table(X)))
 
 

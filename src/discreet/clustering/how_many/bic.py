@@ -11,14 +11,15 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.optimize import minimize
-from scipy.special import gammaln
 
 from discreet.clustering.leaves.kmeans import mass_by, nearest
 from discreet.clustering.leaves.leaves import Leaves
 from discreet.clustering.leaves.mixture import MIXTURE_WORK, misfits
-from discreet.core import FloatArray
+from discreet.core import FloatArray, later
+
+linalg = later("scipy.linalg")
+optimize = later("scipy.optimize")
+special = later("scipy.special")
 
 #: Steps of the mixture's optimiser; points in all leaves, and least and most in one, at which one cluster is looked at.
 _STEPS, _POINTS, _FEWEST, _MOST = 40, 30_000, 8, 25
@@ -97,11 +98,14 @@ def _one_cluster(leaves: Leaves) -> FloatArray:
     best = loss(out[0]), at, 1.0
     for part in _WITHIN:
         root = np.linalg.cholesky(across + part * inside + 1e-9 * np.eye(d))
-        flat = solve_triangular(root, (at - middle).reshape(-1, d).T, lower=True)
+        flat = linalg.solve_triangular(root, (at - middle).reshape(-1, d).T, lower=True)
         apart = np.ascontiguousarray(flat.T).reshape(at.shape)
         for power in _POWERS:
             # So that the covariance is that of the rows: the mean of r² is d.
-            unit = math.exp((math.log(2) / power + gammaln((d + 2) / 2 / power) - gammaln(d / 2 / power)) - math.log(d))
+            unit = math.exp(
+                (math.log(2) / power + special.gammaln((d + 2) / 2 / power) - special.gammaln(d / 2 / power))
+                - math.log(d)
+            )
             for scale in _SCALES:
                 near = apart * math.sqrt(unit / scale)
                 out.append(held(near, power))
@@ -115,7 +119,7 @@ def _one_cluster(leaves: Leaves) -> FloatArray:
             return held(best[1] @ turn.T - x[:d], best[2] * math.exp(float(np.clip(x[-1], -1.5, 1.5))))
 
         start = np.zeros(d + len(lower[0]) + 1)
-        fit = minimize(lambda x: loss(moved(x)), start, method="BFGS", options={"maxiter": _FIT_STEPS})
+        fit = optimize.minimize(lambda x: loss(moved(x)), start, method="BFGS", options={"maxiter": _FIT_STEPS})
         out.append(moved(fit.x))
     return np.stack(out)
 

@@ -1,12 +1,13 @@
 """Leaves that touch (boxes that share a face, an edge or a corner), and the hills of their density."""
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.spatial import cKDTree
 
 from discreet.clustering.leaves.leaves import Leaves
-from discreet.core import FloatArray, IntArray, jit
+from discreet.core import FloatArray, IntArray, jit, later
 from discreet.errors import InvalidArgument
+
+sparse = later("scipy.sparse")
+spatial = later("scipy.spatial")
 
 #: Boxes touch if the gap between them is at most this share of the smaller one's side.
 _SLACK = 1e-6
@@ -28,7 +29,7 @@ def touching(leaves: Leaves) -> tuple[IntArray, IntArray]:
     scale = np.median(sides, axis=0)
     low, high, sides = low / scale, high / scale, sides / scale
     middles: FloatArray = (low + high) / 2
-    tree = cKDTree(middles)
+    tree = spatial.cKDTree(middles)
     reach = sides.max(axis=1) * (1 + _SLACK)
     around = tree.query_ball_point(middles, reach, p=np.inf)
     first = np.repeat(np.arange(len(middles)), [len(a) for a in around])
@@ -57,7 +58,7 @@ def hills(leaves: Leaves, prominence: float, contrast: float) -> IntArray:
     """
     dense, (first, second) = density(leaves), touching(leaves)
     n = len(dense)
-    both = csr_matrix((np.ones(2 * len(first)), (np.r_[first, second], np.r_[second, first])), (n, n))
+    both = sparse.csr_matrix((np.ones(2 * len(first)), (np.r_[first, second], np.r_[second, first])), (n, n))
     noise, order = leaves.seen.variances[leaves.which] + leaves.weights, np.argsort(-dense, kind="stable")
     found: IntArray = _hills(order, dense, leaves.weights, noise, both.indptr, both.indices, prominence, contrast)
     return found

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import ndtr
 
 from discreet.clustering.leaves import _mixture_kernels as kernels
 from discreet.clustering.leaves.kmeans import mass_by, nearest, weighted_kmeans
-from discreet.core import BoolArray, FloatArray, IntArray, checks
+from discreet.core import BoolArray, FloatArray, IntArray, checks, later, one_blas_thread
 from discreet.synopses import Synopsis, refine
+
+optimize = later("scipy.optimize")
+special = later("scipy.special")
 
 #: Most leaves times clusters for which a mixture is fitted, because of time.
 MIXTURE_WORK = 400_000
@@ -167,7 +168,7 @@ class _Axes:
         tail_a, tail_b = _TAIL * np.exp(-(a**2) / 2), _TAIL * np.exp(-(b**2) / 2)
         finite_a, finite_b = np.where(np.isfinite(a), a, 0.0), np.where(np.isfinite(b), b, 0.0)
         # From the nearer tail: a difference of two numbers next to 1 has no digits left.
-        share = np.where(a > 0, ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a))
+        share = np.where(a > 0, special.ndtr(-a) - special.ndtr(-b), special.ndtr(b) - special.ndtr(a))
         return share, (tail_a - tail_b) / spread, finite_a * tail_a - finite_b * tail_b
 
     def places(self, means: FloatArray, spreads: FloatArray) -> FloatArray:
@@ -221,7 +222,8 @@ class _Problem:
         bounds: list[Any] = [(0.0, None)] * k + [(a / unit_mean, b / unit_mean) for a, b in self.box] * k
         bounds += [(np.log(self.narrowest), np.log(_WIDEST))] * (k * d)
         options = {"maxiter": steps, "maxcor": 20}
-        found: Any = minimize(objective, x0, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        with one_blas_thread():
+            found: Any = optimize.minimize(objective, x0, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         n, mean, logs = unpack(found.x)
         return _Components(n, mean, np.exp(logs), float(found.fun))
 

@@ -11,9 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet import noise
 from discreet.clustering.leaves import _kmeans_kernels as kernels
@@ -21,9 +18,11 @@ from discreet.clustering.leaves.kmeans import mass_by, nearest, weighted_kmeans
 from discreet.clustering.noisy import deconvolution as places
 from discreet.clustering.noisy.mixture import FORMS, Bounds, Components, NoisyRecords, best_form
 from discreet.clustering.options import SEED
-from discreet.core import Declared, EstimatorHtml, FloatArray, IntArray, as_domain, checks, option
+from discreet.core import Declared, Estimator, FloatArray, IntArray, as_domain, check_fitted, checks, later, option
 from discreet.errors import InvalidArgument, InvalidType
 from discreet.metric import IsotropicLaw
+
+special = later("scipy.special")
 
 #: Records that starts are tried on, that the form is chosen on, and points that the estimate consists of.
 _TRIAL_RECORDS, _FORM_RECORDS, _POINTS = 2000, 5000, 8000
@@ -35,7 +34,7 @@ _GRID_COLUMNS, _CANDIDATES = 3, 1000
 _LABEL_POINTS = 400
 
 
-class DenoisingKMeans(Declared, EstimatorHtml, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class DenoisingKMeans(Declared, Estimator, mixins=("ClusterMixin",)):
     """k-means of noisy records whose noise has a known law, such as those that `discreet.metric.NDLaplace` returns.
 
     The records must not have been clipped or remapped: the law holds for points as drawn.
@@ -102,6 +101,8 @@ class DenoisingKMeans(Declared, EstimatorHtml, ClusterMixin, BaseEstimator):  # 
         """Estimate the centres of the true records from noisy ones, one for each true record; ``y`` is ignored."""
         options = self.read_options()
         k, n_init, stream = options["n_clusters"], options["n_init"], noise.generator(options["random_state"])
+        from sklearn.utils.validation import validate_data  # takes long to load
+
         rows = np.asarray(validate_data(self, X, dtype=np.float64, ensure_min_samples=2), np.float64)
         law = read_law(self.law, rows.shape[1])
         self._unit, box = self._box(rows.shape[1])
@@ -129,7 +130,9 @@ class DenoisingKMeans(Declared, EstimatorHtml, ClusterMixin, BaseEstimator):  # 
         With ``noisy`` (records carry the noise) the most probable cluster of the true record, by the law and the fitted
         distribution; otherwise the nearest centre.
         """
-        check_is_fitted(self)
+        check_fitted(self)
+        from sklearn.utils.validation import validate_data  # takes long to load
+
         z = np.asarray(validate_data(self, X, dtype=np.float64, reset=False), np.float64) / self._unit
         if not noisy:
             return nearest(z, self.cluster_centers_ / self._unit)
@@ -226,7 +229,7 @@ def _cluster_draws(
     rows = order[:_POINTS]
     per_record = max(1, _POINTS // n)
     uniforms = _uniforms((len(rows), per_record, d + 1), stream)
-    drawn = records.draws(fitted, rows, np.ascontiguousarray(uniforms[..., 0]), ndtri(uniforms[..., 1:]))
+    drawn = records.draws(fitted, rows, np.ascontiguousarray(uniforms[..., 0]), special.ndtri(uniforms[..., 1:]))
     points = drawn.reshape(-1, d)
     return points, np.ones(len(points))
 

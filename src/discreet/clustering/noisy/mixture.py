@@ -12,10 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
 
 from discreet.clustering.noisy import _kernels as kernels
-from discreet.core import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, later
+
+stats = later("scipy.stats")
 
 Bounds = tuple[FloatArray, FloatArray]
 

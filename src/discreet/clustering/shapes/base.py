@@ -10,24 +10,23 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from discreet import engines
 from discreet.clustering.central.of_synopsis import ClusterResult
 from discreet.clustering.how_many.suggest import KSuggestion, suggest_k
 from discreet.clustering.leaves.kmeans import mass_by
 from discreet.clustering.leaves.leaves import Leaves
-from discreet.core import Declared, Domain, FloatArray, IntArray, jit
+from discreet.core import Declared, Domain, Estimator, FloatArray, IntArray, check_fitted, jit, later
 from discreet.synopses import Synopsis, bind, table
 from discreet.synopses.queries import EMPTY_UP_TO
+
+spatial = later("scipy.spatial")
 
 #: Boxes whose representatives are nearest to a row, among which the box that it lies in is looked for first.
 _CANDIDATES = 12
 
 
-class LeafClusters(Declared, BaseEstimator):  # type: ignore[misc]
+class LeafClusters(Declared, Estimator):
     """Clusters of the leaves of a synopsis. Methods differ in `_label` alone.
 
     ``labels_`` has the cluster of each leaf of ``synopsis_`` (-1 for none), ``clusters_`` means and weights of the
@@ -97,7 +96,7 @@ class LeafClusters(Declared, BaseEstimator):  # type: ignore[misc]
         cluster of the nearest box that holds more (`DensityClusters`: to none). Values beyond the declared bounds are
         clamped.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         domain = self.synopsis_.domain
         source = bind(engines.open(table(X)), domain, domain)
         parts = [self._of_rows(columns, domain) for columns in source.batches(domain)]
@@ -116,7 +115,7 @@ class LeafClusters(Declared, BaseEstimator):  # type: ignore[misc]
         leaves = self._leaves
         low, high = (part[leaves.which] / leaves.units for part in (leaves.seen.lower, leaves.seen.upper))
         few = min(_CANDIDATES, len(leaves.points))
-        near = cKDTree(leaves.points).query(points, few)[1].reshape(len(points), few)
+        near = spatial.cKDTree(leaves.points).query(points, few)[1].reshape(len(points), few)
         beyond = np.maximum(low[near] - points[:, np.newaxis], points[:, np.newaxis] - high[near])
         gaps = (np.maximum(beyond, 0.0) ** 2).sum(axis=2)
         best = gaps.argmin(axis=1)
@@ -173,5 +172,5 @@ def for_the_heaviest(leaves: Leaves, most: int, label: Callable[[IntArray], IntA
     if len(leaves.points) <= most:
         return label(np.arange(len(leaves.points)))
     kept = np.sort(np.argsort(-leaves.weights, kind="stable")[:most])
-    found: IntArray = label(kept)[cKDTree(leaves.points[kept]).query(leaves.points)[1]]
+    found: IntArray = label(kept)[spatial.cKDTree(leaves.points[kept]).query(leaves.points)[1]]
     return found

@@ -12,15 +12,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from discreet.clustering.leaves.hills import hills
 from discreet.clustering.leaves.kmeans import mass_by
 from discreet.clustering.leaves.leaves import Leaves
 from discreet.clustering.options import COLUMNS, SCALE, SEED
 from discreet.clustering.shapes.base import LeafClusters
-from discreet.core import IntArray, option
+from discreet.core import IntArray, later, option
 from discreet.synopses import refine
+
+spatial = later("scipy.spatial")
 
 #: A cluster has to hold at least this share of the rows, and this many times what one empty leaf may get by noise.
 _LEAST_SHARE, _LEAST_NOISE = 0.002, 2.0
@@ -73,7 +74,7 @@ class DensityClusters(LeafClusters):
         labels = np.where(known, labels, -1)
         if options["outliers"] or not known.any():
             return labels
-        return np.where(known, labels, labels[known][cKDTree(leaves.points[known]).query(leaves.points)[1]])
+        return np.where(known, labels, labels[known][spatial.cKDTree(leaves.points[known]).query(leaves.points)[1]])
 
     @property
     def _bounded(self) -> bool:

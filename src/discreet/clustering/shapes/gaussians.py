@@ -12,14 +12,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.special import logsumexp
 
 from discreet.clustering.leaves.kmeans import nearest, weighted_kmeans
 from discreet.clustering.leaves.leaves import Leaves
 from discreet.clustering.options import AUTO_CLUSTERS, COLUMNS, MAX_CLUSTERS, N_INIT, SCALE, SEED
 from discreet.clustering.shapes.base import LeafClusters
-from discreet.core import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, later
+
+linalg = later("scipy.linalg")
+special = later("scipy.special")
 
 _STEPS, _ENOUGH = 200, 1e-5
 #: A covariance has at least this share of the mean inner variance of a leaf on every axis.
@@ -118,7 +119,7 @@ def _fitted(
             covariances[j] = own / mass[j] + floor
         shares = mass / mass.sum()
         logs = _explained(points, within, shares, means, covariances)
-        each = logsumexp(logs, axis=1)
+        each = special.logsumexp(logs, axis=1)
         owned = np.exp(logs - each[:, np.newaxis])
         now = float(weights @ each) / whole
         if now - before < _ENOUGH:
@@ -134,7 +135,7 @@ def _explained(
     out = np.empty((len(points), len(shares)))
     for j, (share, mean, covariance) in enumerate(zip(shares, means, covariances, strict=True)):
         root = np.linalg.cholesky(covariance)
-        inverse = solve_triangular(root, np.eye(len(root)), lower=True)
+        inverse = linalg.solve_triangular(root, np.eye(len(root)), lower=True)
         far = (((points - mean) @ inverse.T) ** 2).sum(axis=1) + within @ (inverse**2).sum(axis=0)
         out[:, j] = np.log(share) - np.log(np.diag(root)).sum() - far / 2
     return out

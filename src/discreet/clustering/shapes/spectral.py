@@ -11,17 +11,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_matrix, csr_matrix, diags_array
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import eigsh
-from scipy.spatial import cKDTree
 
 from discreet.clustering.leaves.hills import density, touching
 from discreet.clustering.leaves.kmeans import nearest, weighted_kmeans
 from discreet.clustering.leaves.leaves import Leaves
 from discreet.clustering.options import AUTO_CLUSTERS, COLUMNS, MAX_CLUSTERS, SCALE, SEED
 from discreet.clustering.shapes.base import LeafClusters, for_the_heaviest
-from discreet.core import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, later
+
+csgraph = later("scipy.sparse.csgraph")
+linalg = later("scipy.sparse.linalg")
+sparse = later("scipy.sparse")
+spatial = later("scipy.spatial")
 
 #: Leaves in the graph at most, and the strength of a link between leaves that do not touch, in the median affinity (of
 #: one between parts that are not even near: that share of it again).
@@ -73,26 +74,26 @@ class SpectralClusters(LeafClusters):
         return for_the_heaviest(leaves, _MOST, cut)
 
 
-def _affinity(leaves: Leaves) -> csr_matrix:
+def _affinity(leaves: Leaves) -> Any:
     """Return the affinities of leaves that touch."""
     (first, second), root, n = touching(leaves), np.sqrt(density(leaves)), len(leaves.points)
     strength = root[first] * root[second]
     both = (np.r_[strength, strength], (np.r_[first, second], np.r_[second, first]))
-    return coo_matrix(both, (n, n)).tocsr()
+    return sparse.coo_matrix(both, (n, n)).tocsr()
 
 
-def _joined(affinity: csr_matrix, points: FloatArray) -> csr_matrix:
+def _joined(affinity: Any, points: FloatArray) -> Any:
     """Link leaves faintly to those around them, and parts to what is nearest until the graph hangs together."""
     faint = _FAINT * (float(np.median(affinity.data)) if affinity.nnz else 1.0)
     n = len(points)
-    far, near = cKDTree(points).query(points, min(_AROUND, n))
+    far, near = spatial.cKDTree(points).query(points, min(_AROUND, n))
     step = max(float(np.median(far[:, 1])), 1e-300)
     strength = faint * np.exp(-((far[:, 1:] / step) ** 2) / 2)
     ends = (np.repeat(np.arange(n), strength.shape[1]), near[:, 1:].ravel())
-    links = coo_matrix((strength.ravel(), ends), (n, n)).tocsr()
+    links = sparse.coo_matrix((strength.ravel(), ends), (n, n)).tocsr()
     affinity = (affinity + links + links.T).tocsr()
     while True:
-        parts, part = connected_components(affinity, directed=False)
+        parts, part = csgraph.connected_components(affinity, directed=False)
         if parts == 1:
             return affinity
         gaps = np.where(part[near] != part[:, np.newaxis], far, np.inf)
@@ -103,22 +104,22 @@ def _joined(affinity: csr_matrix, points: FloatArray) -> csr_matrix:
         a, b = first, other[first]
         for at in np.flatnonzero(np.isinf(reach[first])).tolist():  # parts so large that none is around their leaves
             own, rest = np.flatnonzero(part == at), np.flatnonzero(part != at)
-            distance, nearby = cKDTree(points[rest]).query(points[own])
+            distance, nearby = spatial.cKDTree(points[rest]).query(points[own])
             a[at], b[at] = own[distance.argmin()], rest[nearby[distance.argmin()]]
-        more = coo_matrix((np.full(2 * len(a), _FAINT * faint), (np.r_[a, b], np.r_[b, a])), affinity.shape)
+        more = sparse.coo_matrix((np.full(2 * len(a), _FAINT * faint), (np.r_[a, b], np.r_[b, a])), affinity.shape)
         affinity = (affinity + more.tocsr()).tocsr()
 
 
-def _embedding(affinity: csr_matrix, k: int) -> FloatArray:
+def _embedding(affinity: Any, k: int) -> FloatArray:
     """Return the first k eigenvectors of the normalised affinities, each leaf's row of length one."""
     degree = np.asarray(affinity.sum(axis=1)).ravel()
-    root = diags_array(1 / np.sqrt(np.maximum(degree, 1e-300)))
+    root = sparse.diags_array(1 / np.sqrt(np.maximum(degree, 1e-300)))
     normal = (root @ affinity @ root).tocsr()
     n = normal.shape[0]
     if n <= max(_DENSE, k + 1):
         vectors = np.linalg.eigh(normal.toarray())[1][:, -k:]
     else:
         # Shifted, so that the wanted ones are the largest in size; the start is fixed, so that runs agree.
-        vectors = eigsh(normal, k, which="LA", v0=np.ones(n) / np.sqrt(n), tol=1e-6)[1]
+        vectors = linalg.eigsh(normal, k, which="LA", v0=np.ones(n) / np.sqrt(n), tol=1e-6)[1]
     places: FloatArray = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
     return places

@@ -6,10 +6,11 @@ None of this enters a release. Noise that protects people is drawn in `discreet.
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from discreet import noise
-from discreet.core import BoolArray, FloatArray, IntArray
+from discreet.core import BoolArray, FloatArray, IntArray, later
+
+special = later("scipy.special")
 
 _FINE = 2**52
 
@@ -21,7 +22,7 @@ def uniforms(shape: int | tuple[int, ...], stream: noise.Generator) -> FloatArra
 
 def directions(rows: int, dimension: int, stream: noise.Generator) -> FloatArray:
     """Draw uniform unit vectors."""
-    normal = ndtri(uniforms((rows, dimension), stream))
+    normal = special.ndtri(uniforms((rows, dimension), stream))
     unit: FloatArray = normal / np.linalg.norm(normal, axis=1, keepdims=True)
     return unit
 

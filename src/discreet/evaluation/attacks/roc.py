@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
-from scipy.stats import binom
-from sklearn import metrics
 
 from discreet import noise
-from discreet.core import BoolArray, FloatArray, checks, normal_width
+from discreet.core import BoolArray, FloatArray, checks, later, normal_width
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.rates import Rate
+
+metrics = later("sklearn.metrics")
+special = later("scipy.special")
+stats = later("scipy.stats")
 
 #: What an attacker who must rarely be wrong still finds.
 LOW_RATES = (0.01, 0.001)
@@ -113,8 +114,8 @@ class ScoredAttack:
         two = _placements(self.control_scores, self.scores).var(ddof=1) / n
         # On the scale of log odds: near the ends the plain interval is too short, and goes beyond them.
         half = normal_width(self.confidence) * math.sqrt(one + two) / (area * (1 - area))
-        middle = float(logit(area))
-        return float(expit(middle - half)), float(expit(middle + half))
+        middle = float(special.logit(area))
+        return float(special.expit(middle - half)), float(special.expit(middle + half))
 
     def tpr_at(self, fpr: float) -> float:
         """Return the share of people found at the threshold with at most this false positive rate."""
@@ -130,7 +131,7 @@ class ScoredAttack:
         """
         share = float(checks.probability("fpr", fpr))
         n, miss = len(self.control_scores), 1 - self.confidence
-        few, many = (int(k) for k in binom.ppf([miss / 4, 1 - miss / 4], n, share))
+        few, many = (int(k) for k in stats.binom.ppf([miss / 4, 1 - miss / 4], n, share))
         falling = np.append(np.sort(self.control_scores)[::-1], -np.inf)
         # At most `few` controls lie above the strict threshold, at least `many` at or above the lax one.
         strict = np.inf if few == 0 else float(falling[few - 1])

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
 
-from discreet.core import FloatArray, checks, clopper_pearson, wilson
+from discreet.core import FloatArray, checks, clopper_pearson, later, wilson
 from discreet.errors import InvalidArgument
+
+stats = later("scipy.stats")
 
 #: Chance from which a leak counts as detectable.
 _SURE = 0.9
@@ -83,13 +84,13 @@ def _chance(n: int, mean: float, epsilon: float, claimed: float, miss: float, de
     p = 2 * mean - q
     if p > 1:  # no event is that frequent: the likelier side of a rarer complement is taken
         p, q = 1.0, min(max((1 - delta) * math.exp(-epsilon), 0.0), 1.0)
-    hits = binom.ppf((np.arange(_PLACES) + 0.5) / _PLACES, n, p)
+    hits = stats.binom.ppf((np.arange(_PLACES) + 0.5) / _PLACES, n, p)
     low = clopper_pearson(hits, n, miss / 2)[0]
     most = np.clip((low - delta) * math.exp(-claimed), 0.0, 1.0)
     # Largest count of the other side whose upper bound stays below `most`: the one with Pr[count or fewer] <= miss/2.
-    allowed = binom.ppf(miss / 2, n, most)
-    allowed = np.where(binom.cdf(allowed, n, most) <= miss / 2, allowed, allowed - 1)
-    return float(np.where(most > 0, binom.cdf(allowed, n, q), 0.0).mean())
+    allowed = stats.binom.ppf(miss / 2, n, most)
+    allowed = np.where(stats.binom.cdf(allowed, n, most) <= miss / 2, allowed, allowed - 1)
+    return float(np.where(most > 0, stats.binom.cdf(allowed, n, q), 0.0).mean())
 
 
 def read_claim(epsilon: object) -> float | None:

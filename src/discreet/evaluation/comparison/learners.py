@@ -11,16 +11,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.metrics import r2_score
 
 from discreet import noise
-from discreet.core import BoolArray, FloatArray, IntArray
+from discreet.core import BoolArray, FloatArray, IntArray, later
 from discreet.errors import InvalidArgument
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.roc import ScoredAttack
 from discreet.evaluation.comparison.columns import drawn
 from discreet.evaluation.threads import one_thread
+
+ensemble = later("sklearn.ensemble")
+metrics = later("sklearn.metrics")
 
 #: Categories that the booster supports; rarer ones are merged.
 _MOST_CATEGORIES = 250
@@ -88,7 +89,7 @@ def _out_of_fold(X: FloatArray, truth: IntArray, numeric: BoolArray, stream: noi
         if len(np.unique(truth[train])) < 2 or not part.any():
             found[part] = 0.5
             continue
-        kind = partial(HistGradientBoostingClassifier, max_iter=_TREES)
+        kind = partial(ensemble.HistGradientBoostingClassifier, max_iter=_TREES)
         model, kept = _fitted(kind, X[train], truth[train], numeric, stream)
         found[part] = model.predict_proba(X[part][:, kept])[:, 1]
     return found
@@ -146,7 +147,7 @@ def utility(
         raise InvalidArgument("target", name, "one of at least two columns that are compared", "a wider table")
     if not regress and len(classes) > _MOST_CLASSES:
         raise InvalidArgument("target", name, f"numbers, or at most {_MOST_CLASSES} classes", "another column")
-    figure, measure = (r2_score, "R²") if regress else (_accuracy, "accuracy")
+    figure, measure = (metrics.r2_score, "R²") if regress else (_accuracy, "accuracy")
     if not regress and len(classes) == 2:
         figure, measure = _area, "AUC"
     *inputs, rows = (t[:, keep] for t in features((train, other, test), numeric))
@@ -156,7 +157,9 @@ def utility(
         """Return predictions; a table with a single value predicts that value."""
         if len(np.unique(y)) < 2:
             return np.full(len(rows), y[0])
-        kind: Callable[..., Any] = HistGradientBoostingRegressor if regress else HistGradientBoostingClassifier
+        kind: Callable[..., Any] = (
+            ensemble.HistGradientBoostingRegressor if regress else ensemble.HistGradientBoostingClassifier
+        )
         model, kept = _fitted(kind, X, y, numeric[keep], stream)
         if measure == "AUC":
             # The chance of the larger class; one that only the synthetic table has counts for neither.

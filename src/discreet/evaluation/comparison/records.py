@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.ensemble import HistGradientBoostingClassifier
 
 from discreet import noise
-from discreet.core import BoolArray, FloatArray, IntArray, jit
+from discreet.core import BoolArray, FloatArray, IntArray, jit, later
 from discreet.evaluation.attacks import draws
 from discreet.evaluation.attacks.rates import Rate
 from discreet.evaluation.attacks.roc import ScoredAttack, split
 from discreet.evaluation.comparison.columns import Columns
 from discreet.evaluation.threads import one_thread
+
+ensemble = later("sklearn.ensemble")
 
 #: Fewest and most rows whose nearest neighbour is searched, and the most pairs of rows.
 _FEWEST, _LOOKED_FOR, _MOST_PAIRED = 200, 2000, 10**8
@@ -224,7 +225,9 @@ def _guesses(scores: FloatArray, inside: BoolArray, stream: noise.Generator) -> 
     for i in releases.tolist():
         rest = releases[releases != i]
         known = [_log_odds(scores, inside, r, rest[rest != r]) for r in rest.tolist()]
-        model = HistGradientBoostingClassifier(max_iter=50, early_stopping=False, random_state=draws.seed(stream))
+        model = ensemble.HistGradientBoostingClassifier(
+            max_iter=50, early_stopping=False, random_state=draws.seed(stream)
+        )
         model.fit(np.concatenate(known), inside[rest].ravel())
         found[i] = model.predict_proba(_log_odds(scores, inside, i, rest))[:, 1]
     return found

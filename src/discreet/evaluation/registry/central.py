@@ -6,16 +6,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from discreet import anonymity, synopses
 from discreet.clustering import DPLloyd, PrivateKMeans
-from discreet.core import Domain, FloatArray, Guarantee, Ledger, Person, epsilon_to_zcdp
+from discreet.core import Domain, FloatArray, Guarantee, Ledger, Person, epsilon_to_zcdp, later
 from discreet.errors import DiscreetWarning
 from discreet.evaluation.audits.features import OneByOne
 from discreet.evaluation.audits.neighbours import NeighbourPair, neighbour_pairs
 from discreet.evaluation.audits.release_features import LeafFeatures, differing
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
+
+base = later("sklearn.base")
 
 #: Neighbours that every method is run on.
 _CHOSEN = (
@@ -49,7 +50,7 @@ def entries() -> Iterator[AuditedMechanism]:
         "declared rows": {"rule": 2, "n_rows": 10},
     }
     for name, settings in grids.items():
-        method = synopses.GridSynopsis(epsilon=_EPSILON, domain=plane, **settings)
+        method: Any = synopses.GridSynopsis(epsilon=_EPSILON, domain=plane, **settings)
         yield _entry(f"synopses.GridSynopsis/{name}", method, plane)
     for partitioner in ("binary", "median", "quantile", "uniform", "privtree", "density"):
         method = synopses.TreeSynopsis(epsilon=_EPSILON, domain=plane, partitioner=partitioner, max_depth=2, bits=4)
@@ -168,7 +169,7 @@ def _pairs(domain: Domain) -> tuple[NeighbourPair, ...]:
 
 def _fit(method: Any, rows: Any, rng: Any) -> Any:
     """Fit a method anew; the fitted object is the release."""
-    fitted = clone(method).set_params(random_state=rng).fit(np.asarray(rows))
+    fitted = base.clone(method).set_params(random_state=rng).fit(np.asarray(rows))
     return fitted if hasattr(fitted, "cluster_centers_") else fitted.synopsis_
 
 

@@ -9,13 +9,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from discreet import metric
-from discreet.core import Domain
+from discreet.core import Domain, later
 from discreet.evaluation.audits.bit_patterns import BitPatterns
 from discreet.evaluation.audits.neighbours import NeighbourPair
 from discreet.evaluation.registry.mechanisms import AuditedMechanism
+
+base = later("sklearn.base")
 
 _RADIUS, _METRES = 0.125, 200.0
 _AROUND = {"latitude": (47.99, 48.01), "longitude": (1.99, 2.01)}
@@ -119,12 +120,12 @@ def _bits(name: str, law: Any, pairs: tuple[NeighbourPair, ...], claim: float) -
 
 def _perturbed(law: Any, row: Any, rng: Any, size: int) -> Any:
     """Perturb one row ``size`` times."""
-    return clone(law).set_params(random_state=rng).transform(np.tile(row, (size, 1)))
+    return base.clone(law).set_params(random_state=rng).transform(np.tile(row, (size, 1)))
 
 
 def _walks(law: Any, walk: Any, rng: Any, size: int) -> Any:
     """Report one trajectory for ``size`` users."""
-    plan = metric.Trajectory(clone(law).set_params(random_state=rng), threshold=0.5, test_epsilon=0.25, budget=2)
+    plan = metric.Trajectory(base.clone(law).set_params(random_state=rng), threshold=0.5, test_epsilon=0.25, budget=2)
     report = plan.report(np.tile(np.asarray(walk), (size, 1, 1)))
     seen = np.column_stack([report.fresh, report.tested])
     return np.column_stack([report.places.reshape(size, -1), seen.astype(np.float64)])

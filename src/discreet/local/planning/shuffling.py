@@ -14,12 +14,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc
-from scipy.stats import binom
 
-from discreet.core import FloatArray, at_most, checks
+from discreet.core import FloatArray, at_most, checks, later
 from discreet.errors import InvalidType
 from discreet.local.mechanism import LARGEST_EPSILON, Mechanism, local_budget
+
+special = later("scipy.special")
+stats = later("scipy.stats")
 
 #: Standard deviations of the number of clones that are looked at one by one; the rest is added to δ.
 _REACH = 10
@@ -184,7 +185,7 @@ def _tail(clones: FloatArray, least: FloatArray) -> FloatArray:
     """Return P[Bin(C, ½) >= τ]."""
     inside = (least > 0) & (least <= clones)
     some = np.where(inside, least, 1.0)
-    found = betainc(some, np.where(inside, clones - least + 1, 1.0), 0.5)
+    found = special.betainc(some, np.where(inside, clones - least + 1, 1.0), 0.5)
     return np.where(inside, found, (least <= 0).astype(np.float64))
 
 
@@ -199,10 +200,10 @@ def _clones(n: int, chance: float) -> tuple[FloatArray, FloatArray, float]:
     reach = _REACH * math.sqrt(mean * (1 - chance)) + 5 * _REACH
     low, high = max(0, math.floor(mean - reach)), min(others, math.ceil(mean + reach))
     numbers = np.arange(low, high + 1)
-    chances = binom.pmf(numbers, others, chance)
+    chances = stats.binom.pmf(numbers, others, chance)
     starts = np.unique(np.linspace(0, len(numbers) - 1, min(len(numbers), _RUNS)).astype(np.int64))
     weight = np.add.reduceat(chances, starts)
     # What lies above has at least as many clones as the last run.
-    weight[-1] += float(binom.sf(high, others, chance))
-    rest = float(binom.cdf(low - 1, others, chance)) if low else 0.0
+    weight[-1] += float(stats.binom.sf(high, others, chance))
+    rest = float(stats.binom.cdf(low - 1, others, chance)) if low else 0.0
     return numbers[starts].astype(np.float64), weight * (1 + _SLACK), rest * (1 + _SLACK)

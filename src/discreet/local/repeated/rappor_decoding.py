@@ -18,14 +18,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg, sparse
 
-from discreet.core import FloatArray
+from discreet.core import FloatArray, later
 from discreet.errors import InvalidArgument
 from discreet.local.estimates import Estimate
 from discreet.local.repeated.rappor_law import RapporLaw
 from discreet.local.repeated.rappor_lists import LEAST_COHORTS, MOST_SOLVED
 from discreet.noise import HashFamily
+
+linalg = later("scipy.linalg")
+sparse = later("scipy.sparse")
 
 #: Below this reciprocal condition doubles cannot separate the candidates' columns.
 _SINGULAR = 1e-10

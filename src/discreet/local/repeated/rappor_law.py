@@ -21,11 +21,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from scipy.optimize import minimize_scalar
-
-from discreet.core import ByteArray, Exact, IntArray
+from discreet.core import ByteArray, Exact, IntArray, later
 from discreet.noise.reports import STORED, Coin, ReportLaw, coin_bytes, log_above, stored, within
 from discreet.noise.stream import Chance
+
+optimize = later("scipy.optimize")
 
 #: Solved parameters, and the price of one report, are multiples of 1/this.
 _GRID = 10**12
@@ -193,7 +193,7 @@ def solve(epsilon_lifetime: float, epsilon_report: float, *, bits: int, hashes: 
     # If p = 0 the odds ratio is at least (1 - f/2)/(f/2); below that, every point of the curve is possible.
     least = half * (odds - most) / ((1 - half) * (odds - 1)) if odds > most else 0.0
     most_p = max(least, 1 - upper(least))  # the mirror image; the same point where both budgets are equal
-    best = minimize_scalar(noise, bounds=(least, most_p), method="bounded", options={"xatol": 1e-12}).x
+    best = optimize.minimize_scalar(noise, bounds=(least, most_p), method="bounded", options={"xatol": 1e-12}).x
     middle, reach = (upper(best) + best) / 2, (upper(best) - best) / (2 * (1 - float(f)))
     shrink = 0
     while True:  # rounding errors of about 1e-15 cost a step or two

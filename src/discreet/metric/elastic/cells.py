@@ -10,12 +10,13 @@ import heapq
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import dijkstra
-from scipy.spatial import cKDTree
 
-from discreet.core import FloatArray, IntArray
+from discreet.core import FloatArray, IntArray, later
 from discreet.metric.elastic.people import PeopleGrid
+
+csgraph = later("scipy.sparse.csgraph")
+sparse = later("scipy.sparse")
+spatial = later("scipy.spatial")
 
 #: Lengths of edges are multiples of this: sums of them are exact in doubles, and so is the triangle inequality.
 GRAIN = 2.0**-30
@@ -59,7 +60,7 @@ class Cells:
         a, b = self.edges
         steps = np.linalg.norm(self.middles[a] - self.middles[b], axis=1) * (rates[a] + rates[b]) / 2
         steps = np.maximum(np.ceil(steps / GRAIN), 1) * GRAIN
-        return np.asarray(dijkstra(csr_matrix((steps, (a, b)), (len(self),) * 2), directed=False))
+        return np.asarray(csgraph.dijkstra(sparse.csr_matrix((steps, (a, b)), (len(self),) * 2), directed=False))
 
 
 def cut(grid: PeopleGrid, widths: FloatArray, most: int) -> Cells:
@@ -107,7 +108,7 @@ def _leaves(counts: FloatArray, most: int) -> tuple[IntArray, IntArray]:
 
 def _edges(middles: FloatArray, sides: FloatArray) -> IntArray:
     """Return the pairs of neighbours, each once."""
-    lists = cKDTree(middles).query_ball_point(middles, _NEIGHBOURS * sides)
+    lists = spatial.cKDTree(middles).query_ball_point(middles, _NEIGHBOURS * sides)
     a = np.repeat(np.arange(len(middles)), [len(found) for found in lists])
     b = np.concatenate([np.asarray(found, np.int64) for found in lists])
     kept = np.linalg.norm(middles[a] - middles[b], axis=1) <= _NEIGHBOURS * (sides[a] + sides[b]) / 2

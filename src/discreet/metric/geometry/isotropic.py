@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaincinv, gammaln
 
-from discreet.core import FloatArray, checks
+from discreet.core import FloatArray, checks, later
+
+special = later("scipy.special")
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,18 @@ class IsotropicLaw:
     def log_density(self, offsets: Any) -> FloatArray:
         """Return ln of the density at each offset (rows by n): ln(rate^n Γ(n/2)/(2 π^(n/2) Γ(n))) - rate ‖y‖."""
         n = self.dimension
-        front = n * math.log(self.rate) + gammaln(n / 2) - math.log(2) - n / 2 * math.log(math.pi) - gammaln(n)
+        front = (
+            n * math.log(self.rate)
+            + special.gammaln(n / 2)
+            - math.log(2)
+            - n / 2 * math.log(math.pi)
+            - special.gammaln(n)
+        )
         return np.asarray(front - self.rate * np.linalg.norm(np.asarray(offsets, np.float64), axis=-1))
 
     def accuracy_radius(self, delta: float) -> float:
         """Return α such that the noise is longer than α with probability δ: the (α, δ)-accuracy."""
-        return float(gammaincinv(self.dimension, 1 - float(checks.probability("delta", delta)))) / self.rate
+        return float(special.gammaincinv(self.dimension, 1 - float(checks.probability("delta", delta)))) / self.rate
 
     def indistinguishable(self, level: float) -> float:
         """Return the radius within which two points differ by at most a factor e^level: level/rate."""

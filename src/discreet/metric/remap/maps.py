@@ -9,14 +9,15 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
-from scipy.special import gammaincinv, ndtri
 
-from discreet.core import FloatArray, jit, map_threads
+from discreet.core import FloatArray, jit, later, map_threads
 from discreet.metric.geometry.isotropic import IsotropicLaw
 from discreet.metric.remap.density import HistogramMixture, density_at, fit_density
 from discreet.metric.remap.prior import PlacePrior
 from discreet.noise.stream import even_points
+
+spatial = later("scipy.spatial")
+special = later("scipy.special")
 
 #: Candidates of the Bayes remap: round the noisy point, and from the prior.
 _NEAR, _FROM_PRIOR = 1024, 512
@@ -37,7 +38,7 @@ def to_grid(points: FloatArray, low: FloatArray, high: FloatArray, per_axis: int
 
 def nearest_places(points: FloatArray, places: FloatArray) -> Any:
     """Return, for every point, the number of the nearest place."""
-    return cKDTree(places).query(points)[1]
+    return spatial.cKDTree(places).query(points)[1]
 
 
 def bayes(
@@ -87,8 +88,8 @@ def _offsets(d: int) -> FloatArray:
     """Return offsets that follow the noise at rate 1, evenly spread and in opposite pairs."""
     half = _NEAR // 2
     uniform = even_points(half, d + 1, 7)
-    normals = ndtri(np.clip(uniform[:, 1:], 1e-9, 1 - 1e-9))
-    lengths = gammaincinv(d, np.clip(uniform[:, 0], 1e-9, 1 - 1e-9))
+    normals = special.ndtri(np.clip(uniform[:, 1:], 1e-9, 1 - 1e-9))
+    lengths = special.gammaincinv(d, np.clip(uniform[:, 0], 1e-9, 1 - 1e-9))
     one_side = normals / np.linalg.norm(normals, axis=1, keepdims=True) * lengths[:, None]
     return np.concatenate([one_side, -one_side])
 

@@ -8,9 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 
-from discreet.core import Box, FloatArray, IntArray, jit
+from discreet.core import Box, FloatArray, IntArray, jit, later
+
+spatial = later("scipy.spatial")
 
 #: Mean radius of the earth in metres (IUGG).
 EARTH = 6_371_008.8
@@ -94,7 +95,7 @@ def to_rows(places: IntArray, quarter: int) -> FloatArray:
 
 def nearest(rows: FloatArray, places: FloatArray) -> FloatArray:
     """Move rows to the nearest of some public places."""
-    _, own = cKDTree(unit_vectors(places)).query(unit_vectors(rows))
+    _, own = spatial.cKDTree(unit_vectors(places)).query(unit_vectors(rows))
     return np.asarray(places[own])
 
 
@@ -115,7 +116,7 @@ def bayes(rows: FloatArray, rate: float, prior: FloatArray, weights: FloatArray)
     """
     kept = weights > 0
     places, log_mass = unit_vectors(prior[kept]), np.log(weights[kept])
-    tree, k = cKDTree(places), min(_NEAREST, len(places))
+    tree, k = spatial.cKDTree(places), min(_NEAREST, len(places))
     out = np.empty((len(rows), 3))
     for start in range(0, len(rows), _AT_ONCE):
         part = slice(start, start + _AT_ONCE)

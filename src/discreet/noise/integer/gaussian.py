@@ -21,7 +21,7 @@ from discreet.core import ByteArray, checks
 from discreet.noise.integer.laplace import check_scale, coin_chances, laplace_table
 from discreet.noise.stream import kernels, watch
 from discreet.noise.stream.draw import draw
-from discreet.noise.stream.thresholds import digit_table, exponential_decay
+from discreet.noise.stream.thresholds import digit_rows, exponential_decay
 
 #: |z| < 2^62, so S has at most 31 hexadecimal digits.
 _PLACES = 31
@@ -73,4 +73,4 @@ def proposal(sigma: Fraction) -> tuple[int, Fraction]:
 def _accept_table(sigma: Fraction, precision: int) -> ByteArray:
     """Return the digits of e^(-v 16^j/(2σ²)), in row 16 j + v."""
     unit = 1 / (2 * sigma**2)
-    return digit_table(tuple(exponential_decay(unit * v * 16**j) for j in range(_PLACES) for v in range(16)), precision)
+    return digit_rows([exponential_decay(unit * (v << 4 * j)) for j in range(_PLACES) for v in range(16)], precision)

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
-from discreet.core import checks
+from discreet.core import checks, later
 from discreet.noise.integer.laplace import check_scale
+
+special = later("scipy.special")
 
 #: Up to this σ, tails are sums of chances.
 _SUMMED = 1000

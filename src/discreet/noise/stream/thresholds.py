@@ -12,7 +12,7 @@ extended and the draw reads the same bytes again.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -53,6 +53,8 @@ class Chance:
             return whole.to_bytes(n, "big")
 
         def enclose(precision: int) -> tuple[Fraction, Fraction]:
+            if self.a == self.d == 0 and self.b == self.c:  # most tables, and fractions take long
+                return enclose_exp(self.x, n, precision)
             ends = [(self.a + self.b * e) / (self.c + self.d * e) for e in enclose_exp(self.x, n, precision)]
             return min(ends), max(ends)
 
@@ -64,8 +66,8 @@ def agreed_digits(n: int, enclose: Callable[[int], tuple[Fraction, Fraction]], p
     while True:
         low, high = enclose(precision)
         # The number does not reach its ends, so an end that is a whole number does not count.
-        least: int = math.floor(low * 256**n)
-        most: int = math.ceil(high * 256**n) - 1
+        least: int = low.numerator * 256**n // low.denominator
+        most: int = -(-high.numerator * 256**n // high.denominator) - 1
         if least == most:
             return least.to_bytes(n, "big")
         precision *= 2
@@ -104,7 +106,12 @@ def enclose_exp(x: Fraction, n: int, precision: int) -> tuple[Fraction, Fraction
     return max(Fraction(low), Fraction(0)), Fraction(high)
 
 
-@lru_cache(maxsize=512)
-def digit_table(chances: tuple[ExactChance, ...], n: int) -> ByteArray:
+def digit_rows(chances: Sequence[ExactChance], n: int) -> ByteArray:
     """Return the first ``n`` digits of each chance, one row per chance."""
     return np.frombuffer(b"".join(c.digits(n) for c in chances), np.uint8).reshape(len(chances), n)
+
+
+@lru_cache(maxsize=512)
+def digit_table(chances: tuple[ExactChance, ...], n: int) -> ByteArray:
+    """Return `digit_rows`, kept for the next draw."""
+    return digit_rows(chances, n)

@@ -29,15 +29,16 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
-from scipy.special import betainc, gammaln
 
-from discreet.core import FloatArray, IntArray, jit
+from discreet.core import FloatArray, IntArray, jit, later
 from discreet.noise.reports.coins import toss
 from discreet.noise.reports.laws import Coin, ReportLaw, either_way
 from discreet.noise.stream.generator import Generator, generator
 from discreet.noise.stream.thresholds import Chance, chance_value
 from discreet.noise.vector.isotropic import IsotropicNoise
+
+optimize = later("scipy.optimize")
+special = later("scipy.special")
 
 #: γ is a multiple of 1/UNIT.
 UNIT = 1 << 30
@@ -60,7 +61,7 @@ def vector_scale(dimension: int) -> int:
 
 def cap_share(gamma: float, dimension: int) -> float:
     """Return the share of the sphere in n dimensions at an angle of at most arccos γ, for γ >= 0."""
-    return 0.5 * float(betainc((dimension - 1) / 2, 0.5, (1 - gamma) * (1 + gamma)))
+    return 0.5 * float(special.betainc((dimension - 1) / 2, 0.5, (1 - gamma) * (1 + gamma)))
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class CapLaw(ReportLaw):
     def gamma(self) -> Fraction:
         """The cosine of the cap's angle."""
         n, epsilon = self.dimension, float(self.epsilon)
-        most = brentq(lambda g: cap_share(g, n) - LEAST_SHARE, 0.0, 1.0, xtol=1e-12)
+        most = optimize.brentq(lambda g: cap_share(g, n) - LEAST_SHARE, 0.0, 1.0, xtol=1e-12)
 
         def loss(gamma: float) -> float:
             share = cap_share(gamma, n)
@@ -83,13 +84,13 @@ class CapLaw(ReportLaw):
         tried = np.linspace(0.0, most, 201)
         best = int(np.argmin([loss(g) for g in tried]))
         ends = tried[max(best - 1, 0)], tried[min(best + 1, 200)]
-        found = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-9}).x
+        found = optimize.minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-9}).x
         return Fraction(max(round(found * UNIT), 1), UNIT)
 
     def _log_lift(self, gamma: float) -> float:
         # ln A(γ), see above.
         n = self.dimension
-        front = gammaln(n / 2) - gammaln((n - 1) / 2) - math.log(n - 1) - math.log(math.pi) / 2
+        front = special.gammaln(n / 2) - special.gammaln((n - 1) / 2) - math.log(n - 1) - math.log(math.pi) / 2
         return float(front + (n - 1) / 2 * math.log((1 - gamma) * (1 + gamma)))
 
     @cached_property

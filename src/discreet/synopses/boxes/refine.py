@@ -9,13 +9,14 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import ndtr
 
-from discreet.core import FloatArray
+from discreet.core import FloatArray, later
 from discreet.errors import InvalidType
 from discreet.synopses.boxes.consistency import least_squares, rate_of
 from discreet.synopses.publishing import TYPICAL_OFFSET
 from discreet.synopses.synopsis import Synopsis
+
+special = later("scipy.special")
 
 __all__ = ["consistent", "means", "project", "threshold"]
 
@@ -108,7 +109,9 @@ def means(synopsis: Synopsis) -> Synopsis:
 def _likely(low: FloatArray, high: FloatArray, span: FloatArray) -> FloatArray:
     """Return the mean, between two ends, of a standard Gaussian mixed with rows that lie anywhere on a span."""
     # From the nearer tail: a difference of two numbers next to 1 has no digits left.
-    inside = (1 - ANYWHERE) * np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+    inside = (1 - ANYWHERE) * np.where(
+        low > 0, special.ndtr(-low) - special.ndtr(-high), special.ndtr(high) - special.ndtr(low)
+    )
     pulled = (1 - ANYWHERE) * (np.exp(-(low**2) / 2) - np.exp(-(high**2) / 2)) / math.sqrt(2 * math.pi)
     even = ANYWHERE * (high - low) / span
     out: FloatArray = (pulled + even * (low + high) / 2) / (inside + even)

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from discreet.core import Declared, Domain, EstimatorHtml, Guarantee, IntArray, option, released_columns
+from discreet.core import Declared, Domain, Estimator, Guarantee, IntArray, option, released_columns
 from discreet.core import options as shared
 from discreet.errors import InvalidArgument
 from discreet.synopses.marginals.bins import public_grid
@@ -22,7 +21,7 @@ from discreet.synopses.opening import check_release, method_options, note_column
 PUBLIC_FACTS = "the declared functions and impossible combinations are public, not read off the table"
 
 
-class MarginalSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class MarginalSynopsis(Declared, Estimator):
     """Publish a model of a table of many columns, fitted to noisy counts of single columns, pairs and triples.
 
     For 5 to 200 columns of mixed kinds. The synopsis answers any question and says which columns were measured

@@ -20,14 +20,15 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
-from discreet.core import Categorical, Column, Date, FloatArray, IntArray, Integer, Intervals, by_days
+from discreet.core import Categorical, Column, Date, FloatArray, IntArray, Integer, Intervals, by_days, later
 from discreet.synopses.queries import roughness
+
+spatial = later("scipy.spatial")
 
 if TYPE_CHECKING:
     from discreet.synopses.synopsis import Synopsis
@@ -75,7 +76,7 @@ class Neighbours:
         # Missing values sit far away; leaves without width have their neighbours' densities, but none of their own.
         scaled = np.nan_to_num(synopsis.lower + self._widths / 2, nan=-1e12)
         self._scaled, self._spans = scaled / spans, spans
-        self._tree: cKDTree | None = None
+        self._tree: Any | None = None
         self._known: dict[int, tuple[IntArray, Around]] = {}
         self._axes: dict[int, roughness.Axis] = {}
 
@@ -152,7 +153,7 @@ class Neighbours:
         if not len(asked):
             return nothing, nothing.copy(), nothing.copy(), which
         if self._tree is None:
-            self._tree = cKDTree(self._scaled)
+            self._tree = spatial.cKDTree(self._scaled)
         points = self._scaled[leaves[asked]].copy()
         # Half a leaf further, as if the neighbour were as wide: its middle is near, if it is not much wider.
         points[:, axis] += side * width[asked] / span

@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from discreet.core import Categorical, Declared, Domain, EstimatorHtml, Exact, Integer, option
+from discreet.core import Categorical, Declared, Domain, Estimator, Exact, Integer, option
 from discreet.core import options as shared
 from discreet.core.budget import Epsilon, Price, Rho
 from discreet.engines import GridMap
@@ -30,7 +29,7 @@ from discreet.synopses.opening import OpenRelease, check_release, method_options
 from discreet.synopses.publishing import PublishedLeaves, count_variance, publish
 
 
-class GridSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class GridSynopsis(Declared, Estimator):
     """Publish a noisy histogram over the cells of a grid.
 
     Attributes

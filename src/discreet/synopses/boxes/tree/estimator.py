@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from discreet.core import Declared, Domain, EstimatorHtml, IntArray, option
+from discreet.core import Declared, Domain, Estimator, IntArray, option
 from discreet.core import options as shared
 from discreet.core.budget import Epsilon, Rho
 from discreet.engines.readers import RowCells
@@ -37,7 +36,7 @@ from discreet.synopses.opening import OpenRelease, check_release, method_options
 from discreet.synopses.publishing import count_variance
 
 
-class TreeSynopsis(Declared, EstimatorHtml, BaseEstimator):  # type: ignore[misc]
+class TreeSynopsis(Declared, Estimator):
     """A private tree over a table, published as boxes with noisy counts.
 
     Attributes
