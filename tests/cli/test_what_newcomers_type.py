@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dc
 from command_line import output, parser, printed
-from discreet.errors import InvalidArgument
+from discreet.errors import DataSourceError, InvalidArgument
 from discreet.jobs.kinds import KINDS
 
 SCHEMA = """
@@ -218,3 +218,11 @@ def test_help_that_job_files_quote_names_no_options_of_the_shell() -> None:
         for each in kind.options():
             text = re.sub(r"'discreet [^']*'", "", each.help)
             assert " --" not in text, (kind.name, each.name)
+
+
+def test_the_ending_of_a_table_is_checked_before_budget_is_spent(folder: Path) -> None:
+    dc.Account.create("year.account", dataset="people", epsilon=3, unit=dc.Person("user", rows=2))
+    words = ("cluster", "people.csv", *RELEASED, "--account", "year.account", "-k", "2", "-o", "centers.json")
+    with pytest.raises(DataSourceError, match=r"got 'centers\.json'; try 'centers\.csv'"):
+        output(*words)
+    assert dc.Account("year.account").remaining == 3

@@ -1,4 +1,4 @@
-"""Whether single classes of rows keep the rules, asked of the kernel that growth asks."""
+"""Whether single classes of rows keep the rules, asked of the check of a release."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ def keeps(rules: Rules, rows: Any, sensitive: Sequence[CodedColumn]) -> bool:
     limits = rules.limits(sensitive)
     codes = stacked(sensitive, int(chosen.max(initial=-1)) + 1)
     counts = np.bincount(codes[:, chosen].ravel(), minlength=len(limits.share))
-    return bool(is_ok(counts, len(chosen), limits))
+    return bool(is_ok(counts[None], np.array([len(chosen)]), limits)[0])

@@ -190,16 +190,11 @@ class _Kept(caching.FunctionCache):  # type: ignore[misc]
 
 def jit(function: F) -> F:
     """Compile a kernel on its first call, keep the machine code on disk, and run it without the interpreter's lock."""
-    return _compiled(function, within=False)
+    return _compiled(function)
 
 
-def jit_within(function: F) -> F:
-    """Compile a short kernel that others call often with many arrays: its code becomes part of theirs."""
-    return _compiled(function, within=True)
-
-
-def _compiled(function: F, within: bool) -> F:
-    kernel = njit(function, nogil=True, forceinline=within, no_cfunc_wrapper=True)
+def _compiled(function: F) -> F:
+    kernel = njit(function, nogil=True, no_cfunc_wrapper=True)
     with suppress(DataSourceError):  # without a home, compiled anew in every process
         kernel._cache = _Kept(function)
     return cast(F, kernel)
@@ -209,3 +204,14 @@ def inlined(function: F) -> F:
     """Compile a helper into the kernels that call it."""
     _kernel_text(function.__module__, function.__globals__)
     return cast(F, njit(function, nogil=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True))
+
+
+#: Steps of a kernel that the interpreter takes in less time than compiling the kernel needs.
+FEW_STEPS = 1 << 14
+
+
+def quickly(kernel: F, steps: int) -> F:
+    """Return a kernel that calls no other, or its Python text if it is to take few steps and was not compiled yet."""
+    if steps > FEW_STEPS or getattr(kernel, "signatures", None):
+        return kernel
+    return cast(F, getattr(kernel, "py_func", kernel))

@@ -21,6 +21,7 @@ from .writing.spill import divided as divided
 from .writing.writer import PARQUET as PARQUET
 from .writing.writer import RowWriter as RowWriter
 from .writing.writer import WrittenTable as WrittenTable
+from .writing.writer import check_table_ending as check_table_ending
 from .writing.writer import check_target as check_target
 from .writing.writer import write_table as write_table
 

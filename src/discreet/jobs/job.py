@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet import engines
 from discreet.core import PROMISE_ENDING, STREAMS, check_place, promise_place, special, write_whole
 from discreet.core.schema import is_address, table_place, write_toml
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument, InvalidType, SchemaError
@@ -134,8 +135,11 @@ class Job:
                 taken.update({os.path.realpath(self.place(v)): each.name for v in files})
                 for v in filter(is_address, values):
                     self.table(v)  # refuses passwords, which a job would keep
+        tables = {each.name for each in kind.outputs if str(each.example).endswith(".csv")}
         for name, value in self.outputs.items():
             places = [self.place(value)]
+            if name in tables and places[0].suffix not in ("", ".csv", ".parquet"):
+                engines.check_table_ending(value)
             if name == "release" and self.kind in ("anonymize", "perturb"):
                 places.append(promise_place(places[0]))  # its guarantee is next to it
             for place in places:

@@ -90,8 +90,11 @@ def blobs(n: int, d: int, seed: int = 0) -> Any:
 FEW_POINTS = np.sort(np.random.default_rng(3).random(50)).tolist()
 
 
+@pytest.mark.parametrize("kernels", [False, True])
 @pytest.mark.parametrize("criterion", ["cell", "mondrian", "spread"])
-def test_growth_equals_the_slow_reference(criterion: str) -> None:
+def test_growth_equals_the_slow_reference(criterion: str, kernels: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kernels:
+        monkeypatch.setattr(grow, "_SMALL", 0)
     rng = np.random.default_rng(5)
     for trial in range(24):
         n, d, k = int(rng.integers(4, 200)), int(rng.integers(1, 4)), int(rng.integers(2, 9))
@@ -181,6 +184,7 @@ def test_counting_grows_what_the_general_search_grows(
     X[np.random.default_rng(1).random(X.shape) < 0.02] = np.nan if missing == "own" else 0.5
     domain = Domain({f"x{j}": {"bounds": [0, 1], "missing": missing} for j in range(d)})
     found = []
+    monkeypatch.setattr(grow, "_SMALL", 0)
     for most in (grow.MOST_COUNTERS, 0):
         monkeypatch.setattr(grow, "MOST_COUNTERS", most)
         model = DensityTree(k, domain=domain, grid=grid, criterion="cell")
@@ -188,6 +192,37 @@ def test_counting_grows_what_the_general_search_grows(
         found.append((model.tree_.to_dict(), leaf.tolist(), model.leaf_counts_.tolist()))
     assert found[0] == found[1]
     assert len(found[0][2]) > 2
+
+
+@pytest.mark.parametrize(
+    "rules", [{}, {"l_diversity": 2}, {"l_diversity": 1.5, "l_kind": "entropy", "t_closeness": 0.4}]
+)
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_small_tables_are_grown_as_kernels_grow_them(
+    criterion: str, rules: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(8)
+    X = blobs(900, 9, seed=4)  # sums of nine columns depend on the order of adding up
+    X[rng.random(X.shape) < 0.02] = np.nan
+    values = CodedColumn("s", rng.integers(0, 4, len(X)).astype(np.int32), list("abcd"), True)
+    columns = [Numeric(f"x{j}", 0, 1, missing="own") for j in range(9)]
+    grids = [make_grid(c, FEW_POINTS if j == 1 else 40 * j + 7) for j, c in enumerate(columns)]
+    bins = np.stack([g.bins(X[:, j]) for j, g in enumerate(grids)]).astype(np.uint16)
+    steps = rng.integers(0, 3, grids[4].levels - 1)
+    found = []
+    for most in (grow._SMALL, 0):
+        monkeypatch.setattr(grow, "_SMALL", most)
+        grown = grow_tree(
+            bins,
+            grids,
+            Rules(5, **rules).limits([values]),
+            criterion=criterion,
+            sensitive=values.codes[None].astype(np.int64),
+            tiers={4: steps},
+        )
+        found.append((grown.tree.to_dict(), grown.counts.tolist(), grown.leaf.tolist()))
+    assert found[0] == found[1]
+    assert len(found[0][1]) > 100
 
 
 def test_bins_agree_with_the_printed_edges() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.anonymity.growth._count_kernels import SMALL, SORTED, make_keys, sort_keys
+from discreet.anonymity.growth._count_kernels import SMALL, SORTED, sort_keys
 from discreet.anonymity.growth.criteria import CELL
 from discreet.anonymity.growth.growth_kernels import (
     COLUMN,
@@ -21,14 +21,12 @@ from discreet.anonymity.growth.growth_kernels import (
     PENDING,
     SLOT,
     TO,
-    add_node,
-    copy_cell,
-    leave_to_others,
+    open_node,
     part,
-    push,
+    push_sides,
 )
-from discreet.anonymity.growth.search_kernels import cut_in_gap
-from discreet.core import jit
+from discreet.anonymity.growth.search_kernels import FORM, MISSING, cut_in_gap
+from discreet.core import inlined, jit
 
 #: The occupied bins of a column: the bin, and how many records it and those below have.
 BIN, UP_TO = 0, 1
@@ -45,7 +43,7 @@ def pack(columns: Any, rows: Any, at: int) -> None:  # pragma: no cover
             rows[i, at + m] = columns[m, i]
 
 
-@jit
+@inlined
 def add_rows(rows: Any, a: int, b: int, by: int, counts: Any, slot: int) -> None:  # pragma: no cover
     """Add ``by`` for every row to the counters of its bins."""
     for i in range(a, b):
@@ -53,7 +51,7 @@ def add_rows(rows: Any, a: int, b: int, by: int, counts: Any, slot: int) -> None
             counts[slot, m, rows[i, m]] += by
 
 
-@jit
+@inlined
 def count_rows(rows: Any, a: int, b: int, cells: Any, at: int, counts: Any, slot: int) -> None:  # pragma: no cover
     """Count the rows of a cell."""
     for m in range(counts.shape[1]):
@@ -62,7 +60,7 @@ def count_rows(rows: Any, a: int, b: int, cells: Any, at: int, counts: Any, slot
     add_rows(rows, a, b, 1, counts, slot)
 
 
-@jit
+@inlined
 def take_away(counts: Any, slot: int, fewer: int, cells: Any, at: int, but: int) -> None:  # pragma: no cover
     """Subtract counters over a cell. In the column of the cut, ``but``, the cell has its bins to itself."""
     for m in range(counts.shape[1]):
@@ -71,7 +69,7 @@ def take_away(counts: Any, slot: int, fewer: int, cells: Any, at: int, but: int)
                 counts[slot, m, p] -= counts[fewer, m, p]
 
 
-@jit
+@inlined
 def occupied(counts: Any, slot: int, j: int, first: int, last: int, groups: Any) -> int:  # pragma: no cover
     """List the bins with records, and how many records they and those below have; return how many bins."""
     found, left = 0, 0
@@ -84,7 +82,7 @@ def occupied(counts: Any, slot: int, j: int, first: int, last: int, groups: Any)
     return found
 
 
-@jit
+@inlined
 def occupied_by_rank(
     rows: Any, a: int, size: int, j: int, first: int, keys: Any, groups: Any
 ) -> int:  # pragma: no cover
@@ -100,7 +98,7 @@ def occupied_by_rank(
     return found + 1
 
 
-@jit
+@inlined
 def rate(
     groups: Any,
     n_groups: int,
@@ -109,7 +107,8 @@ def rate(
     first: int,
     last: int,
     edges: Any,
-    space: Any,
+    tiers: Any,
+    facts: Any,
     k: int,
     min_share: float,
     best: float,
@@ -119,12 +118,12 @@ def rate(
     As `list_cuts`, `cell_gain` and `choose` have it, to the last digit.
     """
     start, scale = edges[j, first], 1.0 / (edges[j, last + 1] - edges[j, first])
-    missing, form = space.missing[j], space.form[j]
+    missing, form = facts[MISSING, j], facts[FORM, j]
     tier = 0
     if form == 2:  # the smallest node that covers the cell
-        tier = space.tiers[j, last]
+        tier = tiers[j, last]
         for p in range(first + 1, last):
-            tier = min(tier, space.tiers[j, p])
+            tier = min(tier, tiers[j, p])
     slack = 1e-20 * size * size
     limit = best + (slack + 1e-12 * abs(best)) if best > -np.inf else -np.inf
     surely = limit * (1.0 - 1e-9)
@@ -151,7 +150,7 @@ def rate(
         if high == missing:
             cut = high
         elif form != 0:
-            cut = cut_in_gap(low, high, missing, form, tier, space.tiers[j], edges[j])
+            cut = cut_in_gap(low, high, missing, form, tier, j, tiers, edges)
             if cut < 0:
                 continue
         share = (edges[j, cut] - start) * scale
@@ -170,7 +169,7 @@ def rate(
     return best, chosen
 
 
-@jit
+@inlined
 def counts_pay(size: int, cells: Any, at: int) -> bool:  # pragma: no cover
     """Return whether a node gets a histogram: it is large, or its cell has few bins."""
     if size >= SMALL:
@@ -186,44 +185,36 @@ def grow_by_cell(
     rows: Any,
     words: Any,
     ids: Any,
-    first: Any,
-    last: Any,
-    depth: int,
-    space: Any,
+    n_roots: int,
+    hand_over: int,
     k: int,
     min_share: float,
     max_depth: int,
-    hand_over: int,
-) -> tuple[Any, Any]:  # pragma: no cover
-    """Grow a tree on the rows given, whose cell is ``first .. last``; ``words`` is the same memory as ``rows``.
+    edges: Any,
+    tiers: Any,
+    facts: Any,
+    keys: Any,
+    counts: Any,
+    free: Any,
+    groups: Any,
+    nodes: Any,
+    stack: Any,
+    cells: Any,
+    spare: Any,
+    spare_ids: Any,
+) -> int:  # pragma: no cover
+    """Grow trees as `growth_kernels.grow` does.
 
-    Returns what `growth_kernels.grow` does.
+    ``counts`` has one histogram more than there are places in ``free``, for nodes that found no room.
     """
-    n, d, n_bins = rows.shape[0], first.size, space.places.shape[1]
-    nodes = np.empty((2 * (n // k) + 1, 7), np.int64)
-    deep = min(max_depth - depth, n // k) + 2
-    stack = np.empty((deep, 5), np.int64)
-    cells = np.empty((deep, 2, d), np.int64)  # cells on the stack
-    pending = np.empty((64, 2, d), np.int64)
-    spare, spare_ids = np.empty_like(words), np.empty_like(ids)
-    slots = max(2, min(deep, ALL_COUNTERS // (d * n_bins)))
-    # One histogram more, for nodes that found no room.
-    counts = np.empty((slots + 1, d, n_bins), np.int32)
-    free = np.arange(slots)
-    n_free = slots
-    groups = np.empty((2, max(n_bins, SMALL) + 1), np.int64)
-    short = make_keys(np.empty((3, SMALL), np.uint16), 2**16 - 1)
-    long = make_keys(np.empty((3, SMALL), np.uint32), 2**32 - 1)
-    push(stack, 0, 0, n, depth, -1)
-    for m in range(d):
-        cells[0, FIRST, m], cells[0, LAST, m] = first[m], last[m]
-    top, n_nodes, n_pending = 1, 0, 0
+    d, slots, n_free = cells.shape[2], free.size, free.size
+    top, n_nodes = n_roots, 0
     while top > 0:
         top -= 1
         a, b, level, slot = stack[top, FROM], stack[top, TO], stack[top, LEVEL], stack[top, SLOT]
         node, size = n_nodes, b - a
         n_nodes += 1
-        add_node(nodes, node, stack, top)
+        open_node(nodes, node, stack, top)
         if size < 2 * k or level >= max_depth or size <= hand_over:
             if slot >= 0:
                 free[n_free] = slot
@@ -231,8 +222,6 @@ def grow_by_cell(
             if size < 2 * k or level >= max_depth:
                 continue
             nodes[node, CRITERION] = PENDING
-            pending = leave_to_others(cells, top, pending, n_pending)
-            n_pending += 1
             continue
         if slot < 0 and counts_pay(size, cells, top):
             slot = slots
@@ -247,11 +236,9 @@ def grow_by_cell(
                 continue
             if slot >= 0:
                 n_groups = occupied(counts, slot, j, low, high, groups)
-            elif high - low < 1 << 10:
-                n_groups = occupied_by_rank(rows, a, size, j, low, short, groups)
             else:
-                n_groups = occupied_by_rank(rows, a, size, j, low, long, groups)
-            found, at = rate(groups, n_groups, size, j, low, high, space.edges, space, k, min_share, best)
+                n_groups = occupied_by_rank(rows, a, size, j, low, keys, groups)
+            found, at = rate(groups, n_groups, size, j, low, high, edges, tiers, facts, k, min_share, best)
             if at >= 0:
                 best, column, cut = found, j, at
         if column < 0:
@@ -261,13 +248,8 @@ def grow_by_cell(
             continue
         nodes[node, COLUMN], nodes[node, CUT], nodes[node, CRITERION] = column, cut, CELL
         middle = part(rows, words, ids, a, b, column, cut, spare, spare_ids)
-        copy_cell(cells, top, cells, top + 1)
-        # The left side is taken from the stack before the right one.
         left = top + 1
-        push(stack, top, middle, b, level + 1, node)
-        push(stack, left, a, middle, level + 1, -1)
-        cells[top, FIRST, column] = cut
-        cells[left, LAST, column] = cut - 1
+        push_sides(stack, cells, top, node, column, cut, middle)
         if 0 <= slot < slots:
             larger = top if b - middle > middle - a else left
             smaller = top + left - larger
@@ -287,4 +269,4 @@ def grow_by_cell(
                 else:
                     add_rows(rows, start, stop, -1, counts, slot)
         top += 2
-    return nodes[:n_nodes], pending[:n_pending]
+    return n_nodes

@@ -7,102 +7,109 @@ from typing import Any
 
 import numpy as np
 
+from discreet.anonymity.growth._count_kernels import CUT_BIN, CUT_LEFT, GAIN, GROUP_BIN, GROUP_SIZE, SLOT, TIE
+from discreet.anonymity.growth._rule_kernels import is_ok
 from discreet.anonymity.growth.search_kernels import LEFT, NODE, REST
-from discreet.anonymity.risk.distances import is_ok
-from discreet.core import jit, jit_within
+from discreet.core import inlined
 
 
-@jit
-def put_in_order(rows: Any, a: int, b: int, j: int, n_groups: int, work: Any) -> None:  # pragma: no cover
-    """Write down the rows of a node in the order of their bins, if they were not sorted.
-
-    Of a column with one bin left no groups are listed, and nothing asks for its order.
-    """
-    if work.best_place[1, 0] > 0 or n_groups == 0:
-        return
+@inlined
+def put_in_order(rows: Any, a: int, b: int, j: int, n_groups: int, held: Any, order: Any) -> None:  # pragma: no cover
+    """Write down the rows of a node in the order of their bins."""
     start = 0
     for g in range(n_groups):
-        work.slot[work.group_bin[g]] = start
-        start += work.group_size[g]
-    for i in range(a, b):
-        bin_ = rows[i, j]
-        work.order[work.slot[bin_]] = i
-        work.slot[bin_] += 1
-
-
-@jit
-def line_up(
-    rows: Any, a: int, b: int, j: int, n_groups: int, d: int, n_sensitive: int, work: Any
-) -> int:  # pragma: no cover
-    """Make the sensitive values of a column ready: return where they are counted by bin, or -1 for rows in order."""
-    if len(rows) == 0:
-        return j
-    first, last, values = work.group_bin[0], work.group_bin[n_groups - 1], work.values
-    if work.best_place[1, 0] == 0 and values.shape[2] > 0 and (last - first + 1) * values.shape[2] <= 8 * (b - a):
-        values[0, first : last + 1, :] = 0
+        held[SLOT, held[GROUP_BIN, g]] = start
+        start += held[GROUP_SIZE, g]
+    if n_groups > 0:
         for i in range(a, b):
-            for q in range(d, d + n_sensitive):
-                values[0, rows[i, j], rows[i, q]] += 1
-        return 0
-    put_in_order(rows, a, b, j, n_groups, work)
-    return -1
+            bin_ = rows[i, j]
+            order[held[SLOT, bin_]] = i
+            held[SLOT, bin_] += 1
 
 
-@jit_within
-def sides_ok(
-    walked: int, left: int, size: int, at: int, rows: Any, d: int, n_sensitive: int, limits: Any, work: Any
+@inlined
+def count_values(
+    rows: Any, a: int, b: int, j: int, d: int, n_sensitive: int, n_groups: int, held: Any, values: Any
 ) -> bool:  # pragma: no cover
-    """Return whether both sides of a split keep the rules; the first ``walked`` rows are counted as left already.
-
-    ``at`` is what `line_up` returned.
-    """
-    counts = work.sensitive
-    if at >= 0:
-        g, start = 0, 0
-        while start < left:
-            if start >= walked:
-                for s in range(counts.shape[1]):
-                    counts[LEFT, s] += work.values[at, work.group_bin[g], s]
-            start += work.group_size[g]
-            g += 1
-    else:
-        for p in range(walked, left):
-            for q in range(d, d + n_sensitive):
-                counts[LEFT, rows[work.order[p], q]] += 1
-    for s in range(counts.shape[1]):
-        counts[REST, s] = counts[NODE, s] - counts[LEFT, s]
-    return is_ok(counts[LEFT], left, limits) and is_ok(counts[REST], size - left, limits)
+    """Count the sensitive values of a column by bin; return False if its rows are better put in order."""
+    first, last = held[GROUP_BIN, 0], held[GROUP_BIN, n_groups - 1]
+    if values.shape[1] == 0 or (last - first + 1) * values.shape[1] > 8 * (b - a):
+        return False
+    for p in range(first, last + 1):
+        for s in range(values.shape[1]):
+            values[p, s] = 0
+    for i in range(a, b):
+        for q in range(d, d + n_sensitive):
+            values[rows[i, j], rows[i, q]] += 1
+    return True
 
 
-@jit_within
+@inlined
 def choose(
     rows: Any,
     a: int,
     b: int,
     j: int,
+    d: int,
+    n_sensitive: int,
     n_groups: int,
     n_cuts: int,
+    in_order: bool,
     slack: float,
-    limits: Any,
-    labels: Any,
-    work: Any,
-) -> None:  # pragma: no cover
-    """Keep the best split whose sides both keep the rules; differences by rounding only count as equal."""
-    d, walked, at = work.lowest.size, 0, -2
+    best: float,
+    best_tie: float,
+    k: int,
+    rule: Any,
+    offset: Any,
+    t_kind: Any,
+    share: Any,
+    tree: Any,
+    heights: Any,
+    held: Any,
+    rated: Any,
+    order: Any,
+    values: Any,
+    tally: Any,
+) -> tuple[float, float, int]:  # pragma: no cover
+    """Return gain, tie-break and cut of the best split that beats ``best`` and whose sides keep the rules.
+
+    The cut is -1 if there is none. Differences by rounding only count as equal.
+    """
+    chosen, walked, group, counted, ready = -1, 0, 0, False, False
     for c in range(n_cuts):
-        gain, tie, best = work.gains[c], work.ties[c], work.best_gain[0]
+        gain, tie = rated[GAIN, c], rated[TIE, c]
         if best > -np.inf:
             margin = slack + 1e-12 * abs(best)
-            if gain < best - margin or (gain <= best + margin and tie <= work.best_gain[1]):
+            if gain < best - margin or (gain <= best + margin and tie <= best_tie):
                 continue
-        if work.sensitive.shape[1] > 0:
-            if at == -2:
-                at = line_up(rows, a, b, j, n_groups, d, labels.n_sensitive, work)
-                work.sensitive[LEFT, :] = 0
-            left = work.cut_left[c]
-            good = sides_ok(walked, left, b - a, at, rows, d, labels.n_sensitive, limits, work)
-            walked = left
+        if rule is not None:
+            if not ready:
+                ready = True
+                for s in range(tally.shape[1]):
+                    tally[LEFT, s] = 0
+                if not in_order:
+                    counted = count_values(rows, a, b, j, d, n_sensitive, n_groups, held, values)
+                    if not counted:
+                        put_in_order(rows, a, b, j, n_groups, held, order)
+            left = held[CUT_LEFT, c]
+            if counted:
+                while walked < left:
+                    for s in range(tally.shape[1]):
+                        tally[LEFT, s] += values[held[GROUP_BIN, group], s]
+                    walked += held[GROUP_SIZE, group]
+                    group += 1
+            else:
+                for p in range(walked, left):
+                    for q in range(d, d + n_sensitive):
+                        tally[LEFT, rows[order[p], q]] += 1
+                walked = left
+            for s in range(tally.shape[1]):
+                tally[REST, s] = tally[NODE, s] - tally[LEFT, s]
+            good = True
+            for side in range(LEFT, REST + 1):
+                size = left if side == LEFT else b - a - left
+                good = good and is_ok(tally, side, size, k, rule, offset, t_kind, share, tree, heights)
             if not good:
                 continue
-        work.best_gain[0], work.best_gain[1] = gain, tie
-        work.best_place[0, 0], work.best_place[0, 1] = j, work.cut_bin[c]
+        best, best_tie, chosen = gain, tie, held[CUT_BIN, c]
+    return best, best_tie, chosen

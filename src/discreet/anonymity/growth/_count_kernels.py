@@ -3,13 +3,16 @@
 If the place of a bin is its number and a row is bytes in whole words, sums are added in *lanes*: every other byte of a
 word in a field of 16 bits, so that two additions serve eight columns. A field holds the sum of 256 bytes; then it is
 added to the real sums.
+
+Arguments that are None are branches that are not compiled: ``sums`` if the criterion needs none, ``packed`` and
+``up_to`` without lanes.
 """
 
 from typing import Any
 
 import numpy as np
 
-from discreet.core import jit, jit_within
+from discreet.core import inlined, jit
 
 #: Nodes below this size may be sorted, not counted.
 SMALL = 64
@@ -17,51 +20,44 @@ SMALL = 64
 SHORT = 256
 #: Keys of a small node: as they come, sorted, and one larger than any.
 RAW, SORTED, LARGEST = 0, 1, 2
+#: Rows of whole numbers: bin and size of a group; bin, records and last group to the left of a cut; where the next row
+#: of a bin goes; sums of a group by column.
+GROUP_BIN, GROUP_SIZE, CUT_BIN, CUT_LEFT, CUT_GROUP, SLOT, GROUP_SUMS = 0, 1, 2, 3, 4, 5, 6
+#: Rows of fractions: share of the cell to the left of a cut, its gain, its tie-break; sums to the left by column.
+SHARE, GAIN, TIE, CUT_SUMS = 0, 1, 2, 3
+#: Of a node, by column: sums of places, lowest and highest bins, the columns in turn; and the places of one row.
+TOTAL, LOWEST, HIGHEST, TURN, PLACE = 0, 1, 2, 3, 4
 #: Every other byte of a word.
 BYTES = np.uint64(0x00FF00FF00FF00FF)
 EIGHT = np.uint64(8)
 
 
-@jit_within
+@inlined
 def lane(field: int, m: int) -> Any:  # pragma: no cover
     """Return the sum of column m that its word of lanes holds; it is word `word_of(m)`."""
     return np.int64((field >> np.uint64(16 * ((m & 7) >> 1))) & np.uint64(0xFFFF))
 
 
-@jit_within
+@inlined
 def word_of(m: int) -> int:  # pragma: no cover
     """Return which word of lanes has column m."""
     return 2 * (m >> 3) + (m & 1)
 
 
-@jit
+@inlined
 def settle(packed: Any, sums: Any, d: int) -> None:  # pragma: no cover
     """Add lanes to the sums, and empty them."""
     for m in range(d):
         sums[m] += lane(packed[word_of(m)], m)
-    packed[:] = 0
+    for w in range(packed.size):
+        packed[w] = 0
 
 
-@jit
-def total_in_lanes(rows: Any, a: int, b: int, total: Any) -> None:  # pragma: no cover
-    """Write the sums of the bins of all rows."""
-    words = rows.view(np.uint64)
-    held = np.zeros(2 * words.shape[1], np.uint64)
-    total[:] = 0
-    for start in range(a, b, 256):
-        for i in range(start, min(start + 256, b)):
-            for w in range(words.shape[1]):
-                held[2 * w] += words[i, w] & BYTES
-                held[2 * w + 1] += (words[i, w] >> EIGHT) & BYTES
-        settle(held, total, total.size)
-
-
-@jit
+@inlined
 def count_in_lanes(
-    rows: Any, a: int, b: int, j0: int, j1: int, d: int, counts: Any, sums: Any, packed: Any
+    rows: Any, words: Any, a: int, b: int, j0: int, j1: int, d: int, counts: Any, sums: Any, packed: Any
 ) -> None:  # pragma: no cover
     """Count rows by bin and add up the bins of all columns, in lanes."""
-    words = rows.view(np.uint64)
     one = words.shape[1] == 1
     for i in range(a, b):
         low, high = words[i, 0] & BYTES, (words[i, 0] >> EIGHT) & BYTES
@@ -78,94 +74,111 @@ def count_in_lanes(
                 settle(packed[at, bin_], sums[at, bin_], d)
 
 
-@jit
+@inlined
 def count_block(
-    rows: Any, a: int, b: int, j0: int, j1: int, first: Any, last: Any, places: Any, work: Any
+    rows: Any,
+    words: Any,
+    a: int,
+    b: int,
+    j0: int,
+    j1: int,
+    cells: Any,
+    top: int,
+    places: Any,
+    node: Any,
+    counts: Any,
+    sums: Any,
+    packed: Any,
 ) -> None:  # pragma: no cover
-    """Fill the histograms of columns ``j0 .. j1 - 1`` over the bins of the cell."""
-    d = places.shape[0]
-    counts, sums, packed = work.counts, work.sums, work.packed
-    summed, laned = sums.shape[2] > 0, packed.shape[2] > 0
+    """Fill the histograms of columns ``j0 .. j1 - 1`` over the bins of the cell ``cells[top]``."""
+    d = cells.shape[2]
     for j in range(j0, j1):
-        low, high = first[j], last[j] + 1
-        counts[j - j0, low:high] = 0
-        if summed and not (laned and b - a < SHORT):
-            sums[j - j0, low:high, :] = 0
-        if laned:
-            packed[j - j0, low:high, :] = 0
-    if laned:
-        count_in_lanes(rows, a, b, j0, j1, d, counts, sums, packed)
-        return
-    place = np.empty(d, np.int64)
-    for i in range(a, b):
-        if summed:
-            for m in range(d):
-                place[m] = places[m, rows[i, m]]
-        for j in range(j0, j1):
-            bin_ = rows[i, j]
-            counts[j - j0, bin_] += 1
-            if summed:
+        for p in range(cells[top, 0, j], cells[top, 1, j] + 1):
+            counts[j - j0, p] = 0
+            if sums is not None and (packed is None or b - a >= SHORT):
                 for m in range(d):
-                    sums[j - j0, bin_, m] += place[m]
+                    sums[j - j0, p, m] = 0
+            if packed is not None:
+                for w in range(packed.shape[2]):
+                    packed[j - j0, p, w] = 0
+    if packed is not None:
+        count_in_lanes(rows, words, a, b, j0, j1, d, counts, sums, packed)
+    else:
+        for i in range(a, b):
+            if sums is not None:
+                for m in range(d):
+                    node[PLACE, m] = places[m, rows[i, m]]
+            for j in range(j0, j1):
+                bin_ = rows[i, j]
+                counts[j - j0, bin_] += 1
+                if sums is not None:
+                    for m in range(d):
+                        sums[j - j0, bin_, m] += node[PLACE, m]
 
 
-@jit_within
-def groups_by_count(at: int, first: int, last: int, short: bool, work: Any) -> int:  # pragma: no cover
+@inlined
+def groups_by_count(
+    at: int, first: int, last: int, short: bool, counts: Any, sums: Any, packed: Any, up_to: Any, held: Any
+) -> int:  # pragma: no cover
     """List the occupied bins of a counted column."""
-    n_groups, laned = 0, work.packed.shape[2] > 0
+    n_groups = 0
     for bin_ in range(first, last + 1):
-        size = work.counts[at, bin_]
+        size = counts[at, bin_]
         if size == 0:
             continue
-        work.group_bin[n_groups] = bin_
-        work.group_size[n_groups] = size
-        if short:
-            for w in range(work.packed.shape[2]):
-                before = work.up_to[n_groups - 1, w] if n_groups > 0 else np.uint64(0)
-                work.up_to[n_groups, w] = before + work.packed[at, bin_, w]
-        else:
-            for m in range(work.sums.shape[2]):
-                held = lane(work.packed[at, bin_, word_of(m)], m) if laned else 0
-                work.group_sums[m, n_groups] = work.sums[at, bin_, m] + held
+        held[GROUP_BIN, n_groups] = bin_
+        held[GROUP_SIZE, n_groups] = size
+        if packed is not None:
+            if short:
+                for w in range(packed.shape[2]):
+                    before = up_to[n_groups - 1, w] if n_groups > 0 else np.uint64(0)
+                    up_to[n_groups, w] = before + packed[at, bin_, w]
+            else:
+                for m in range(sums.shape[2]):
+                    more = lane(packed[at, bin_, word_of(m)], m)
+                    held[GROUP_SUMS + m, n_groups] = sums[at, bin_, m] + more
+        elif sums is not None:
+            for m in range(sums.shape[2]):
+                held[GROUP_SUMS + m, n_groups] = sums[at, bin_, m]
         n_groups += 1
     return n_groups
 
 
-@jit_within
-def sum_to_cuts(n_cuts: int, short: bool, work: Any) -> None:  # pragma: no cover
+@inlined
+def sum_to_cuts(n_cuts: int, d: int, short: bool, up_to: Any, held: Any, rated: Any) -> None:  # pragma: no cover
     """Write the sums of what lies to the left of every cut; doubles hold them exactly."""
-    group, found = work.cut_group, work.cut_sums
-    for m in range(found.shape[0]):
+    for m in range(d):
         running, g = 0, 0
         for c in range(n_cuts):
-            if short:
-                found[m, c] = lane(work.up_to[group[c], word_of(m)], m)
+            if up_to is not None and short:
+                rated[CUT_SUMS + m, c] = lane(up_to[held[CUT_GROUP, c], word_of(m)], m)
                 continue
-            while g <= group[c]:
-                running += work.group_sums[m, g]
+            while g <= held[CUT_GROUP, c]:
+                running += held[GROUP_SUMS + m, g]
                 g += 1
-            found[m, c] = running
+            rated[CUT_SUMS + m, c] = running
 
 
-@jit_within
-def sorts(size: int, first: Any, last: Any) -> bool:  # pragma: no cover
+@inlined
+def sorts(size: int, cells: Any, top: int) -> bool:  # pragma: no cover
     """Return whether a node is sorted: it is small, and its cell has many bins."""
     if size >= SMALL:
         return False
     width = 0
-    for m in range(first.size):
-        width += last[m] - first[m]
-    return bool(width >= 4 * size * first.size)
+    for m in range(cells.shape[2]):
+        width += cells[top, 1, m] - cells[top, 0, m]
+    return bool(width >= 4 * size * cells.shape[2])
 
 
-@jit
-def make_keys(keys: Any, largest: int) -> Any:  # pragma: no cover
-    """Return room for keys, with one larger than any."""
-    keys[LARGEST, 0] = largest
+def make_keys(n_bins: int) -> Any:
+    """Return room for keys, with one larger than any; short ones if there are few bins."""
+    kind = np.uint16 if n_bins <= 1 << 10 else np.uint32
+    keys = np.zeros((3, SMALL), kind)
+    keys[LARGEST, 0] = np.iinfo(kind).max
     return keys
 
 
-@jit_within
+@jit
 def sort_keys(rows: Any, a: int, size: int, j: int, first: int, keys: Any) -> None:  # pragma: no cover
     """Sort the rows of a small node by their bins: every key finds its place by counting the smaller ones.
 
@@ -193,35 +206,45 @@ def sort_keys(rows: Any, a: int, size: int, j: int, first: int, keys: Any) -> No
         keys[SORTED, smaller] = key
 
 
-@jit_within
+@inlined
 def groups_of_keys(
-    rows: Any, a: int, size: int, first: int, places: Any, keys: Any, work: Any
+    rows: Any,
+    words: Any,
+    a: int,
+    size: int,
+    first: int,
+    places: Any,
+    keys: Any,
+    order: Any,
+    sums: Any,
+    up_to: Any,
+    held: Any,
 ) -> int:  # pragma: no cover
     """List the occupied bins of a column of a small node whose keys are sorted."""
-    d = places.shape[0]
-    laned = work.packed.shape[2] > 0
-    summed = work.sums.shape[2] > 0 and not laned
-    words, held = rows.view(np.uint64), work.packed[0, 0]
-    held[:] = 0
     n_groups, before = -1, np.int64(-1)
+    if up_to is not None:
+        last = up_to.shape[0] - 1  # so many groups there are not
+        for w in range(up_to.shape[1]):
+            up_to[last, w] = 0
     for p in range(size):
         bin_ = np.int64(keys[SORTED, p]) >> 6  # // SMALL
         i = a + (np.int64(keys[SORTED, p]) & (SMALL - 1))
-        work.order[p] = i
+        order[p] = i
         fresh = bin_ != before
         if fresh:
             before = bin_
             n_groups += 1
-            work.group_bin[n_groups] = bin_ + first
-            work.group_size[n_groups] = 0
-        work.group_size[n_groups] += 1
-        if laned:
+            held[GROUP_BIN, n_groups] = bin_ + first
+            held[GROUP_SIZE, n_groups] = 0
+        held[GROUP_SIZE, n_groups] += 1
+        if up_to is not None:
             for w in range(words.shape[1]):
-                held[2 * w] += words[i, w] & BYTES
-                held[2 * w + 1] += (words[i, w] >> EIGHT) & BYTES
-                work.up_to[n_groups, 2 * w], work.up_to[n_groups, 2 * w + 1] = held[2 * w], held[2 * w + 1]
-        elif summed:
-            for m in range(d):
+                up_to[last, 2 * w] += words[i, w] & BYTES
+                up_to[last, 2 * w + 1] += (words[i, w] >> EIGHT) & BYTES
+                up_to[n_groups, 2 * w] = up_to[last, 2 * w]
+                up_to[n_groups, 2 * w + 1] = up_to[last, 2 * w + 1]
+        elif sums is not None:
+            for m in range(sums.shape[2]):
                 value = places[m, rows[i, m]]
-                work.group_sums[m, n_groups] = value + (0 if fresh else work.group_sums[m, n_groups])
+                held[GROUP_SUMS + m, n_groups] = value + (0 if fresh else held[GROUP_SUMS + m, n_groups])
     return n_groups + 1

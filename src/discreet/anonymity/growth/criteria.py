@@ -5,47 +5,27 @@ columns, as in k-means, `factor` the same along what the columns have in common,
 the published cells, `label` the information gain on a target. Larger is better. Of equal splits, the one on the earlier
 column is taken, then the lower one.
 
-Kernels rate the splits of one column: ``left`` is the number of records on the left of each.
+Kernels rate the splits of one column.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.core import jit, jit_within
+from discreet.anonymity.growth._count_kernels import CUT_LEFT, CUT_SUMS, GAIN, TOTAL
+from discreet.core import inlined, jit
 
 CELL, MONDRIAN, SPREAD, LABEL, FACTOR, WIDTH = 0, 1, 2, 3, 4, 5
 NAMES = ("cell", "mondrian", "spread", "label", "factor", "width")
 
 
-@jit
-def cell_gain(size: int, left: int, share: float) -> float:  # pragma: no cover
+def cell_gain(size: Any, left: Any, share: Any) -> Any:
     """Return δ²/(r_L r_R) with δ = c_L - r_L c; over N² V_t it is the drop of the error (identities I1 to I3).
 
     The difference of the three squares, which is the same, loses its digits where both sides are equally dense.
     """
     gap = left - share * size
     return gap * gap / (share * (1.0 - share))
-
-
-@jit
-def width_gain(size: int, left: int, share: float, width: float) -> float:  # pragma: no cover
-    """Return w (c_L r_R + c_R r_L): by how much the widths of the records' cells, added up, shrink."""
-    return width * (left * (1.0 - share) + (size - left) * share)
-
-
-@jit_within
-def spread_gains(left: Any, size: int, sums: Any, units: Any, total: Any, out: Any) -> None:  # pragma: no cover
-    """Write Σ_m (Σ_{i∈L} (x_im - mean_m))² (1/c_L + 1/c_R). Sums to the left, by column and cut, count units."""
-    for c in range(out.size):
-        out[c] = 0.0
-    for m in range(units.size):
-        mean, unit = total[m] / size, units[m]
-        for c in range(out.size):
-            gap = (sums[m, c] - left[c] * mean) * unit
-            out[c] += gap * gap
-    for c in range(out.size):
-        out[c] *= 1.0 / left[c] + 1.0 / (size - left[c])
 
 
 class Moments(NamedTuple):
@@ -110,44 +90,58 @@ def common_axes(found: Moments) -> Any:
     return np.ascontiguousarray(shared * over / np.sqrt(total)) if total > 0 else np.zeros((d, d))
 
 
-@jit
-def factor_gains(left: Any, size: int, sums: Any, axes: Any, total: Any, out: Any) -> None:  # pragma: no cover
-    """Write |A Σ_{i∈L} (x_i - mean)|² (1/c_L + 1/c_R). Sums to the left, by column and cut, count units."""
-    d = total.size
-    gap = np.empty(d)
-    for c in range(out.size):
-        for m in range(d):
-            gap[m] = sums[m, c] - left[c] * (total[m] / size)
-        gain = 0.0
-        for q in range(axes.shape[0]):
-            along = 0.0
-            for m in range(d):
-                along += axes[q, m] * gap[m]
-            gain += along * along
-        out[c] = gain * (1.0 / left[c] + 1.0 / (size - left[c]))
+@inlined
+def square_gains(
+    plain: bool, n_cuts: int, size: int, axes: Any, held: Any, rated: Any, node: Any
+) -> None:  # pragma: no cover
+    """Write |A Σ_{i∈L} (x_i - mean)|² (1/c_L + 1/c_R). Sums to the left, by column and cut, count units.
+
+    If ``plain``, A is diagonal: ``axes[0]`` are the units of the columns.
+    """
+    for c in range(n_cuts):
+        rated[GAIN, c] = 0.0
+    if plain:
+        for m in range(node.shape[1]):
+            mean, unit = node[TOTAL, m] / size, axes[0, m]
+            for c in range(n_cuts):
+                gap = (rated[CUT_SUMS + m, c] - held[CUT_LEFT, c] * mean) * unit
+                rated[GAIN, c] += gap * gap
+    else:
+        for m in range(node.shape[1]):
+            mean = node[TOTAL, m] / size
+            for c in range(n_cuts):
+                rated[CUT_SUMS + m, c] -= held[CUT_LEFT, c] * mean
+        for c in range(n_cuts):
+            for q in range(axes.shape[0]):
+                along = 0.0
+                for m in range(node.shape[1]):
+                    along += axes[q, m] * rated[CUT_SUMS + m, c]
+                rated[GAIN, c] += along * along
+    for c in range(n_cuts):
+        rated[GAIN, c] *= 1.0 / held[CUT_LEFT, c] + 1.0 / (size - held[CUT_LEFT, c])
 
 
-@jit
+@inlined
 def label_gains(
-    left: Any, size: int, order: Any, ids: Any, target: Any, classes: Any, out: Any
+    n_cuts: int, size: int, order: Any, ids: Any, target: Any, classes: Any, held: Any, rated: Any
 ) -> None:  # pragma: no cover
     """Write minus c times the entropy of the label given the side: the information gain up to a constant.
 
     ``classes`` holds the counts of the labels in the node, and gets those to the left of the last cut.
     """
-    node, before = classes[0], classes[1]
-    before[:] = 0
     walked = 0
-    for c in range(out.size):
-        for p in range(walked, left[c]):
-            before[target[ids[order[p]]]] += 1
-        walked = left[c]
+    for s in range(classes.shape[1]):
+        classes[1, s] = 0
+    for c in range(n_cuts):
+        for p in range(walked, held[CUT_LEFT, c]):
+            classes[1, target[ids[order[p]]]] += 1
+        walked = held[CUT_LEFT, c]
         total = -walked * np.log(walked) - (size - walked) * np.log(size - walked)
         for s in range(classes.shape[1]):
-            one = before[s]
-            other = node[s] - one
+            one = classes[1, s]
+            other = classes[0, s] - one
             if one > 0:
                 total += one * np.log(one)
             if other > 0:
                 total += other * np.log(other)
-        out[c] = total
+        rated[GAIN, c] = total

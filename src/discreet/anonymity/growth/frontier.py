@@ -5,7 +5,7 @@ The rules are closed under union, so merging from the leaves upwards would end w
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,11 @@ import numpy as np
 from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.risk.coded import CodedColumn
-from discreet.anonymity.risk.distances import Limits, is_ok, rows_by_class
+from discreet.anonymity.risk.distances import Limits, is_ok, rows_by_class, tallied
 from discreet.anonymity.risk.people_kernels import measure_people, people_ok
 from discreet.anonymity.risk.persons import persons_by_node
 from discreet.anonymity.risk.rules import Rules, stacked
-from discreet.core import BoolArray, IntArray, jit
+from discreet.core import AnyArray, BoolArray, IntArray, jit, quickly
 from discreet.errors import InvalidArgument
 
 
@@ -71,7 +71,7 @@ def enforce(
         np.subtract.at(edge, tree.ends[doomed], 1)
         kept &= np.cumsum(edge)[leaf] == 0
     refuse_root(rules, sensitive, kept, bool(fine[0]) and counts[0] > 0, persons, rows)
-    shown = frontier(tree.column, tree.right, tree.ends, fine)
+    shown = shown_nodes(tree, fine)
     occupied = (tree.column < 0) & (counts > 0)
     node = np.where(kept, shown[leaf], -1).astype(np.int64)
     return EnforcedCells(node, int((shown[occupied] != np.flatnonzero(occupied)).sum()), _size(~kept, rows))
@@ -128,16 +128,42 @@ def _fine_nodes(
     people = counts if persons is None else persons_by_node(tree.parent, tree.levels, leaf, persons)
     fine = (counts == 0) | (people >= limits.k)
     if limits.l_on or limits.t_on:
-        # Leaves are numbered in the order of the subtrees: every node's records lie one behind the other.
-        starts = np.concatenate([[0], np.cumsum(own)])
-        alike = np.ones(len(leaf), np.int64) if rows is None else rows
         if weigh and persons is not None:
+            # Leaves are numbered in the order of the subtrees: every node's records lie one behind the other.
+            starts = np.concatenate([[0], np.cumsum(own)])
+            alike = np.ones(len(leaf), np.int64) if rows is None else rows
             asked, out = np.where(fine, held, 0), np.full((2, tree.n_nodes, len(codes)), np.nan)
             measure_people(starts[:-1], asked, rows_by_class(leaf, starts), codes, persons, alike, limits, out)
             people_ok(out, asked, limits, fine)
-            return fine, counts
-        _check_nodes(starts, held, counts, rows_by_class(leaf, starts), codes, alike, limits, fine)
+        else:
+            tables = tallied(tree.leaves_before[leaf], tree.n_leaves, codes, rows, len(limits.share))
+            check_nodes(tree, tables, limits, counts, fine)
     return fine, counts
+
+
+def check_nodes(
+    tree: Tree, tables: Iterable[tuple[int, AnyArray]], limits: Limits, rows: IntArray, fine: BoolArray
+) -> None:
+    """Take back what is fine where a node with rows breaks l or t.
+
+    ``tables`` are the counts of sensitive values by leaf, for some leaves at a time (`tallied`).
+    """
+    before = tree.leaves_before
+    first, last = before[:-1], before[tree.ends]
+    asked = np.flatnonzero(fine & (rows > 0))
+    starts = first[asked]
+    # Nodes whose last leaf is still to come, and the counts of all leaves before their first.
+    waiting, since = asked[:0], np.zeros((0, len(limits.share)), np.int64)
+    so_far = np.zeros((1, len(limits.share)), np.int64)
+    for begin, counts in tables:
+        end = begin + len(counts)
+        up_to = np.cumsum(np.concatenate([so_far, counts]), axis=0)
+        own = asked[slice(*np.searchsorted(starts, [begin, end]))]
+        nodes, since = np.concatenate([waiting, own]), np.concatenate([since, up_to[first[own] - begin]])
+        done = last[nodes] <= end
+        now = nodes[done]
+        fine[now] = is_ok(up_to[last[now] - begin] - since[done], rows[now], limits)
+        waiting, since, so_far = nodes[~done], since[~done], up_to[-1:]
 
 
 def in_the_way(tree: Tree, fine: BoolArray, counts: IntArray, allowed: int) -> IntArray:
@@ -147,7 +173,7 @@ def in_the_way(tree: Tree, fine: BoolArray, counts: IntArray, allowed: int) -> I
     """
     if allowed <= 0:
         return np.empty(0, np.int64)
-    shown = np.unique(frontier(tree.column, tree.right, tree.ends, fine))
+    shown = np.unique(shown_nodes(tree, fine))
     shown = shown[(tree.column[shown] >= 0) & fine[shown]]
     left, right = shown + 1, tree.right[shown]
     bad, good = np.where(fine[right], left, right), np.where(fine[right], right, left)
@@ -157,30 +183,18 @@ def in_the_way(tree: Tree, fine: BoolArray, counts: IntArray, allowed: int) -> I
     return cheapest[np.cumsum(counts[cheapest]) <= allowed]
 
 
-@jit
-def _check_nodes(
-    start: Any, held: Any, counts: Any, order: Any, codes: Any, rows: Any, limits: Any, fine: Any
-) -> None:  # pragma: no cover
-    seen = np.zeros(limits.share.size, np.int64)
-    for node in range(counts.size):
-        if counts[node] > 0 and fine[node]:
-            seen[:] = 0
-            for p in range(start[node], start[node] + held[node]):
-                for q in range(codes.shape[0]):
-                    seen[codes[q, order[p]]] += rows[order[p]]
-            fine[node] = is_ok(seen, counts[node], limits)
-
-
-@jit
-def frontier(column: Any, right: Any, ends: Any, fine: Any) -> Any:  # pragma: no cover
+def shown_nodes(tree: Tree, fine: BoolArray) -> AnyArray:
     """Return the published node of each node below it."""
-    shown = np.empty(column.size, np.int32)
-    i = 0
-    while i < column.size:
-        if column[i] >= 0 and fine[i + 1] and fine[right[i]]:
-            shown[i] = i
-            i += 1
-        else:
-            shown[i : ends[i]] = i
-            i = ends[i]
+    shown = np.empty(tree.n_nodes, np.int32)
+    quickly(_show, tree.n_nodes)(tree.column, tree.right, tree.ends, fine, shown)
     return shown
+
+
+@jit
+def _show(column: Any, right: Any, ends: Any, fine: Any, shown: Any) -> None:  # pragma: no cover
+    hidden, above = 0, 0  # nodes before ``hidden`` are part of ``above``
+    for i in range(column.size):
+        if i >= hidden:
+            above = i
+            hidden = i + 1 if column[i] >= 0 and fine[i + 1] and fine[right[i]] else ends[i]
+        shown[i] = above

@@ -31,6 +31,7 @@ from discreet.core import (
     date_text,
     day_number,
     jit,
+    quickly,
     time_text,
 )
 from discreet.errors import InvalidArgument
@@ -100,7 +101,8 @@ class Grid:
         """Write the bin of each coordinate, `NO_BIN` for a missing value without a bin; return the number of these."""
         missing = self.levels if self.own_missing else NO_BIN
         if self._even:
-            return int(_even_bins(coordinates, self._edges, missing, out))
+            find = quickly(_even_bins, len(out))
+            return int(find(coordinates, self._edges, missing, out))
         lost = np.isnan(coordinates)
         if self.numeric:
             found = np.searchsorted(self._edges[1:-1], coordinates, side="right")

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.anonymity.growth import criteria
-from discreet.anonymity.growth._cell_kernels import MOST_COUNTERS, grow_by_cell, pack
+from discreet.anonymity.growth._cell_kernels import ALL_COUNTERS, MOST_COUNTERS, grow_by_cell, pack
+from discreet.anonymity.growth._count_kernels import SMALL, make_keys
+from discreet.anonymity.growth._rule_kernels import rule_arrays
 from discreet.anonymity.growth.grid import Bins, Grid
 from discreet.anonymity.growth.growth_kernels import (
     BEGIN,
@@ -21,18 +23,21 @@ from discreet.anonymity.growth.growth_kernels import (
     RIGHT,
     grow,
 )
-from discreet.anonymity.growth.lookahead import Growth, grow_ahead
-from discreet.anonymity.growth.search_kernels import GridSpace, GrowthSettings, Labels
+from discreet.anonymity.growth.lookahead import grow_ahead
+from discreet.anonymity.growth.plain import grow_plainly
+from discreet.anonymity.growth.search_kernels import GridSpace, GrowthSettings, Labels, make_room
 from discreet.anonymity.growth.tree import Tree, grid_shares
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.distances import Limits
 from discreet.core import WORKERS, AnyArray, IntArray, in_order
 
-#: Grows on rows ``a .. b - 1``: see `grow`.
-Run = Callable[[int, int, IntArray, IntArray, int, int], tuple[IntArray, IntArray]]
+#: Grows trees on nodes with rising rows, none in two: see `Grower.on`.
+Run = Callable[[IntArray, IntArray, int], IntArray]
 
 #: Tables with fewer rows are grown faster by one thread.
 _THREADED = 1 << 14
+#: Rows times columns, and leaves times columns, up to which a table is grown without kernels: a fifth of a second.
+_SMALL, _SMALL_NODES = 1 << 16, 1 << 11
 #: Places on a grid of given points, in units.
 _FINE = 1 << 24
 #: A numeric target with more values than this is taken in classes of equal size.
@@ -67,21 +72,63 @@ class Grower(NamedTuple):
         plain = not self.limits.l_on and not self.limits.t_on and self.space.places.size <= MOST_COUNTERS
         return self.settings.criterion == criteria.CELL and plain
 
+    def root(self, n: int) -> tuple[IntArray, IntArray]:
+        """Return the root of n rows, and its cell, as `on` has them."""
+        return np.array([[0, n, 0]]), np.stack([self.low, self.high])[None]
+
+    @property
+    def summed(self) -> bool:
+        """True if the criterion adds up places."""
+        return self.settings.criterion in (criteria.SPREAD, criteria.LABEL, criteria.FACTOR)
+
     def on(self, bins: Bins, sensitive: IntArray, labels: Labels) -> tuple[Run, Any, Any]:
-        """Return a function that grows on a copy of some rows, the copy, and the row numbers, which move with it."""
-        space, limits, settings = self.space, self.limits, self.settings
+        """Return a function that grows on a copy of some rows, the copy, and the row numbers, which move with it.
+
+        It takes nodes (first row, end, depth), their cells, and the size of nodes that are left to other calls. It
+        returns the table of nodes (see `COLUMN`), all trees one behind the other.
+        """
         ids = np.arange(bins.shape[1], dtype=np.int32 if bins.shape[1] < 2**31 else np.int64)
         # A copy, also of one column: the kernels move rows.
         rows = self.packed(bins, sensitive)
 
-        def run(a: int, b: int, low: IntArray, high: IntArray, depth: int, hand_over: int) -> tuple[IntArray, IntArray]:
-            if not self.by_counts:
-                return grow(rows[a:b], ids[a:b], low, high, depth, space, limits, labels, settings, hand_over)
-            few = (limits.k, settings.min_share, settings.max_depth)
-            words = rows.view(np.uint64)
-            return grow_by_cell(rows[a:b], words[a:b], ids[a:b], low, high, depth, space, *few, hand_over)
+        def run(roots: IntArray, cells: IntArray, hand_over: int) -> IntArray:
+            return self.grow(rows, ids, labels, roots, cells, hand_over)
 
         return run, rows, ids
+
+    def grow(
+        self, rows: Any, ids: Any, labels: Labels, roots: IntArray, root_cells: IntArray, hand_over: int
+    ) -> IntArray:
+        """Grow trees on some rows, see `on`."""
+        (k, d), (criterion, min_share, max_depth) = (self.limits.k, len(self.low)), self.settings
+        held = roots[:, 1] - roots[:, 0]
+        n, n_bins, words = int(held.max()), self.space.places.shape[1], rows.view(np.uint64)
+        nodes = np.empty((2 * int((held // k).sum()) + len(roots), 7), np.int64)
+        deep = len(roots) + min(max_depth, n // k) + 2
+        stack, cells = np.full((deep, 5), -1, np.int64), np.empty((deep, 2, d), np.int64)
+        stack[: len(roots), :3], cells[: len(roots)] = roots[::-1], root_cells[::-1]
+        room = (nodes, stack, cells, np.empty((n, words.shape[1]), np.uint64), np.empty(n, ids.dtype))
+        edges, places, tiers, facts, axes, units = self.space.arrays(criterion)
+        if self.by_counts:
+            slots = max(2, min(deep, ALL_COUNTERS // (d * n_bins)))
+            counts, free = np.empty((slots + 1, d, n_bins), np.int32), np.arange(slots)
+            groups = np.empty((2, max(n_bins, SMALL) + 1), np.int64)
+            found = grow_by_cell(
+                rows, words, ids, len(roots), hand_over, k, min_share, max_depth,
+                edges, tiers, facts, make_keys(n_bins), counts, free, groups, *room,
+            )  # fmt: skip
+        else:
+            rules = rule_arrays(self.limits)
+            values = len(self.limits.share) if rules[0] is not None else 0
+            told = (labels.target, labels.worth) if criterion == criteria.LABEL else (None, None)
+            lanes = words.shape[1] if self.space.even and rows.itemsize == 1 else 0
+            given: tuple[Any, ...] = (
+                rows, words, ids, len(roots), hand_over, criterion, k, min_share, max_depth, labels.n_sensitive,
+                edges, places, tiers, facts, axes, units, *rules, *told,
+                *make_room(n, n_bins, d, values, labels.n_classes, criterion, lanes), *room,
+            )  # fmt: skip
+            found = grow(*given)
+        return nodes[:found]
 
     def packed(self, bins: Bins, sensitive: IntArray) -> AnyArray:
         """Copy rows to whole words: their bins, then their sensitive values if a rule looks at them."""
@@ -144,19 +191,25 @@ def grow_tree(
 
     grower = make_grower(grids, limits, criterion, min_share, max_depth, tiers, moments)
     codes = np.empty((0, n), np.int64) if sensitive is None else sensitive
+    if threads and criterion != "label" and n * len(bins) <= _SMALL and n // limits.k * len(bins) <= _SMALL_NODES:
+        nodes, ids = grow_plainly(grower, bins, codes)
+        return _with_leaves(grids, slim(nodes), ids)
     labels = make_labels(len(codes), target if criterion == "label" else None, weight)
     run, rows, ids = grower.on(bins, codes, labels)
     if ahead and criterion == "label":
-        by = Growth(grower.space, limits, labels, grower.settings)
-        nodes = slim(grow_ahead(rows, ids, grower.low, grower.high, 0, ahead, by))
+        nodes = slim(grow_ahead(rows, ids, grower.low, grower.high, 0, ahead, grower, labels))
     elif not threads or WORKERS < 2 or n < _THREADED:
-        nodes = slim(run(0, n, grower.low, grower.high, 0, 0)[0])
+        nodes = slim(run(*grower.root(n), 0))
     else:
-        nodes = _grow_on_all_cores(run, n, grower.low, grower.high)
+        nodes = _grow_on_all_cores(run, n, *grower.root(n))
+    return _with_leaves(grids, nodes, ids)
+
+
+def _with_leaves(grids: Sequence[Grid], nodes: IntArray, ids: IntArray) -> GrownTree:
+    """Make a tree of a table of nodes, with the leaf of each row; ``ids`` are the rows, leaf by leaf."""
     grown = finish(grids, nodes)
-    leaf = np.empty(n, np.int64)
-    leaves = grown.tree.leaves
-    leaf[ids] = np.repeat(leaves, grown.counts[leaves])  # leaves come in the order of their rows
+    leaf = np.empty(len(ids), np.int64)
+    leaf[ids] = np.repeat(grown.tree.leaves, grown.counts[grown.tree.leaves])
     return GrownTree(grown.tree, grown.counts, leaf)
 
 
@@ -174,24 +227,34 @@ def slim(nodes: IntArray) -> IntArray:
     return kept.astype(np.int32 if kept[:, ROWS].max() < 2**31 else np.int64)
 
 
-def _grow_on_all_cores(run: Run, n: int, low: IntArray, high: IntArray) -> IntArray:
+def _grow_on_all_cores(run: Run, n: int, root: IntArray, cell: IntArray) -> IntArray:
     """Grow the top, hand the small nodes to threads, and put the pieces where the top left off."""
-    top, cells = run(0, n, low, high, 0, n // 16)
+    top = run(root, cell, n // 16)
+    cells = np.repeat(cell, len(top), axis=0)
+    for i in np.flatnonzero(top[:, COLUMN] >= 0):
+        column, cut, right = top[i, [COLUMN, CUT, RIGHT]]
+        cells[i + 1], cells[right] = cells[i], cells[i]
+        cells[i + 1, 1, column], cells[right, 0, column] = cut - 1, cut
     waiting = np.flatnonzero(top[:, CRITERION] == PENDING)
-    begin, end, depth = top[waiting, BEGIN], top[waiting, END], top[waiting, DEPTH]
+    roots = top[waiting][:, [BEGIN, END, DEPTH]]
     # Neighbours share a task, so that slivers do not cost a task each.
-    task = np.cumsum(end - begin) * 16 // n
+    task = np.cumsum(roots[:, 1] - roots[:, 0]) * 16 // n
     batches = [np.flatnonzero(task == t) for t in np.unique(task)]
 
     def work(batch: IntArray) -> list[IntArray]:
-        found = []
-        for i in batch:
-            nodes, _ = run(int(begin[i]), int(end[i]), cells[i, 0], cells[i, 1], int(depth[i]), 0)
-            found.append(slim(nodes))
-        return found
+        return pieces(run(roots[batch], cells[waiting[batch]], 0), roots[batch])
 
     grown = [nodes for found in in_order(work, batches) for nodes in found]
     return stitch(slim(top), waiting, grown)
+
+
+def pieces(nodes: IntArray, roots: IntArray) -> list[IntArray]:
+    """Return the trees of a table that several roots have grown, each with its own numbers."""
+    starts = np.searchsorted(nodes[:, BEGIN], roots[:, 0]).tolist()
+    found = [slim(nodes[a:b]) for a, b in zip(starts, [*starts[1:], len(nodes)], strict=True)]
+    for a, piece in zip(starts, found, strict=True):
+        piece[piece[:, RIGHT] >= 0, RIGHT] -= a
+    return found
 
 
 def stitch(top: IntArray, waiting: IntArray, grown: list[IntArray]) -> IntArray:

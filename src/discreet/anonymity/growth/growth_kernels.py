@@ -1,30 +1,30 @@
-"""The kernel of growth: an explicit stack, one search per node, and the rows of a node parted in place."""
+"""The kernel of growth: an explicit stack, one search per node, and the rows of a node parted in place.
+
+Kernels take arrays and numbers: tuples of arrays take many times as long to compile. What is None is not compiled.
+"""
 
 from typing import Any
 
 import numpy as np
 
 from discreet.anonymity.growth._choice_kernels import choose, put_in_order
-from discreet.anonymity.growth.criteria import (
-    CELL,
-    FACTOR,
-    LABEL,
-    MONDRIAN,
-    WIDTH,
-    cell_gain,
-    factor_gains,
-    label_gains,
-    spread_gains,
-    width_gain,
+from discreet.anonymity.growth._count_kernels import (
+    CUT_LEFT,
+    GAIN,
+    SHARE,
+    SHORT,
+    TIE,
+    TURN,
+    count_block,
+    groups_by_count,
+    groups_of_keys,
+    sort_keys,
+    sorts,
+    sum_to_cuts,
 )
-from discreet.anonymity.growth.search_kernels import (
-    describe,
-    describe_counts,
-    find_cuts,
-    make_scratch,
-    widest_first,
-)
-from discreet.core import jit, jit_within
+from discreet.anonymity.growth.criteria import CELL, FACTOR, MONDRIAN, SPREAD, WIDTH, label_gains, square_gains
+from discreet.anonymity.growth.search_kernels import describe, list_cuts, tally_node, widest_first
+from discreet.core import inlined, jit
 
 #: Stand for the criterion of a node that is not cut, and of one that another call goes on with.
 LEAF, PENDING = 254, 255
@@ -35,73 +35,6 @@ COLUMN, CUT, RIGHT, CRITERION, BEGIN, END, DEPTH = 0, 1, 2, 3, 4, 5, 6
 FROM, TO, LEVEL, ABOVE, SLOT = 0, 1, 2, 3, 4
 #: A cell: its first and last bins.
 FIRST, LAST = 0, 1
-
-
-@jit_within
-def best_cut(
-    rows: Any,
-    ids: Any,
-    a: int,
-    b: int,
-    first: Any,
-    last: Any,
-    space: Any,
-    limits: Any,
-    labels: Any,
-    settings: Any,
-    work: Any,
-) -> tuple[int, int, int]:  # pragma: no cover
-    """Return column, cut and criterion of the best cut of the rows ``a .. b - 1``; column -1 if there is none.
-
-    Without rows ``work`` holds the histograms of all columns, counted where the rows are.
-    """
-    size, d = b - a, first.size
-    criterion, turn = settings.criterion, work.turn
-    block = 1 if criterion == MONDRIAN else work.counts.shape[0]
-    work.best_gain[:] = -np.inf
-    work.best_place[:] = -1
-    if len(rows) == 0:
-        describe_counts(space.places, work)
-    elif criterion != CELL or work.sensitive.shape[1] > 0:
-        describe(rows, ids, a, b, space.places, labels, work)
-    for j in range(d):
-        turn[j] = j
-    if criterion == MONDRIAN:
-        widest_first(space.places, space.units, work)
-    for p in range(d):
-        j = turn[p]
-        at = p % block if len(rows) > 0 else j
-        n_groups, n_cuts = find_cuts(rows, a, b, j, at, first, last, space, limits.k, settings.min_share, work)
-        left, share, gains = work.cut_left[:n_cuts], work.cut_share[:n_cuts], work.gains[:n_cuts]
-        slack = 1e-20 * size * size  # of gains that are all but 0
-        if criterion == CELL:
-            for c in range(n_cuts):
-                gains[c] = cell_gain(size, left[c], share[c])
-        elif criterion == WIDTH:
-            width = space.edges[j, last[j] + 1] - space.edges[j, first[j]]
-            for c in range(n_cuts):
-                gains[c] = width_gain(size, left[c], share[c], width)
-        elif criterion == MONDRIAN:
-            for c in range(n_cuts):
-                gains[c] = -abs(2 * left[c] - size)
-        elif criterion in (FACTOR, LABEL):
-            factor_gains(left, size, work.cut_sums, space.axes, work.total, gains)
-        else:
-            spread_gains(left, size, work.cut_sums, space.units, work.total, gains)
-        if criterion == FACTOR:
-            slack = 1e-20
-        elif criterion == LABEL:
-            slack = 1e-10 * size * labels.worth[0]
-            for c in range(n_cuts):
-                work.ties[c] = gains[c]
-            put_in_order(rows, a, b, j, n_groups, work)
-            label_gains(left, size, work.order, ids, labels.target, work.classes, gains)
-            for c in range(n_cuts):
-                gains[c] = labels.worth[0] * gains[c] + labels.worth[1] * work.ties[c]
-        choose(rows, a, b, j, n_groups, n_cuts, slack, limits, labels, work)
-        if criterion == MONDRIAN and work.best_place[0, 0] >= 0:
-            break  # the widest column that can be cut
-    return work.best_place[0, 0], work.best_place[0, 1], criterion
 
 
 @jit
@@ -147,22 +80,8 @@ def part(
     return front
 
 
-@jit
-def copy_cell(source: Any, at: int, target: Any, to: int) -> None:  # pragma: no cover
-    """Copy first and last bins. (Assigning slices would do, but takes seconds to compile.)"""
-    for m in range(source.shape[2]):
-        target[to, FIRST, m] = source[at, FIRST, m]
-        target[to, LAST, m] = source[at, LAST, m]
-
-
-@jit
-def push(stack: Any, at: int, begin: int, end: int, level: int, above: int) -> None:  # pragma: no cover
-    """Put rows on the stack, to become a node."""
-    stack[at, FROM], stack[at, TO], stack[at, LEVEL], stack[at, ABOVE], stack[at, SLOT] = begin, end, level, above, -1
-
-
-@jit
-def add_node(nodes: Any, node: int, stack: Any, top: int) -> None:  # pragma: no cover
+@inlined
+def open_node(nodes: Any, node: int, stack: Any, top: int) -> None:  # pragma: no cover
     """Write the top of the stack as a node that is not split."""
     if stack[top, ABOVE] >= 0:
         nodes[stack[top, ABOVE], RIGHT] = node
@@ -170,75 +89,151 @@ def add_node(nodes: Any, node: int, stack: Any, top: int) -> None:  # pragma: no
     nodes[node, BEGIN], nodes[node, END], nodes[node, DEPTH] = stack[top, FROM], stack[top, TO], stack[top, LEVEL]
 
 
-@jit
-def leave_to_others(cells: Any, at: int, pending: Any, n_pending: int) -> Any:  # pragma: no cover
-    """Keep the cell of a node that another call continues; return the table of these cells, larger if it was full."""
-    if n_pending == len(pending):
-        more = np.empty((2 * n_pending, 2, pending.shape[2]), np.int64)
-        for p in range(n_pending):
-            copy_cell(pending, p, more, p)
-        pending = more
-    copy_cell(cells, at, pending, n_pending)
-    return pending
+@inlined
+def push_sides(
+    stack: Any, cells: Any, top: int, node: int, column: int, cut: int, middle: int
+) -> None:  # pragma: no cover
+    """Put both sides of the node at ``top`` on the stack; the left one is taken from it before the right one."""
+    level, left = stack[top, LEVEL] + 1, top + 1
+    stack[left, FROM], stack[left, TO], stack[left, LEVEL], stack[left, ABOVE] = stack[top, FROM], middle, level, -1
+    stack[top, FROM], stack[top, LEVEL], stack[top, ABOVE] = middle, level, node
+    stack[left, SLOT] = stack[top, SLOT] = -1
+    for m in range(cells.shape[2]):
+        cells[left, FIRST, m], cells[left, LAST, m] = cells[top, FIRST, m], cells[top, LAST, m]
+    cells[top, FIRST, column] = cut
+    cells[left, LAST, column] = cut - 1
+
+
+@inlined
+def rate_cuts(
+    criterion: int, n_cuts: int, size: int, width: float, axes: Any, sums: Any, held: Any, rated: Any, node: Any
+) -> None:  # pragma: no cover
+    """Write the gains of the cuts of a column, but for the label."""
+    if sums is not None:
+        square_gains(criterion == SPREAD, n_cuts, size, axes, held, rated, node)
+    else:
+        for c in range(n_cuts):
+            left, share = held[CUT_LEFT, c], rated[SHARE, c]
+            if criterion == CELL:
+                # δ²/(r_L r_R) with δ = c_L - r_L c. Over N² V_t it is the drop of the error (identities I1 to I3).
+                gap = left - share * size
+                rated[GAIN, c] = gap * gap / (share * (1.0 - share))
+            elif criterion == WIDTH:  # by how much the widths of the records' cells, added up, shrink
+                rated[GAIN, c] = width * (left * (1.0 - share) + (size - left) * share)
+            else:
+                rated[GAIN, c] = -abs(2 * left - size)
 
 
 @jit
 def grow(
     rows: Any,
+    words: Any,
     ids: Any,
-    first: Any,
-    last: Any,
-    depth: int,
-    space: Any,
-    limits: Any,
-    labels: Any,
-    settings: Any,
+    n_roots: int,
     hand_over: int,
-) -> tuple[Any, Any]:  # pragma: no cover
-    """Grow a tree on the rows given, in whole words, whose cell is ``first .. last``.
+    criterion: int,
+    k: int,
+    min_share: float,
+    max_depth: int,
+    n_sensitive: int,
+    edges: Any,
+    places: Any,
+    tiers: Any,
+    facts: Any,
+    axes: Any,
+    units: Any,
+    rule: Any,
+    offset: Any,
+    t_kind: Any,
+    share: Any,
+    tree: Any,
+    heights: Any,
+    target: Any,
+    worth: Any,
+    counts: Any,
+    sums: Any,
+    packed: Any,
+    up_to: Any,
+    keys: Any,
+    held: Any,
+    rated: Any,
+    node_facts: Any,
+    order: Any,
+    values: Any,
+    tally: Any,
+    classes: Any,
+    nodes: Any,
+    stack: Any,
+    cells: Any,
+    spare: Any,
+    spare_ids: Any,
+) -> int:  # pragma: no cover
+    """Grow trees on the nodes of the stack, the last one first; return how many nodes there are then.
 
-    Returns the table of nodes (see `COLUMN`), and the cells of the nodes left to other calls: those of at most
-    ``hand_over`` rows. Nodes are numbered depth first, left first, so equal inputs give equal trees.
+    ``words`` is the memory of ``rows``. Nodes of at most ``hand_over`` rows are left to other calls. Nodes are numbered
+    depth first, left first, so equal inputs give equal trees.
     """
-    n, d, words = len(rows), first.size, rows.view(np.uint64)
-    k = limits.k
-    nodes = np.empty((2 * (n // k) + 1, 7), np.int64)
-    deep = min(settings.max_depth - depth, n // k) + 2
-    stack = np.empty((deep, 5), np.int64)
-    cells = np.empty((deep, 2, d), np.int64)  # cells on the stack
-    pending = np.empty((64, 2, d), np.int64)
-    spare, spare_ids = np.empty_like(words), np.empty_like(ids)
-    values = limits.share.size if limits.l_on or limits.t_on else 0
-    width = words.shape[1] if space.even and rows.itemsize == 1 else 0
-    work = make_scratch(n, space.places.shape[1], d, values, labels.n_classes, settings.criterion, width)
-    push(stack, 0, 0, n, depth, -1)
-    for m in range(d):
-        cells[0, FIRST, m], cells[0, LAST, m] = first[m], last[m]
-    top, n_nodes, n_pending = 1, 0, 0
+    top, n_nodes, d, block = n_roots, 0, cells.shape[2], 1 if criterion == MONDRIAN else counts.shape[0]
     while top > 0:
         top -= 1
-        a, b, level = stack[top, FROM], stack[top, TO], stack[top, LEVEL]
-        node = n_nodes
+        a, b, level, node = stack[top, FROM], stack[top, TO], stack[top, LEVEL], n_nodes
+        size = b - a
         n_nodes += 1
-        add_node(nodes, node, stack, top)
-        if b - a < 2 * k or level >= settings.max_depth:
+        open_node(nodes, node, stack, top)
+        if size < 2 * k or level >= max_depth:
             continue
-        if b - a <= hand_over:
+        if size <= hand_over:
             nodes[node, CRITERION] = PENDING
-            pending = leave_to_others(cells, top, pending, n_pending)
-            n_pending += 1
             continue
-        low, high = cells[top, FIRST], cells[top, LAST]
-        j, cut, criterion = best_cut(rows, ids, a, b, low, high, space, limits, labels, settings, work)
-        if j < 0:
-            continue
-        nodes[node, COLUMN], nodes[node, CUT], nodes[node, CRITERION] = j, cut, criterion
-        middle = part(rows, words, ids, a, b, j, cut, spare, spare_ids)
-        # Right first: the left one is taken from the stack before it.
-        push(stack, top, middle, b, level + 1, node)
-        push(stack, top + 1, a, middle, level + 1, -1)
-        copy_cell(cells, top, cells, top + 1)
-        cells[top, FIRST, j] = cut
-        cells[top + 1, LAST, j] = cut - 1
-        top += 2
-    return nodes[:n_nodes], pending[:n_pending]
+        if criterion != CELL:
+            describe(rows, words, a, b, places, units, sums, up_to, node_facts)
+        tally_node(rows, ids, a, b, d, n_sensitive, target, tally, classes)
+        for j in range(d):
+            node_facts[TURN, j] = j
+        if units is not None:
+            widest_first(places, units, node_facts)
+        best, tie, column, cut = -np.inf, -np.inf, -1, -1
+        in_order, short = sorts(size, cells, top), size < SHORT
+        for p in range(d):
+            j = node_facts[TURN, p]
+            first, last, at = cells[top, FIRST, j], cells[top, LAST, j], p % block
+            if not in_order and at == 0:
+                count_block(
+                    rows, words, a, b, j, min(d, j + block), cells, top, places, node_facts, counts, sums, packed
+                )
+            if first == last:
+                continue
+            if in_order:
+                sort_keys(rows, a, size, j, first, keys)
+                n_groups = groups_of_keys(rows, words, a, size, first, places, keys, order, sums, up_to, held)
+            else:
+                n_groups = groups_by_count(at, first, last, short, counts, sums, packed, up_to, held)
+            n_cuts = list_cuts(n_groups, size, j, first, last, edges, tiers, facts, k, min_share, held, rated)
+            if sums is not None:
+                sum_to_cuts(n_cuts, d, short, up_to, held, rated)
+            width = edges[j, last + 1] - edges[j, first]
+            rate_cuts(criterion, n_cuts, size, width, axes, sums, held, rated, node_facts)
+            slack = 1e-20 if criterion == FACTOR else 1e-20 * size * size  # of gains that are all but 0
+            if target is not None:
+                slack = 1e-10 * size * worth[0]
+                if not in_order:
+                    put_in_order(rows, a, b, j, n_groups, held, order)
+                for c in range(n_cuts):
+                    rated[TIE, c] = rated[GAIN, c]
+                label_gains(n_cuts, size, order, ids, target, classes, held, rated)
+                for c in range(n_cuts):
+                    rated[GAIN, c] = worth[0] * rated[GAIN, c] + worth[1] * rated[TIE, c]
+            best, tie, found = choose(
+                rows, a, b, j, d, n_sensitive, n_groups, n_cuts, in_order, slack, best, tie, k,
+                rule, offset, t_kind, share, tree, heights, held, rated, order, values, tally,
+            )  # fmt: skip
+            if found >= 0:
+                column, cut = j, found
+                if criterion == MONDRIAN:
+                    break  # the widest column that can be cut
+        if column >= 0:
+            nodes[node, COLUMN], nodes[node, CUT], nodes[node, CRITERION] = column, cut, criterion
+            middle = part(rows, words, ids, a, b, column, cut, spare, spare_ids)
+            push_sides(stack, cells, top, node, column, cut, middle)
+            top += 2
+    return n_nodes

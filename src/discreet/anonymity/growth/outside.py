@@ -16,7 +16,7 @@ import numpy as np
 from discreet.anonymity.growth._count_kernels import SMALL
 from discreet.anonymity.growth.criteria import Moments
 from discreet.anonymity.growth.grid import Bins, Grid
-from discreet.anonymity.growth.grow import Grower, GrownTree, finish, make_grower, make_labels, slim, stitch
+from discreet.anonymity.growth.grow import Grower, GrownTree, finish, make_grower, make_labels, pieces, slim, stitch
 from discreet.anonymity.growth.growth_kernels import (
     BEGIN,
     COLUMN,
@@ -27,10 +27,9 @@ from discreet.anonymity.growth.growth_kernels import (
     LEAF,
     PENDING,
     RIGHT,
-    best_cut,
 )
 from discreet.anonymity.growth.node_counts import CountJob, CountShape, NodeCounts, TopTree
-from discreet.anonymity.growth.search_kernels import make_scratch
+from discreet.anonymity.growth.plain import Groups, best_split
 from discreet.anonymity.risk.distances import Limits
 from discreet.core import WORKERS, IntArray
 from discreet.engines import MOST_FILES
@@ -159,19 +158,18 @@ def _opens(node: _Node, grower: Grower, hand_over: int) -> bool:
 
 def _cut(nodes: list[_Node], i: int, counts: NodeCounts, number: int, grower: Grower) -> list[int]:
     """Cut a node where the search says, and return the numbers of its children; none if there is no cut."""
-    node, (d, bins, values, *_) = nodes[i], counts.job.shape
-    work = make_scratch(0, bins, d, values, 0, grower.settings.criterion, 0)._replace(
-        counts=counts.counts[number],
-        sums=counts.sums[number],
-        values=counts.values[number],
-    )
-    none, few = np.empty((0, 8), np.uint8), np.empty(0, np.int32)
-    column, cut, criterion = best_cut(
-        none, few, 0, node.rows, node.first, node.last, *grower[:2], make_labels(0), grower.settings, work
-    )
+    node = nodes[i]
+
+    def groups(j: int) -> Groups:
+        held = counts.counts[number, j]
+        bins = np.flatnonzero(held)
+        sums = np.cumsum(counts.sums[number, j, bins], axis=0).T
+        return Groups(bins, np.cumsum(held[bins]), sums, lambda: np.cumsum(counts.values[number, j, bins], axis=0))
+
+    column, cut = best_split(grower, node.first, node.last, groups)
     if column < 0:
         return []
-    node.column, node.cut, node.criterion = column, cut, criterion
+    node.column, node.cut, node.criterion = column, cut, grower.settings.criterion
     below, above = node.last.copy(), node.first.copy()
     below[column], above[column] = cut - 1, cut
     left = int(counts.counts[number, column, :cut].sum())
@@ -232,9 +230,6 @@ def _grow_bucket(grower: Grower, nodes: list[_Node], bins: Bins, codes: IntArray
         order = np.argsort(own, kind="stable")
         bins, codes = np.ascontiguousarray(bins[:, order]), np.ascontiguousarray(codes[:, order])
     run, _, _ = grower.on(bins, codes, make_labels(len(codes)))
-    found, begin = [], 0
-    for node in nodes:
-        grown, _ = run(begin, begin + node.rows, node.first, node.last, node.level, 0)
-        found.append(slim(grown))
-        begin += node.rows
-    return found
+    ends = np.cumsum([node.rows for node in nodes])
+    roots = np.stack([ends - [node.rows for node in nodes], ends, [node.level for node in nodes]], 1)
+    return pieces(run(roots, np.array([[node.first, node.last] for node in nodes]), 0), roots)

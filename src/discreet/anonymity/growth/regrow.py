@@ -4,17 +4,16 @@ A leaf becomes what growth on all records would make of its cell, whatever the r
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from discreet.anonymity.growth import criteria
 from discreet.anonymity.growth.grid import Bins
 from discreet.anonymity.growth.grow import make_grower, make_labels
-from discreet.anonymity.growth.growth_kernels import BEGIN, COLUMN, CRITERION, CUT, END, LEAF, RIGHT, grow
+from discreet.anonymity.growth.growth_kernels import BEGIN, COLUMN, CRITERION, CUT, END, LEAF, RIGHT
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.risk.distances import Limits
-from discreet.core import IntArray, jit
+from discreet.core import IntArray
 
 
 def grow_on(
@@ -50,11 +49,11 @@ def grow_on(
 
     grower = make_grower(tree.grids, limits, criterion, min_share, max_depth, tiers, moments)
     first, last = tree.cells
-    ids = np.arange(len(rows), dtype=np.int32)
-    own = grower.packed(np.ascontiguousarray(bins[:, rows]), np.ascontiguousarray(sensitive[:, rows]))
-    cells = (first[waiting], last[waiting], tree.levels[waiting])
     labels = make_labels(len(sensitive))
-    nodes = _grow_each(own, ids, starts, *cells, grower.space, limits, labels, grower.settings)
+    own, codes = np.ascontiguousarray(bins[:, rows]), np.ascontiguousarray(sensitive[:, rows])
+    run, _, ids = grower.on(own, codes, labels)
+    roots = np.stack([starts[:-1], starts[1:], tree.levels[waiting]], 1)
+    nodes = run(roots, np.stack([first[waiting], last[waiting]], 1), 0)
     if len(nodes) == len(waiting):
         return tree, leaf
     grafted, place, start = _graft(tree, waiting, nodes, starts)
@@ -83,33 +82,3 @@ def _graft(tree: Tree, waiting: IntArray, nodes: IntArray, starts: IntArray) -> 
     column[at], cut[at], criterion[at] = nodes[:, COLUMN], nodes[:, CUT], np.where(used == LEAF, -1, used)
     right[at] = np.where(nodes[:, RIGHT] >= 0, nodes[:, RIGHT] + shift, -1)
     return Tree(tree.grids, column, cut, right, criterion), place, shift
-
-
-@jit
-def _grow_each(
-    rows: Any,
-    ids: Any,
-    starts: Any,
-    first: Any,
-    last: Any,
-    depth: Any,
-    space: Any,
-    limits: Any,
-    labels: Any,
-    settings: Any,
-) -> Any:  # pragma: no cover
-    """Grow a tree on each stretch of rows; return their nodes one behind the other, numbered and counted through."""
-    nodes = np.empty((2 * (len(rows) // limits.k) + 1, 7), np.int64)
-    n_nodes = 0
-    for r in range(starts.size - 1):
-        a, b = starts[r], starts[r + 1]
-        grown, _ = grow(rows[a:b], ids[a:b], first[r], last[r], depth[r], space, limits, labels, settings, 0)
-        for i in range(len(grown)):
-            for c in range(7):
-                nodes[n_nodes + i, c] = grown[i, c]
-            if grown[i, RIGHT] >= 0:
-                nodes[n_nodes + i, RIGHT] += n_nodes
-            nodes[n_nodes + i, BEGIN] += a
-            nodes[n_nodes + i, END] += a
-        n_nodes += len(grown)
-    return nodes[:n_nodes]

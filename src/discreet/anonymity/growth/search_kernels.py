@@ -2,8 +2,7 @@
 
 A large node is searched by histograms over its bins, a small one by sorting. Either way a column becomes a short list
 of *groups*, the occupied bins from low to high, with one candidate split per gap: the grid point nearest its middle.
-The rows of a node are contiguous; a row is the bins of all columns, then its sensitive values if a rule needs them. For
-a node whose rows are outside memory no rows are given: its histograms were counted before (`outside.py`).
+The rows of a node are contiguous; a row is the bins of all columns, then its sensitive values if a rule needs them.
 """
 
 from typing import Any, NamedTuple
@@ -11,24 +10,34 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.anonymity.growth._count_kernels import (
-    SHORT,
+    BYTES,
+    CUT_BIN,
+    CUT_GROUP,
+    CUT_LEFT,
+    CUT_SUMS,
+    EIGHT,
+    GROUP_BIN,
+    GROUP_SIZE,
+    GROUP_SUMS,
+    HIGHEST,
+    LOWEST,
+    SHARE,
     SMALL,
-    count_block,
-    groups_by_count,
-    groups_of_keys,
+    TOTAL,
+    TURN,
+    lane,
     make_keys,
-    sort_keys,
-    sorts,
-    sum_to_cuts,
-    total_in_lanes,
+    word_of,
 )
-from discreet.anonymity.growth.criteria import SPREAD, WIDTH
-from discreet.core import jit, jit_within
+from discreet.anonymity.growth.criteria import LABEL, MONDRIAN, SPREAD, WIDTH
+from discreet.core import inlined
 
 #: The most bins times sensitive values that are counted; beyond that rows are put in order.
 MOST_VALUES = 1 << 18
 #: Counts of sensitive values and classes: of the node, to the left of a cut, to the right of it.
 NODE, LEFT, REST = 0, 1, 2
+#: Of a column: the bin for missing values or -1, and the form of its grid.
+MISSING, FORM = 0, 1
 
 
 class GridSpace(NamedTuple):
@@ -53,6 +62,12 @@ class GridSpace(NamedTuple):
     #: The axes of the criterion `factor`, in units; see `_criteria.common_axes`.
     axes: Any
 
+    def arrays(self, criterion: int) -> tuple[Any, ...]:
+        """Return the grids in the order in which kernels take them; ``axes`` are the units for `SPREAD`."""
+        axes = self.units[None] if criterion == SPREAD else self.axes
+        units = self.units if criterion == MONDRIAN else None
+        return self.edges, self.places, self.tiers, np.stack([self.missing, self.form]), axes, units
+
 
 class Labels(NamedTuple):
     """The number of sensitive values after the bins of a row, and the target by row number."""
@@ -72,159 +87,109 @@ class GrowthSettings(NamedTuple):
     max_depth: int
 
 
-class Scratch(NamedTuple):
-    """Room to work in, for one thread."""
+def make_room(n: int, n_bins: int, d: int, values: int, classes: int, criterion: int, lanes: int) -> tuple[Any, ...]:
+    """Allocate what one call needs, in the order in which kernels take it; None what the criterion does not use.
 
-    #: Histograms by column and bin: records and sums of places.
-    counts: Any
-    sums: Any
-    #: Bins and places of a small node in one number each, see `RAW`; short ones for columns of few bins.
-    short_keys: Any
-    keys: Any
-    #: Sums of bins by column and bin, in lanes (`_count_kernels.py`), where places are bins and rows are bytes.
-    packed: Any
-    #: Sensitive values by bin, of one column; of a node whose rows lie elsewhere, of every column.
-    values: Any
-    #: The groups: bin and size; sums by column, of a short node in lanes and with those of all groups before.
-    group_bin: Any
-    group_size: Any
-    group_sums: Any
-    up_to: Any
-    #: The cuts offered: bin, records, last group and share of the cell to the left; gain, tie-break; sums by column.
-    cut_bin: Any
-    cut_left: Any
-    cut_group: Any
-    cut_share: Any
-    gains: Any
-    ties: Any
-    cut_sums: Any
-    #: Rows by group, and where the next row of a bin goes.
-    order: Any
-    slot: Any
-    #: Of the node, by column: sums of places, lowest and highest bins.
-    total: Any
-    lowest: Any
-    highest: Any
-    #: The columns in the order they are looked at.
-    turn: Any
-    #: Counts of sensitive values and of classes, see `NODE`.
-    sensitive: Any
-    classes: Any
-    #: Gain and tie-break of the best split so far; its column and place. A second row says whether rows were sorted.
-    best_gain: Any
-    best_place: Any
-
-
-@jit
-def make_scratch(
-    n: int, n_bins: int, d: int, values: int, classes: int, criterion: int, width: int
-) -> Any:  # pragma: no cover
-    """Allocate what one call needs; the large tables only for criteria that use them.
-
-    ``width`` is the words of a row if sums can be added in lanes, 0 if not.
+    ``lanes`` is the words of a row if sums can be added in lanes, 0 if not.
     """
     summed = d if criterion >= SPREAD and criterion != WIDTH else 0
     # As many columns at once as stay in the cache.
     block = max(1, min(d, (1 << 20) // (n_bins * max(summed, 1))))
     room = max(n_bins, SMALL) + 1
     counted = values if values * n_bins <= MOST_VALUES else 0
-    ordered = n if values + classes > 0 else SMALL
-    return Scratch(
+    laned = lanes > 0 and summed > 0
+    return (
         np.zeros((block, n_bins), np.int64),
-        np.zeros((block, n_bins, summed), np.int64),
-        make_keys(np.zeros((3, SMALL), np.uint16), 2**16 - 1),
-        make_keys(np.zeros((3, SMALL), np.uint32), 2**32 - 1),
-        np.zeros((block, n_bins, 2 * width if summed > 0 else 0), np.uint64),
-        np.zeros((1, n_bins, counted), np.int64),
-        np.zeros(room, np.int64),
-        np.zeros(room, np.int64),
-        np.zeros((summed, room), np.int64),
-        np.zeros((room, 2 * width), np.uint64),
-        np.zeros(room, np.int64),
-        np.zeros(room, np.int64),
-        np.zeros(room, np.int64),
-        np.zeros(room, np.float64),
-        np.zeros(room, np.float64),
-        np.zeros(room, np.float64),
-        np.zeros((summed, room), np.float64),
-        np.zeros(ordered, np.int64),
-        np.zeros(n_bins, np.int64),
-        np.zeros(d, np.int64),
-        np.zeros(d, np.int64),
-        np.zeros(d, np.int64),
-        np.zeros(d, np.int64),
-        np.zeros((3, values), np.int64),
-        np.zeros((2, classes), np.int64),
-        np.zeros(2, np.float64),
-        np.zeros((2, 2), np.int64),
+        np.zeros((block, n_bins, summed), np.int64) if summed else None,
+        np.zeros((block, n_bins, 2 * lanes), np.uint64) if laned else None,
+        np.zeros((room, 2 * lanes), np.uint64) if laned else None,
+        make_keys(n_bins),
+        np.zeros((GROUP_SUMS + summed, room), np.int64),
+        np.zeros((CUT_SUMS + summed, room)),
+        np.zeros((5, d), np.int64),
+        np.zeros(n if values + classes > 0 else SMALL, np.int64),
+        np.zeros((n_bins, counted), np.int64) if values else None,
+        np.zeros((3, values), np.int64) if values else None,
+        np.zeros((2, classes), np.int64) if criterion == LABEL else None,
     )
 
 
-@jit_within
-def describe(rows: Any, ids: Any, a: int, b: int, places: Any, labels: Any, work: Any) -> None:  # pragma: no cover
-    """Write down what is to know of the whole node: sums or box, counts of sensitive values and classes."""
-    d = places.shape[0]
-    total, lowest, highest = work.total, work.lowest, work.highest
-    if work.packed.shape[2] > 0:
-        total_in_lanes(rows, a, b, total)
-    elif work.sums.shape[2] > 0:
-        total[:] = 0
+@inlined
+def describe(
+    rows: Any,
+    words: Any,
+    a: int,
+    b: int,
+    places: Any,
+    units: Any,
+    sums: Any,
+    up_to: Any,
+    node: Any,
+) -> None:  # pragma: no cover
+    """Write down what is to know of the whole node: sums, or its box."""
+    d = node.shape[1]
+    for m in range(d):
+        node[TOTAL, m] = 0
+        node[LOWEST, m] = rows[a, m]
+        node[HIGHEST, m] = rows[a, m]
+    if up_to is not None:
+        for start in range(a, b, 256):
+            for w in range(up_to.shape[1]):
+                up_to[0, w] = 0
+            for i in range(start, min(start + 256, b)):
+                for w in range(words.shape[1]):
+                    up_to[0, 2 * w] += words[i, w] & BYTES
+                    up_to[0, 2 * w + 1] += (words[i, w] >> EIGHT) & BYTES
+            for m in range(d):
+                node[TOTAL, m] += lane(up_to[0, word_of(m)], m)
+    elif sums is not None:
         for i in range(a, b):
             for m in range(d):
-                total[m] += places[m, rows[i, m]]
-    else:
-        for m in range(d):
-            lowest[m] = rows[a, m]
-            highest[m] = rows[a, m]
+                node[TOTAL, m] += places[m, rows[i, m]]
+    elif units is not None:
         for i in range(a + 1, b):
             for m in range(d):
                 value = np.int64(rows[i, m])
-                lowest[m] = min(lowest[m], value)
-                highest[m] = max(highest[m], value)
-    work.sensitive[NODE, :] = 0
-    work.classes[NODE, :] = 0
-    if work.sensitive.shape[1] > 0:
+                node[LOWEST, m] = min(node[LOWEST, m], value)
+                node[HIGHEST, m] = max(node[HIGHEST, m], value)
+
+
+@inlined
+def tally_node(
+    rows: Any, ids: Any, a: int, b: int, d: int, n_sensitive: int, target: Any, tally: Any, classes: Any
+) -> None:  # pragma: no cover
+    """Count the sensitive values and the classes of a node."""
+    if tally is not None:
+        for s in range(tally.shape[1]):
+            tally[NODE, s] = 0
         for i in range(a, b):
-            for q in range(d, d + labels.n_sensitive):
-                work.sensitive[NODE, rows[i, q]] += 1
-    if work.classes.shape[1] > 0:
+            for q in range(d, d + n_sensitive):
+                tally[NODE, rows[i, q]] += 1
+    if target is not None:
+        for s in range(classes.shape[1]):
+            classes[NODE, s] = 0
         for i in range(a, b):
-            work.classes[NODE, labels.target[ids[i]]] += 1
+            classes[NODE, target[ids[i]]] += 1
 
 
-@jit
-def describe_counts(places: Any, work: Any) -> None:  # pragma: no cover
-    """Write down the same of a node whose rows lie elsewhere, from its histograms."""
-    counts, values = work.counts, work.values
-    for m in range(counts.shape[0]):
-        work.total[m], work.lowest[m], work.highest[m] = 0, -1, -1
-        for bin_ in range(counts.shape[1]):
-            if counts[m, bin_] > 0:
-                work.total[m] += counts[m, bin_] * places[m, bin_]
-                work.lowest[m] = bin_ if work.lowest[m] < 0 else work.lowest[m]
-                work.highest[m] = bin_
-    work.sensitive[NODE, :] = 0
-    for s in range(values.shape[2]):
-        for bin_ in range(values.shape[1]):  # a row is once in every column's
-            work.sensitive[NODE, s] += values[0, bin_, s]
-
-
-@jit
-def widest_first(places: Any, units: Any, work: Any) -> None:  # pragma: no cover
+@inlined
+def widest_first(places: Any, units: Any, node: Any) -> None:  # pragma: no cover
     """Put the columns in turn by the spread of the node over the declared width, falling; equal ones stay in order."""
-    spread, turn = np.empty(units.size), work.turn
     for j in range(units.size):
-        spread[j] = (places[j, work.highest[j]] - places[j, work.lowest[j]]) * units[j]
+        own = (places[j, node[HIGHEST, j]] - places[j, node[LOWEST, j]]) * units[j]
         p = j
-        while p > 0 and spread[turn[p - 1]] < spread[j] * (1.0 - 1e-12):
-            turn[p] = turn[p - 1]
+        while p > 0:
+            m = node[TURN, p - 1]
+            if not (places[m, node[HIGHEST, m]] - places[m, node[LOWEST, m]]) * units[m] < own * (1.0 - 1e-12):
+                break
+            node[TURN, p] = m
             p -= 1
-        turn[p] = j
+        node[TURN, p] = j
 
 
-@jit_within
+@inlined
 def cut_in_gap(
-    low: int, high: int, missing: int, form: int, tier: int, tiers: Any, edges: Any
+    low: int, high: int, missing: int, form: int, tier: int, j: int, tiers: Any, edges: Any
 ) -> int:  # pragma: no cover
     """Return the one cut offered in a gap: the grid point in ``low .. high`` nearest its middle, the lower of two.
 
@@ -236,72 +201,51 @@ def cut_in_gap(
         return (low + high) >> 1
     best, nearest = -1, np.inf
     for p in range(low, high + 1):
-        off = abs(2 * edges[p] - edges[low] - edges[high]) if form == 1 else abs(2.0 * p - low - high)
-        if off < nearest and (form == 1 or tiers[p] == tier):
+        off = abs(2 * edges[j, p] - edges[j, low] - edges[j, high]) if form == 1 else abs(2.0 * p - low - high)
+        if off < nearest and (form == 1 or tiers[j, p] == tier):
             best, nearest = p, off
     return best
 
 
-@jit_within
+@inlined
 def list_cuts(
-    n_groups: int, size: int, j: int, first: int, last: int, space: Any, k: int, min_share: float, work: Any
+    n_groups: int,
+    size: int,
+    j: int,
+    first: int,
+    last: int,
+    edges: Any,
+    tiers: Any,
+    facts: Any,
+    k: int,
+    min_share: float,
+    held: Any,
+    rated: Any,
 ) -> int:  # pragma: no cover
     """List the cuts of a column with k records on both sides and no sliver; return how many."""
-    edges, tiers = space.edges[j], space.tiers[j]
-    start, scale = edges[first], 1.0 / (edges[last + 1] - edges[first])
-    missing, form = space.missing[j], space.form[j]
-    bins, sizes = work.group_bin, work.group_size
-    tier = tiers[last]
+    start, scale = edges[j, first], 1.0 / (edges[j, last + 1] - edges[j, first])
+    missing, form = facts[MISSING, j], facts[FORM, j]
+    tier = tiers[j, last]
     if form == 2:  # the smallest node that covers the cell
         for p in range(first + 1, last):
-            tier = min(tier, tiers[p])
+            tier = min(tier, tiers[j, p])
     found, left = 0, 0
     for g in range(n_groups - 1):
-        left += sizes[g]
+        left += held[GROUP_SIZE, g]
         if left < k:
             continue
         if size - left < k:
             break
-        cut = cut_in_gap(bins[g] + 1, bins[g + 1], missing, form, tier, tiers, edges)
+        cut = cut_in_gap(held[GROUP_BIN, g] + 1, held[GROUP_BIN, g + 1], missing, form, tier, j, tiers, edges)
         if cut < 0:
             continue
-        share = (edges[cut] - start) * scale
+        share = (edges[j, cut] - start) * scale
         # The branch of missing values is one step wide however wide the column is: the guard is not for it.
         if cut != missing and not min_share <= share <= 1.0 - min_share:
             continue
-        work.cut_bin[found] = cut
-        work.cut_left[found] = left
-        work.cut_group[found] = g
-        work.cut_share[found] = share
+        held[CUT_BIN, found] = cut
+        held[CUT_LEFT, found] = left
+        held[CUT_GROUP, found] = g
+        rated[SHARE, found] = share
         found += 1
     return found
-
-
-@jit_within
-def find_cuts(
-    rows: Any, a: int, b: int, j: int, at: int, first: Any, last: Any, space: Any, k: int, min_share: float, work: Any
-) -> tuple[int, int]:  # pragma: no cover
-    """List the groups and the cuts of a column of the rows ``a .. b - 1``; return how many there are of each.
-
-    ``at`` is the column's place among those that are counted together.
-    """
-    size, here = b - a, len(rows) > 0
-    in_order = here and sorts(size, first, last)
-    work.best_place[1, 0] = in_order
-    if here and not in_order and at == 0:
-        count_block(rows, a, b, j, min(first.size, j + work.counts.shape[0]), first, last, space.places, work)
-    if first[j] == last[j]:
-        return 0, 0
-    short = work.packed.shape[2] > 0 and size < SHORT
-    if not in_order:
-        n_groups = groups_by_count(at, first[j], last[j], short, work)
-    elif last[j] - first[j] < 1 << 10:
-        sort_keys(rows, a, size, j, first[j], work.short_keys)
-        n_groups = groups_of_keys(rows, a, size, first[j], space.places, work.short_keys, work)
-    else:
-        sort_keys(rows, a, size, j, first[j], work.keys)
-        n_groups = groups_of_keys(rows, a, size, first[j], space.places, work.keys, work)
-    n_cuts = list_cuts(n_groups, size, j, first[j], last[j], space, k, min_share, work)
-    if work.sums.shape[2] > 0:
-        sum_to_cuts(n_cuts, short, work)
-    return n_groups, n_cuts

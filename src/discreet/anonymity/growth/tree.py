@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.anonymity.growth import criteria as _criteria
 from discreet.anonymity.growth.grid import Bins, Grid
-from discreet.core import AnyArray, BoolArray, Domain, FloatArray, IntArray, jit
+from discreet.core import AnyArray, BoolArray, Domain, FloatArray, IntArray, jit, quickly
 from discreet.errors import DiscreetError, FormatError
 
 _FORMAT, _FORMAT_VERSION = "discreet.partition", 1
@@ -66,7 +66,7 @@ class Tree:
     @cached_property
     def levels(self) -> AnyArray:
         """The number of splits above each node."""
-        return _levels(self.parent)
+        return quickly(_levels, self.n_nodes)(self.parent)
 
     @property
     def depth(self) -> int:
@@ -76,18 +76,18 @@ class Tree:
     @cached_property
     def ends(self) -> AnyArray:
         """The end of the subtree of each node: that of node i is ``i .. ends[i] - 1``."""
-        return _ends(self.column, self.right)
+        return quickly(_ends, self.n_nodes)(self.column, self.right)
 
     @cached_property
     def cells(self) -> tuple[AnyArray, AnyArray]:
         """First and last bin of every node on every column."""
         last = np.array([g.n_bins - 1 for g in self.grids], np.int64)
-        return _node_cells(self.column, self.cut, self.right, last)
+        return quickly(_node_cells, self.n_nodes * len(last))(self.column, self.cut, self.right, last)
 
     def cells_of(self, nodes: IntArray) -> tuple[AnyArray, AnyArray]:
         """Return first and last bin of some nodes, in rising order: less to hold than `cells` of millions of nodes."""
         last = np.array([g.n_bins - 1 for g in self.grids], np.uint16)
-        return _some_cells(self.column, self.cut, nodes, last)
+        return quickly(_some_cells, self.n_nodes)(self.column, self.cut, nodes, last)
 
     @property
     def leaves_before(self) -> AnyArray:
@@ -132,9 +132,8 @@ class Tree:
 
     def collapsed(self, at: BoolArray) -> Tree:
         """Return the tree with the nodes marked made leaves."""
-        keep, column, cut, right, criterion = _collapse(
-            self.column, self.cut, self.right, self.criterion, self.ends, at
-        )
+        collapse = quickly(_collapse, self.n_nodes)
+        keep, column, cut, right, criterion = collapse(self.column, self.cut, self.right, self.criterion, self.ends, at)
         return Tree(self.grids, column[keep], cut[keep], right[keep], criterion[keep])
 
     def to_dict(self) -> dict[str, Any]:
@@ -165,7 +164,7 @@ class Tree:
             named = [-1 if c is None else _criteria.NAMES.index(c) for c in facts["criterion"]]
         except (KeyError, TypeError, ValueError, OverflowError, DiscreetError) as error:
             raise FormatError(f"the partition is damaged: {error}") from None
-        right = _rights(column) if column.ndim == 1 and len(column) else np.empty(0, np.int64)
+        right = quickly(_rights, len(column))(column) if column.ndim == 1 and len(column) else np.empty(0, np.int64)
         tree = cls(grids, column, cut, right, np.array(named, np.int64))
         tree._check()
         return tree

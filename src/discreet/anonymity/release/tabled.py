@@ -7,7 +7,7 @@ table of counts takes a few bytes per place (`PlaceCounter`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.anonymity.growth.frontier import frontier, in_the_way, refuse_root
+from discreet.anonymity.growth.frontier import check_nodes, in_the_way, refuse_root, shown_nodes
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.table import PlaceCounts, TablePlan
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.counted import Values, ValueTally
-from discreet.anonymity.risk.distances import is_ok
+from discreet.anonymity.risk.distances import AT_ONCE
 from discreet.anonymity.risk.rules import ReachedLevels, Rules
 from discreet.core import AnyArray, IntArray, jit
 from discreet.engines.tables import same_key
@@ -76,6 +76,18 @@ class TabledCounts:
     def held(self, chosen: AnyArray) -> IntArray:
         """Return how many of the rows in the chosen places have each of the entries of ``sensitive``."""
         return np.asarray(_held(self.counts, chosen)[self.code >= 0])
+
+    def tables(self, kept: AnyArray) -> Iterator[tuple[int, IntArray]]:
+        """Yield the counts of the labels in the places that are kept, for some places at a time, as `tallied` does."""
+        slots = np.flatnonzero(self.code >= 0)
+        values = sum(len(column.labels) for column in self.sensitive)
+        room = max(1, AT_ONCE // max(values, 1))
+        for begin in range(0, len(kept), room):
+            own = kept[begin : begin + room]
+            found = np.zeros((len(own), values), np.int64)
+            for slot in slots:  # of several spellings, one label
+                found[:, self.code[slot]] += self.counts[begin : begin + len(own), slot] * own
+            yield begin, found
 
     def figures(self, rules: Rules, of_place: AnyArray | None = None) -> tuple[ReachedLevels, int, int, int, IntArray]:
         """Measure cells, as `PlaceCounts.figures` does; cells rise with their places."""
@@ -199,8 +211,11 @@ def enforce_table(tree: Tree, counts: TabledCounts, rules: Rules, suppress: floa
     allowed = math.floor(suppress * n + 1e-9)
     while True:
         limits = rules.limits(counts.sensitive, None, counts.held(kept))
-        fine, rows = np.empty(tree.n_nodes, bool), np.empty(tree.n_nodes, np.int64)
-        _check_table(tree.column, tree.right, tree.ends, before, counts.counts, kept, counts.code, limits, fine, rows)
+        rows = np.empty(tree.n_nodes, np.int64)
+        _count_rows(tree.column, tree.right, before, counts.counts, kept, rows)
+        fine = (rows == 0) | (rows >= limits.k)
+        if limits.l_on or limits.t_on:
+            check_nodes(tree, counts.tables(kept), limits, rows, fine)
         doomed = in_the_way(tree, fine, rows, allowed - n + int(rows[0]))
         if not len(doomed):
             break
@@ -210,7 +225,7 @@ def enforce_table(tree: Tree, counts: TabledCounts, rules: Rules, suppress: floa
         kept &= np.cumsum(edge[:-1]) == 0
     held = counts.held(kept)
     refuse_root(rules, counts.sensitive, np.ones(len(held), bool), bool(fine[0]) and rows[0] > 0, None, held)
-    shown = frontier(tree.column, tree.right, tree.ends, fine)
+    shown = shown_nodes(tree, fine)
     leaves = np.flatnonzero(tree.column < 0)
     cell = np.where(kept & (rows[leaves] > 0), shown[leaves], np.int32(-1))
     merged = int(((cell >= 0) & (cell != leaves)).sum())
@@ -271,24 +286,12 @@ def _by_cell(counts: Any, cell: Any, at: int, begin: int, found: Any) -> int:  #
 
 
 @jit
-def _check_table(
-    column: Any, right: Any, ends: Any, before: Any, table: Any, kept: Any, code: Any, limits: Any, fine: Any, rows: Any
-) -> None:  # pragma: no cover
-    """Mark the nodes that are empty or keep the rules, and count their rows."""
-    seen = np.zeros(limits.share.size, np.int64)
+def _count_rows(column: Any, right: Any, before: Any, table: Any, kept: Any, rows: Any) -> None:  # pragma: no cover
+    """Count the rows of every node."""
     for node in range(column.size - 1, -1, -1):
+        rows[node] = 0
         if column[node] >= 0:
             rows[node] = rows[node + 1] + rows[right[node]]
-        else:
-            rows[node] = 0
-            for c in range(code.size):
-                if kept[before[node]]:
-                    rows[node] += np.int64(table[before[node], c])
-        fine[node] = rows[node] == 0 or rows[node] >= limits.k
-        if (limits.l_on or limits.t_on) and rows[node] >= limits.k:
-            seen[:] = 0
-            for leaf in range(before[node], before[ends[node]]):
-                for c in range(code.size):
-                    if kept[leaf] and code[c] >= 0:
-                        seen[code[c]] += np.int64(table[leaf, c])
-            fine[node] = is_ok(seen, rows[node], limits)
+        elif kept[before[node]]:
+            for c in range(table.shape[1]):
+                rows[node] += np.int64(table[before[node], c])

@@ -21,6 +21,8 @@ from discreet.engines.tables import as_text
 _FEW = 1 << 10
 #: From so many on room is doubled when it is needed, before that it grows faster.
 _MANY = 1 << 19
+#: Rows that a tally keeps as they are: sorting them takes less time than compiling the kernels that count.
+_SORTED = 1 << 15
 #: The number of a missing value, and of one that is not known.
 MISSING, UNKNOWN = kernels.MISSING, kernels.UNKNOWN
 
@@ -164,6 +166,7 @@ class ValueTally:
     def __init__(self) -> None:
         self._n, self._slots, self._held = 0, _empty(_FEW), np.empty(_FEW, np.int64)
         self._known = np.empty((_FEW, 0), np.int32)
+        self._kept: list[tuple[SmallIntArray, IntArray]] = []
 
     def add(self, columns: Sequence[Any], counts: IntArray | None = None) -> None:
         """Take in rows: a number per row from every column."""
@@ -173,9 +176,16 @@ class ValueTally:
         rows = np.empty((n, len(columns)), np.int32)
         for j, column in enumerate(columns):
             rows[:, j] = column
+        self._kept.append((rows, np.ones(n, np.int64) if counts is None else counts))
+        if self._n or sum(len(own) for own, _ in self._kept) > _SORTED:
+            for own, held in self._kept:
+                self._count(own, held)
+            self._kept = []
+
+    def _count(self, rows: SmallIntArray, counts: IntArray) -> None:
         if not self._n:
-            self._known = np.empty((_FEW, len(columns)), np.int32)
-        counts, done = np.ones(n, np.int64) if counts is None else counts, -1
+            self._known = np.empty((_FEW, rows.shape[1]), np.int32)
+        n, done = len(rows), -1
         while done < n:
             if done >= 0:
                 self._known, self._held = _enlarged(self._known), _enlarged(self._held)
@@ -187,6 +197,12 @@ class ValueTally:
 
     def result(self) -> tuple[SmallIntArray, IntArray]:
         """Return the combinations, a row per column, in rising order, and how often each occurs."""
+        if self._kept:
+            rows, held = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
+            turn = np.lexsort(rows.T[::-1])
+            rows = rows[turn]
+            first = np.flatnonzero(np.append(True, (rows[1:] != rows[:-1]).any(axis=1)))
+            return np.ascontiguousarray(rows[first].T), np.add.reduceat(held[turn], first)
         columns = np.ascontiguousarray(self._known[: self._n].T)
         if not self._n:
             return columns, np.empty(0, np.int64)

@@ -3,13 +3,16 @@
 The distance is the least work of moving one distribution into the other, with three ground distances: *equal* (any two
 values are 1 apart), *ordered* (values i and j of m are |i - j|/(m - 1) apart) and *hierarchical* (the height of the
 lowest common ancestor over that of the root). Each has a closed form (Li, Li and Venkatasubramanian 2007).
+
+Counts are tables of classes by values; no class is empty.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.core import FloatArray, IntArray, jit, jit_within
+from discreet.core import AnyArray, BoolArray, FloatArray, IntArray, jit
 
 #: What rounding may add to a measure; a class at exactly the limit passes.
 SLACK = 1e-12
@@ -17,10 +20,12 @@ SLACK = 1e-12
 #: Kinds of diversity and of distance; the third of each, recursive and hierarchical, is what is left.
 DISTINCT, ENTROPY = 0, 1
 EQUAL, ORDERED = 0, 1
+#: Most entries of a table of counts that is made at once.
+AT_ONCE = 1 << 18
 
 
 class Limits(NamedTuple):
-    """Rules and reference distribution for the kernels. The values of all sensitive columns form one row."""
+    """Rules and reference distribution of a table. The values of all sensitive columns form one row."""
 
     k: int
     l_on: bool
@@ -40,135 +45,120 @@ class Limits(NamedTuple):
     #: The node of every value.
     leaf: IntArray
 
-
-@jit_within
-def distinct_values(counts: Any) -> int:  # pragma: no cover
-    """Return how many values occur."""
-    found = 0
-    for i in range(counts.size):
-        found += counts[i] > 0
-    return found
+    def own(self, q: int) -> slice:
+        """Return the values of sensitive column q."""
+        return slice(int(self.offset[q]), int(self.offset[q + 1]))
 
 
-@jit
-def entropy(counts: Any, size: int) -> float:  # pragma: no cover
-    """Return -Σ p ln p."""
-    total = 0.0
-    for i in range(counts.size):
-        if counts[i] > 0:
-            p = counts[i] / size
-            total -= p * np.log(p)
-    return total
-
-
-@jit
-def recursive_ratio(counts: Any, l: int) -> float:  # noqa: E741  # pragma: no cover
+def recursive_ratio(counts: AnyArray, l: int) -> FloatArray:  # noqa: E741
     """Return r_1 / (r_l + ... + r_m) of the frequencies in falling order; infinite with fewer than l values."""
-    rest = counts.copy()
-    tail, first = 0, 0
-    for i in range(rest.size):
-        tail += rest[i]
-        first = max(first, rest[i])
-    for _ in range(min(l - 1, rest.size)):  # take away the l - 1 most frequent, one by one
-        most = 0
-        for i in range(rest.size):
-            if rest[i] > rest[most]:
-                most = i
-        tail -= rest[most]
-        rest[most] = 0
-    if tail == 0:
-        return np.inf
-    return float(first / tail)
+    falling = -np.sort(-counts, axis=1)
+    tail = falling[:, l - 1 :].sum(axis=1)
+    return np.asarray(np.divide(falling[:, 0], tail, out=np.full(len(counts), np.inf), where=tail > 0))
 
 
-@jit
-def equal_distance(counts: Any, size: int, share: Any) -> float:  # pragma: no cover
+def equal_distance(counts: AnyArray, sizes: AnyArray, share: FloatArray) -> FloatArray:
     """Return ½ Σ |p - q|, as the sum of what the class has too much of."""
-    total = 0.0
-    for i in range(counts.size):
-        gap = counts[i] / size - share[i]
-        if gap > 0.0:
-            total += gap
-    return total
+    return np.asarray(np.maximum(counts / sizes[:, None] - share, 0.0).sum(axis=1))
 
 
-@jit
-def ordered_distance(counts: Any, size: int, share: Any) -> float:  # pragma: no cover
+def ordered_distance(counts: AnyArray, sizes: AnyArray, share: FloatArray) -> FloatArray:
     """Return Σ_i |Σ_{j≤i} (p_j - q_j)| / (m - 1), over the m values that the table has: a suppressed row adds none."""
-    total, running, values = 0.0, 0.0, 0
-    for i in range(counts.size):
-        if share[i] > 0.0:
-            running += counts[i] / size - share[i]
-            total += abs(running)
-            values += 1
-    return float(total / (values - 1)) if values > 1 else 0.0
+    there = share > 0.0
+    gaps = np.cumsum(counts[:, there] / sizes[:, None] - share[there], axis=1)
+    return np.asarray(np.abs(gaps).sum(axis=1) / max(int(there.sum()) - 1, 1) * (there.sum() > 1))
 
 
-@jit
 def hierarchical_distance(
-    counts: Any, size: int, share: Any, parent: Any, weight: Any, leaf: Any
-) -> float:  # pragma: no cover
+    counts: AnyArray, sizes: AnyArray, share: FloatArray, parent: IntArray, weight: FloatArray, leaf: IntArray
+) -> FloatArray:
     """Return Σ_N height(N)/H · min(pos, neg) over the inner nodes; a node's children come before it."""
-    extra = np.zeros(parent.size)
-    more = np.zeros(parent.size)
-    less = np.zeros(parent.size)
-    for i in range(counts.size):
-        extra[leaf[i]] += counts[i] / size - share[i]
-    total = 0.0
-    for node in range(parent.size):
-        total += weight[node] * min(more[node], less[node])
-        above = parent[node]
+    extra, more, less = (np.zeros((len(parent), len(counts))) for _ in range(3))
+    for i, gap in zip(leaf, (counts / sizes[:, None] - share).T, strict=True):
+        extra[i] += gap
+    total = np.zeros(len(counts))
+    for node, above in enumerate(parent):
+        total += weight[node] * np.minimum(more[node], less[node])
         if above >= 0:
             extra[above] += extra[node]
-            if extra[node] > 0.0:
-                more[above] += extra[node]
-            else:
-                less[above] -= extra[node]
+            more[above] += np.maximum(extra[node], 0.0)
+            less[above] -= np.minimum(extra[node], 0.0)
     return total
 
 
-@jit
-def diversity(counts: Any, size: int, kind: int, l: float) -> float:  # noqa: E741  # pragma: no cover
-    """Return the diversity reached: number of values, e^entropy, or the ratio that c must exceed."""
+def diversity(counts: AnyArray, sizes: AnyArray, kind: int, l: float) -> FloatArray:  # noqa: E741
+    """Return the diversity of each class: number of values, e^entropy, or the ratio that c must exceed."""
     if kind == DISTINCT:
-        return float(distinct_values(counts))
+        return np.asarray(np.count_nonzero(counts, axis=1), np.float64)
     if kind == ENTROPY:
-        return float(np.exp(entropy(counts, size)))
+        p = counts / sizes[:, None]
+        return np.asarray(np.exp(-(p * np.log(p, out=np.zeros(p.shape), where=p > 0)).sum(axis=1)))
     return recursive_ratio(counts, int(l))
 
 
-@jit
-def closeness(counts: Any, size: int, limits: Any, q: int) -> float:  # pragma: no cover
-    """Return the distance of a class from the table in sensitive column q, by the column's ground distance."""
-    share = limits.share[limits.offset[q] : limits.offset[q + 1]]
+def closeness(counts: AnyArray, sizes: AnyArray, limits: Limits, q: int) -> FloatArray:
+    """Return the distance of each class from the table in sensitive column q, by the column's ground distance."""
+    share = limits.share[limits.own(q)]
     if limits.t_kind[q] == EQUAL:
-        return equal_distance(counts, size, share)
+        return equal_distance(counts, sizes, share)
     if limits.t_kind[q] == ORDERED:
-        return ordered_distance(counts, size, share)
-    a, b = limits.tree_start[q], limits.tree_start[q + 1]
-    leaf = limits.leaf[limits.offset[q] : limits.offset[q + 1]]
-    return hierarchical_distance(counts, size, share, limits.parent[a:b], limits.weight[a:b], leaf)
+        return ordered_distance(counts, sizes, share)
+    tree = slice(int(limits.tree_start[q]), int(limits.tree_start[q + 1]))
+    return hierarchical_distance(
+        counts, sizes, share, limits.parent[tree], limits.weight[tree], limits.leaf[limits.own(q)]
+    )
 
 
-@jit_within
-def is_ok(counts: Any, size: int, limits: Any) -> bool:  # pragma: no cover
-    """Return whether a class with these counts of all sensitive values keeps k, l and t."""
-    if size < limits.k:
-        return False
-    for q in range(limits.offset.size - 1):
-        own = counts[limits.offset[q] : limits.offset[q + 1]]
+def diverse(diversities: FloatArray, limits: Limits) -> BoolArray:
+    """Return whether diversities keep l."""
+    if limits.l_kind == DISTINCT:
+        return np.asarray(diversities >= limits.l)
+    if limits.l_kind == ENTROPY:
+        return np.asarray(np.log(diversities) >= np.log(limits.l) - SLACK)
+    return np.asarray(diversities < limits.c)
+
+
+def is_ok(counts: AnyArray, sizes: AnyArray, limits: Limits) -> BoolArray:
+    """Return which classes with these counts of all sensitive values keep k, l and t."""
+    good: BoolArray = sizes >= limits.k
+    for q in range(len(limits.offset) - 1):
+        own = counts[:, limits.own(q)]
         if limits.l_on:
-            if limits.l_kind == DISTINCT:
-                if distinct_values(own) < limits.l:
-                    return False
-            elif limits.l_kind == ENTROPY:
-                if entropy(own, size) < np.log(limits.l) - SLACK:
-                    return False
-            elif not recursive_ratio(own, int(limits.l)) < limits.c:
-                return False
-        if limits.t_on and closeness(own, size, limits, q) > limits.t + SLACK:
-            return False
-    return True
+            good = good & diverse(diversity(own, sizes, limits.l_kind, limits.l), limits)
+        if limits.t_on:
+            good = good & (closeness(own, sizes, limits, q) <= limits.t + SLACK)
+    return good
+
+
+def tallied(
+    of: AnyArray, n: int, codes: IntArray, rows: IntArray | None, values: int
+) -> Iterator[tuple[int, AnyArray]]:
+    """Yield the counts of values by class, for some classes at a time, with the number of the first.
+
+    ``of`` is the class of each entry, 0 to ``n - 1``, or -1; an entry stands for ``rows`` rows and has a value of every
+    row of ``codes``.
+    """
+    room = max(1, AT_ONCE // max(values, 1))
+    if n <= room:
+        yield 0, _table(of, n, codes, rows, values)
+        return
+    starts = np.concatenate([[0], np.cumsum(np.bincount(of[of >= 0], minlength=n))])
+    order = rows_by_class(of, starts)
+    for begin in range(0, n, room):
+        end = min(begin + room, n)
+        chosen = order[starts[begin] : starts[end]]
+        own = None if rows is None else rows[chosen]
+        yield begin, _table(of[chosen] - begin, end - begin, codes[:, chosen], own, values)
+
+
+def _table(of: AnyArray, n: int, codes: IntArray, rows: IntArray | None, values: int) -> AnyArray:
+    kept = of >= 0
+    if not kept.all():
+        of, codes, rows = of[kept], codes[:, kept], None if rows is None else rows[kept]
+    found = np.zeros(n * values, np.int64)
+    for own in codes:
+        found += np.bincount(of * values + own, rows, minlength=n * values).astype(np.int64)
+    return found.reshape(n, values)
 
 
 @jit
@@ -183,25 +173,15 @@ def rows_by_class(of: Any, starts: Any) -> IntArray:  # pragma: no cover
     return order
 
 
-@jit
 def measure_classes(
-    starts: Any, order: Any, codes: Any, rows: Any, limits: Any, diversities: Any, distances: Any
-) -> None:  # pragma: no cover
-    """Write diversity and distance of every class, by sensitive column; empty classes are left as they are.
-
-    Class e holds the entries ``order[starts[e] : starts[e + 1]]``; each stands for ``rows`` rows.
-    """
-    counts = np.zeros(limits.share.size, np.int64)
-    for e in range(starts.size - 1):
-        if starts[e + 1] == starts[e]:
-            continue
-        counts[:] = 0
-        size = 0
-        for i in range(starts[e], starts[e + 1]):
-            size += rows[order[i]]
-            for q in range(codes.shape[0]):
-                counts[codes[q, order[i]]] += rows[order[i]]
-        for q in range(codes.shape[0]):
-            own = counts[limits.offset[q] : limits.offset[q + 1]]
-            diversities[e, q] = diversity(own, size, limits.l_kind, limits.l)
-            distances[e, q] = closeness(own, size, limits, q)
+    of: AnyArray, n: int, codes: IntArray, rows: IntArray | None, limits: Limits, out: FloatArray
+) -> None:
+    """Write diversity and distance of every class, by sensitive column; empty classes are left as they are."""
+    for begin, counts in tallied(of, n, codes, rows, len(limits.share)):
+        sizes = counts[:, limits.own(0)].sum(axis=1)
+        there = np.flatnonzero(sizes)
+        held, sizes = counts[there], sizes[there]
+        for q in range(len(codes)):
+            own = held[:, limits.own(q)]
+            out[0, begin + there, q] = diversity(own, sizes, limits.l_kind, limits.l)
+            out[1, begin + there, q] = closeness(own, sizes, limits, q)

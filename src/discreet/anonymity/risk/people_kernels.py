@@ -9,24 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from discreet.anonymity.risk.distances import DISTINCT, ENTROPY, SLACK, closeness, entropy, recursive_ratio
-from discreet.core import jit
+from discreet.anonymity.risk.distances import AT_ONCE, DISTINCT, SLACK, Limits, closeness, diverse, diversity
+from discreet.core import BoolArray, FloatArray, IntArray, jit
 
 
 @jit
-def weigh(chosen: Any, persons: Any, rows: Any, codes: Any, times: Any, counts: Any) -> int:  # pragma: no cover
-    """Write how much each value weighs among the chosen rows; return how many persons there are. ``times`` is spare."""
-    people = 0
-    counts[:] = 0.0
-    for e in chosen:
-        people += times[persons[e]] == 0
-        times[persons[e]] += rows[e]
-    for e in chosen:
-        for q in range(codes.shape[0]):
-            counts[codes[q, e]] += rows[e] / times[persons[e]]
-    for e in chosen:
-        times[persons[e]] = 0
-    return people
+def weigh(
+    starts: Any, held: Any, order: Any, codes: Any, persons: Any, rows: Any, times: Any, counts: Any, people: Any
+) -> None:  # pragma: no cover
+    """Write how much each value weighs in each class, and how many persons it has. ``times`` is spare, and left 0."""
+    for c in range(held.size):
+        begin, end = starts[c], starts[c] + held[c]
+        for i in range(begin, end):
+            e = order[i]
+            people[c] += times[persons[e]] == 0
+            times[persons[e]] += rows[e]
+        for i in range(begin, end):
+            e = order[i]
+            for q in range(codes.shape[0]):
+                counts[c, codes[q, e]] += rows[e] / times[persons[e]]
+        for i in range(begin, end):
+            times[persons[order[i]]] = 0
 
 
 @jit
@@ -81,47 +84,62 @@ def matched_values(
 
 
 @jit
-def measure_people(
-    starts: Any, held: Any, order: Any, codes: Any, persons: Any, rows: Any, limits: Any, out: Any
+def match(
+    starts: Any,
+    held: Any,
+    order: Any,
+    persons: Any,
+    codes: Any,
+    low: int,
+    high: int,
+    owner: Any,
+    seen: Any,
+    came: Any,
+    out: Any,
 ) -> None:  # pragma: no cover
+    """Write `matched_values` of every class."""
+    for c in range(held.size):
+        chosen = order[starts[c] : starts[c] + held[c]]
+        out[c] = matched_values(chosen, persons, codes, low, high, owner, seen, came)
+
+
+def measure_people(
+    starts: IntArray,
+    held: IntArray,
+    order: IntArray,
+    codes: IntArray,
+    persons: IntArray,
+    rows: IntArray,
+    limits: Limits,
+    out: FloatArray,
+) -> None:
     """Write diversity and distance of every class, by sensitive column, into ``out[0]`` and ``out[1]``.
 
     Class e holds the entries ``order[starts[e] : starts[e] + held[e]]``; empty ones are left as they are.
     """
-    most = 0
-    for p in persons:
-        most = max(most, p + 1)
-    times, counts = np.zeros(most, np.int64), np.zeros(limits.share.size)
-    owner, seen, came = np.full(most, -1), np.full(most, -1), np.empty(most, np.int64)
-    for e in range(held.size):
-        if held[e] == 0:
-            continue
-        chosen = order[starts[e] : starts[e] + held[e]]
-        people = weigh(chosen, persons, rows, codes, times, counts)
-        for q in range(codes.shape[0]):
-            low, high = limits.offset[q], limits.offset[q + 1]
+    there = np.flatnonzero(held)
+    most = int(persons.max(initial=-1)) + 1
+    times, came = np.zeros(most, np.int64), np.empty(most, np.int64)
+    owner, seen = np.full(most, -1), np.full(most, -1)
+    room = max(1, AT_ONCE // len(limits.share))
+    for at in np.split(there, range(room, len(there), room)):
+        counts, people = np.zeros((len(at), len(limits.share))), np.zeros(len(at), np.int64)
+        weigh(starts[at], held[at], order, codes, persons, rows, times, counts, people)
+        for q in range(len(codes)):
+            own, (low, high) = counts[:, limits.own(q)], limits.offset[q : q + 2].tolist()
             if limits.l_kind == DISTINCT:
-                out[0, e, q] = matched_values(chosen, persons, codes[q], low, high, owner, seen, came)
-            elif limits.l_kind == ENTROPY:
-                out[0, e, q] = np.exp(entropy(counts[low:high], people))
+                found = np.empty(len(at))
+                match(starts[at], held[at], order, persons, codes[q], low, high, owner, seen, came, found)
+                out[0, at, q] = found
             else:
-                out[0, e, q] = recursive_ratio(counts[low:high], int(limits.l))
-            out[1, e, q] = closeness(counts[low:high], people, limits, q)
+                out[0, at, q] = diversity(own, people, limits.l_kind, limits.l)
+            out[1, at, q] = closeness(own, people, limits, q)
 
 
-@jit
-def people_ok(out: Any, held: Any, limits: Any, fine: Any) -> None:  # pragma: no cover
+def people_ok(out: FloatArray, held: IntArray, limits: Limits, fine: BoolArray) -> None:
     """Take back what is fine where a class breaks l or t, by what `measure_people` wrote."""
-    for e in range(held.size):
-        for q in range(out.shape[2]):
-            if held[e] == 0 or not fine[e]:
-                continue
-            if limits.l_on:
-                if limits.l_kind == DISTINCT:
-                    fine[e] = out[0, e, q] >= limits.l
-                elif limits.l_kind == ENTROPY:
-                    fine[e] = np.log(out[0, e, q]) >= np.log(limits.l) - SLACK
-                else:
-                    fine[e] = out[0, e, q] < limits.c
-            if limits.t_on and out[1, e, q] > limits.t + SLACK:
-                fine[e] = False
+    asked = (held > 0) & fine
+    if limits.l_on:
+        fine[asked] &= diverse(out[0, asked], limits).all(axis=1)
+    if limits.t_on:
+        fine[asked] &= (out[1, asked] <= limits.t + SLACK).all(axis=1)

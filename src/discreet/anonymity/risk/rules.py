@@ -198,17 +198,17 @@ class Rules:
         kept = of >= 0
         alike = np.ones(len(of), np.int64) if rows is None else rows
         limits = self.limits(sensitive, kept, rows, persons) if limits is None else limits
-        starts = np.concatenate([[0], np.cumsum(np.bincount(of[kept]))])
         sizes = np.bincount(of[kept], alike[kept]).astype(np.int64)
         out = np.full((2, len(sizes), len(sensitive)), np.nan)
-        if sensitive:
-            order, codes = rows_by_class(of, starts), stacked(sensitive, len(of))
-            if self.per_person and persons is not None:
-                measure_people(starts[:-1], np.diff(starts), order, codes, persons, alike, limits, out)
-            else:
-                measure_classes(starts, order, codes, alike, limits, out[0], out[1])
+        codes = stacked(sensitive, len(of))
+        if sensitive and self.per_person and persons is not None:
+            starts = np.concatenate([[0], np.cumsum(np.bincount(of[kept]))])
+            order, held = rows_by_class(of, starts), np.diff(starts)
+            measure_people(starts[:-1], held, order, codes, persons, alike, limits, out)
+        elif sensitive:
+            measure_classes(of, len(sizes), codes, rows, limits, out)
         people = sizes if persons is None else persons_by_class(of[kept], persons[kept], len(sizes))
-        return sizes, people, out[0], out[1], limits
+        return sizes, people, *out, limits
 
     def _kept(self, people: IntArray, diversities: FloatArray, distances: FloatArray) -> BoolArray:
         good: BoolArray = people >= self.k
