@@ -109,8 +109,8 @@ def _central(guarantee: Guarantee, factor: str) -> list[str]:
     return [
         f"With and without {guarantee.unit}{apart} in the table, the probabilities of any possible release differ by a "
         f"factor of at most {factor}{_slack(guarantee)}.",
-        f"This limits what anyone can learn from the release about {_given(guarantee)}: {whose} presence in the table, and "
-        "what is recorded there. The limit holds whatever else they know and whatever they compute.",
+        f"This limits what anyone can learn from the release about {_given(guarantee)}: {whose} presence in the table, "
+        "and what is recorded there. The limit holds whatever else they know and whatever they compute.",
         *_rows_only(guarantee),
     ]
 

@@ -42,6 +42,8 @@ class MarginalSynopsis(Declared, Estimator):
     and rows that are declared impossible are left out each by itself, so tables that differ in one row differ in at
     most one afterwards. Every draw is charged where it is made, and prices are functions of public values and of
     earlier outputs: the charges add up to at most the budget. Bins, choice, model and rows are post-processing.
+    If the domain declares a person as the unit, neighbours differ in all rows of one person. At most ``unit.rows`` of
+    them are used, and all noise is that of ε/rows, or ρ/rows².
 
     Examples
     --------
