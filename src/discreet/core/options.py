@@ -452,6 +452,6 @@ SIZE_SHARE: Any = option(
     default=0.03, takes="number", above=0, below=1, help="Share of the budget that estimates the number of rows.",
 )  # fmt: skip
 MAX_MEMORY: Any = option(
-    default=2.0, takes="number", above=0, help="Most memory for cells and nodes, in GiB.",
+    default=2.0, takes="number", above=0, help="Maximum memory for cells and nodes, in GiB.",
     details="A release that would need more is refused before rows are read.",
 )  # fmt: skip

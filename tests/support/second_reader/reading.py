@@ -52,7 +52,8 @@ class Case:
 
 
 _CAVEATS = ("the first ", "the categories of a column were selected privately", "no more is promised",
-    "no privacy rests", "the pattern of changes is not covered", "rows come out in the order", "that a person is in the table")  # fmt: skip
+    "no privacy rests", "the pattern of changes is not covered", "rows come out in the order",
+    "that a person is in the table")  # fmt: skip
 
 Objections = Iterator[str]
 Check = Callable[[Case, re.Match[str]], Objections]

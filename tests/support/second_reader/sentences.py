@@ -342,7 +342,7 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"an attacker knows nothing of a person but the quasi-identifiers; that a person is in the table, and what the group "
      r"has in common, is not hidden", "what attackers know is not in the bytes"),
     (r"an attacker does not know several rows of one person: hashed identifiers show .+", _linked),
-    (r"an attacker does not reckon with how the cells were found: .+", _minimal),
+    (r"an attacker does not use how the cells were made: .+", _minimal),
     (r"an attacker knows nothing of a person from (column|the columns) (?P<names>.+), passed on unchanged", _listed),
     (r"an attacker knows nobody's value in (column|the columns) (?P<names>.+), where more than half of the rows have a "
      r"value of their own and can be found by it", _nearly_unique),

@@ -58,8 +58,8 @@ class PrivateKMeans(Declared, Centers):
     -------
     Neighbours: add or remove one row. The rows are seen by the synopsis' mechanism alone (with "lift", by
     `discreet.clustering.central.lift.fit`), which spends exactly ε, or ρ. Refining and clustering are post-processing.
-    If the domain declares a person as the unit, neighbours differ in all rows of one person. At most ``unit.rows`` of them are used, and all noise is that of
-    ε/rows, or ρ/rows².
+    If the domain declares a person as the unit, neighbours differ in all rows of one person. At most
+    ``unit.rows`` of them are used, and all noise is that of ε/rows, or ρ/rows².
 
     Examples
     --------

@@ -73,8 +73,8 @@ class MarginalSynopsis(Declared, Estimator):
     workload: str = option(
         default="pairs",
         choices=("pairs", "triples"),
-        help="Sets of columns whose counts matter.",
-        details="Triples are measured anyway if the budget is large enough.",
+        help="Marginals that should be accurate: of all pairs of columns, or of all triples.",
+        details='With "pairs", triples are measured too if the budget is large enough.',
     )
     target: str | None = option(
         default=None,
@@ -83,7 +83,9 @@ class MarginalSynopsis(Declared, Estimator):
         details="By default the one column with the role ``target``.",
     )
     max_cells: int = option(
-        default=2**22, low=1024, help="Most counts held in memory at a time; candidates are coarsened until they fit."
+        default=2**22,
+        low=1024,
+        help="Largest number of counts held in memory at a time; candidates are coarsened until they fit.",
     )
     n_rows: float | None = shared.N_ROWS
     ledger: Any = shared.LEDGER
