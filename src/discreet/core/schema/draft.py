@@ -12,8 +12,7 @@ from discreet.core.schema.dialect import Dialect
 from discreet.core.schema.file import toml_key, toml_value, undeclared
 
 _HOW = """\
-# One line per column. Declare what values are possible, by their meaning. Bounds read off the table would publish
-# the values of single persons.
+# One line per column: declare which values are possible. Bounds read off the table would reveal someone's values.
 #   age = {kind = "integer", bounds = [0, 120]}        whole numbers; values beyond count as the bound
 #   income = {bounds = [0, 1e6]}                       numbers
 #   born = {bounds = [1920-01-01, 2010-12-31]}         dates
