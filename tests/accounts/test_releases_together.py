@@ -244,9 +244,9 @@ def test_what_is_shown_says_on_which_condition() -> None:
     shown = in_words([Price("laplace", 0.02, times=100)], 1e-6)
     assert composition.CONDITION == "had all prices been fixed beforehand"
     assert composition.CONDITION in shown
-    assert "added up: 2" in shown
-    assert "by zCDP" in shown
-    assert "added up" not in in_words([Price("gaussian", rho=0.1)], 1e-6)
+    assert "composed by privacy loss distributions" in shown
+    assert "zCDP" not in shown  # only the smallest bound is shown
+    assert "composed by adding up" in in_words([Price("laplace", 0.02)], 1e-6)
 
 
 def test_prices_are_refused_by_name() -> None:

@@ -160,7 +160,8 @@ def test_the_sum_of_losses_is_shown_next_to_the_limit_with_its_condition(folder:
         output(*RELEASE, "--epsilon", "0.5", "-o", f"s{number}.parquet")
     shown = " ".join(output("account", "show", "p.account").split())
     assert "Spent epsilon 1.5 of 3; left 1.5." in shown
-    assert "at delta 1e-06, had all prices been fixed beforehand (added up: 1.5" in shown
+    assert "at delta 1e-06, composed by " in shown
+    assert "had all prices been fixed beforehand" in shown
     together = figures("account", "show", "p.account", "--delta", "0.01")["together"]
     assert together["condition"] == "had all prices been fixed beforehand"
     assert together["delta"] == 0.01
@@ -222,7 +223,7 @@ def test_the_listing_says_what_was_released_and_a_refusal_what_was_asked_for(fol
     assert "synopsis" in shown
     assert "s.parquet" in shown
     assert shown.count("GridSynopsis") == 1
-    assert "added up: 2.25)" in " ".join(shown.split())  # by zCDP it would be more, and alarm
+    assert "zCDP" not in shown  # by zCDP it would be more, and alarm
     with pytest.raises(BudgetExceeded, match=r"^'synopsis u\.parquet' needs epsilon 1 but only 0\.75"):
         output(*RELEASE, "--epsilon", "1", "-o", "u.parquet")
     with pytest.raises(BudgetExceeded, match=r"^'GridSynopsis' needs epsilon 1"):

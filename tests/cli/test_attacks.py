@@ -13,7 +13,7 @@ from click.testing import Result
 
 import discreet as dc
 from command_line import run
-from discreet.errors import InvalidArgument
+from discreet.errors import FormatError, InvalidArgument
 
 DOMAIN = dc.Domain({"age": (0, 100), "income": (0, 1e5)})
 
@@ -89,3 +89,11 @@ def test_what_is_missing_is_named(folder: Path) -> None:
         attack(folder, "s.parquet", "--kind", "synopsis", "--method", "reconstruction")
     with pytest.raises(InvalidArgument, match="--method must be one of"):
         points(folder, "noisy.csv", 500, "--method", "magic")
+
+
+def test_an_anonymous_table_is_recognised_before_options_are_asked_for(folder: Path) -> None:
+    words = ["anonymize", folder / "data.csv", "--schema", folder / "schema.toml", "-k", 5]
+    assert run(*words, "-o", folder / "anonymous.csv").exit_code == 0
+    with pytest.raises(FormatError, match=r"--qi age,income.*docs/risk\.md") as caught:
+        run("attack", folder / "anonymous.csv", "--against", folder / "data.csv")
+    assert str(caught.value).startswith("anonymous.csv is an anonymous table, which attack cannot use")

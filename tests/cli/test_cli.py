@@ -44,7 +44,7 @@ def test_the_demo_as_json_and_the_mark_of_a_seed(tmp_path: Path) -> None:
     assert 1 - 1e-9 < first["ratio"] < 1.2
     told = run(*args, catch=True).output
     assert "Do not publish" in told
-    assert "THE NOISE WAS SEEDED" in told.replace("\n", " ").replace("│", "").replace("  ", " ")
+    assert "THE NOISE WAS SEEDED" in " ".join(told.replace("│", "").split())
 
 
 @pytest.mark.parametrize("epsilon", ["-1", "nan"])

@@ -52,6 +52,7 @@ def test_the_command_line_shows_it(tmp_path: Path, capsys: pytest.CaptureFixture
 
     shown = run("--html", str(tmp_path / "plan.html"))
     assert "(best)" in shown
+    assert "1,024" not in shown  # larger bounds lose no fewer rows
     for said in (shown, (tmp_path / "plan.html").read_text(encoding="utf-8")):
         assert re.search("heavier tails lose more|very many rows, more are lost", said)
     assert "Contribution bound for 5,000 persons" in (tmp_path / "plan.html").read_text(encoding="utf-8")

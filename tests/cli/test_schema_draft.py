@@ -81,7 +81,7 @@ def test_a_draft_that_is_filled_in_reads_the_file(german: Path, capsys: pytest.C
     told = printed(
         capsys, "cluster", german, "--schema", schema, "-k", 2, "--epsilon", 1, "-o", german.with_name("c.csv")
     )
-    assert "the first 3 rows of the file were looked at" in " ".join(told.replace("│", " ").split())
+    assert "The first 3 rows of the file were looked at" in " ".join(told.replace("│", " ").split())
 
 
 def test_two_hundred_columns_are_two_hundred_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,6 +38,9 @@ def test_rows_and_synopsis_are_written(folder):
     given = ("--schema", "schema.toml", "--epsilon", "1", "--delta", "1e-9")
     told = output("synthesize", "people.csv", *given, "--target", "ill", "-o", "safe.csv", "--report", "r.html")
     assert "age by ill" in told
+    assert "It was spent on" not in told
+    assert "All steps: discreet report safe.synopsis.parquet" in told
+    assert told[told.index("Ledger") : told.index("All steps")].count("\n") <= 12  # a stage per line
     rows = pd.read_csv("safe.csv")
     assert list(rows.columns) == ["age", "town", "ill"]
     assert abs(len(rows) - 2000) < 300

@@ -33,11 +33,25 @@ def test_it_reads_like_a_sentence_an_auditor_could_sign(promise: dc.Guarantee) -
     assert str(promise) == (
         "This release satisfies 1-differential privacy in the central model (neighbours: add or remove one row): no "
         "outcome is more than e^1 = 2.718 times as likely for one neighbour as for the other. The unit of privacy is "
-        "one row. It was spent on size 0.03 (external); leaves 0.97 (the dearest of early 0.5 (external), late 0.97 "
-        "(one price over disjoint cells) (external)). It assumes that the bounds were declared without looking at the "
-        "data. The noise was drawn from the "
+        "one row. It was spent on size 0.03 (external); leaves 0.97 (parallel composition, the largest of early 0.5 "
+        "(external), late 0.97 (parallel composition) (external)). It assumes that the bounds were declared "
+        "without looking at the data. The noise was drawn from the "
         f"operating system's entropy. Made by Discreet {dc.__version__}."
     )
+
+
+def test_caveats_are_not_among_the_assumptions() -> None:
+    caveat = "that a person is in the table, and what the group has in common, is not hidden"
+    stated = ["an attacker knows nothing else; " + caveat, "no more is promised", "the bounds are public"]
+    said = str(dc.Guarantee(model="syntactic", assumptions=tuple(stated)))
+    assert "It assumes that an attacker knows nothing else; the bounds are public. That a person is in" in said
+    assert "is not hidden. No more is promised." in said
+
+
+def test_the_text_without_the_ledger(promise: dc.Guarantee) -> None:
+    whole, brief = str(promise), promise.brief()
+    start, end = whole.index(" It was spent on"), whole.index(" It assumes that")
+    assert brief == whole[:start] + whole[end:]
 
 
 def test_json_round_trip_keeps_everything(promise: dc.Guarantee) -> None:

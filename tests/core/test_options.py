@@ -65,5 +65,7 @@ def test_an_option_by_another_name_is_suggested_and_no_table_is_quoted() -> None
 
     with pytest.raises(InvalidType, match=r"option must be one that DensityTree has, got 'l'; try l_diversity=2"):
         DensityTree(l=2)  # type: ignore[call-arg]
+    with pytest.raises(InvalidType, match=r"got 'k'; try n_clusters=3"):
+        dc.PrivateKMeans(k=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"got 'doman'; try help\(DensityTree\)"):
         DensityTree(doman=[3, 4])  # type: ignore[call-arg]

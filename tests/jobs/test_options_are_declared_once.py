@@ -45,7 +45,7 @@ def test_a_changed_default_appears_everywhere(kind: Kind) -> None:
     verbs.add(app, kind, print)
     told = CliRunner().invoke(app, ["synopsis", "--help"], env={"COLUMNS": "300", "TERMINAL_WIDTH": "300"}).output
     assert "Most splits of a shallow tree (default: 5)." in told
-    assert "Most splits above a leaf" not in told
+    assert "Maximum depth of the tree" not in told
     field = forms.field(kind, found, words.speaker("en"), {})
     assert (field.default, field.help) == ("5", "Most splits of a shallow tree.")
     described = json_schema(kind)["properties"]["parameters"]["properties"]["max_depth"]

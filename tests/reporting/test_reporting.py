@@ -23,6 +23,7 @@ from discreet.planning import outlook
 from discreet.reporting import report_facts, words, write_report
 from discreet.reporting.pages import ink, plan, plane, svg
 from discreet.reporting.pages.audit import artifact_page, mechanism_page
+from discreet.reporting.pages.report import worrying
 
 RAW = "Zanzibar-Xylophone"
 
@@ -243,7 +244,8 @@ def test_a_page_is_light_and_shows_no_data_of_programs(folder, name, tmp_path):
 def test_what_is_not_stated_has_room_to_be_written(folder, tmp_path):
     write_report(folder / "s.parquet", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text()
-    assert page.count('<dd class="blank">not stated</dd>') == 4
+    assert page.count('<dd class="blank">not stated</dd>') == 3
+    assert f"<dt>page made:</dt><dd>{datetime.date.today().isoformat()}</dd>" in page
     said = {"title": "Ward <3>", "owner": "A & B", "purpose": "plan", "date": datetime.date(2026, 1, 31)}
     facts = write_report(folder / "s.parquet", tmp_path / "r.html", **said)
     page = (tmp_path / "r.html").read_text()
@@ -328,3 +330,24 @@ def test_levels_in_symbols_are_rounded_up(rho: float) -> None:
     assert float(delta) == promise.delta
     assert promise.epsilon is not None
     assert promise.epsilon <= float(level) <= promise.epsilon * 1.0001
+
+
+def test_nearly_unique_columns_are_a_warning():
+    facts = {"parameters": {"nearly_unique": {"phone": 0.98}}, "assumptions": [], "release": {"rows": 3}, "ledger": [],
+        "attacks": [], "audits": [], "kind": "anonymous table", "file": "t.csv",
+        "promise": {"epsilon": None}, "checks": {"seal": "intact", "seeded": False}}  # fmt: skip
+    said = [text for tone, text in worrying(facts).lines if tone == "warn"]
+    assert said == [
+        "Most values occur once in phone (98 % of the rows). Anyone who knows a person's value there finds their row. "
+        "Leave such columns out, or generalise them."
+    ]
+
+
+def test_every_column_is_named_and_categories_with_commas_are_quoted(folder, tmp_path):
+    many = {f"c{i}": ["a, b", "c"] for i in range(9)}
+    rows = pa.table({name: ["c"] * 30 for name in many})
+    dc.MarginalSynopsis(1.0, dc.Domain(many), random_state=1).fit(rows).synopsis_.save(tmp_path / "m.parquet")
+    write_report(tmp_path / "m.parquet", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert "columns: c0, c1, c2, c3, c4, c5, c6, c7, c8<" in page
+    assert "&#34;a, b&#34;, c" in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -307,3 +308,12 @@ def test_no_row_makes_a_question_fail() -> None:
             answer = ask(epsilon=1) if ask == s.count else ask("x", epsilon=1)
             low, high = answer.interval()
             assert np.all(np.asarray(low) <= np.asarray(high))
+
+
+def test_answers_are_printed_in_one_line() -> None:
+    rows = np.repeat([[0.25], [0.75]], 500, axis=0)
+    session = dc.QuerySession(rows, dc.Ledger(epsilon=9), domain=dc.Domain({"x": (0, 1)}), random_state=1)
+    assert re.fullmatch(
+        r"Answer\(0\.\S+: 95 % interval 0\.\S+ to 0\.\S+, epsilon 2\)", repr(session.mean("x", epsilon=2))
+    )
+    assert re.fullmatch(r"Answer\(0\.0 \S+, .+, 6 more: epsilon 2\)", repr(session.histogram("x", epsilon=2)))

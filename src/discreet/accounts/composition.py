@@ -116,11 +116,13 @@ def add_up(prices: Sequence[Price]) -> checks.Exact:
 def in_words(prices: Sequence[Price], delta: Any) -> str:
     """Return the cost of releases together in words, with its condition."""
     share = float(checks.probability("delta", delta))
-    found = f"epsilon {at_most(compose(prices, delta=delta), 4)} at delta {share:g}, {CONDITION}"
-    plain, zcdp = float(add_up(prices)), _by_zcdp(prices, share)
-    other = [("added up", plain), ("by zCDP", zcdp if zcdp < plain else math.inf)]
-    others = "; ".join(f"{name}: {at_most(value, 4)}" for name, value in other if math.isfinite(value))
-    return f"{found} ({others})" if others else found
+    found, plain = compose(prices, delta=delta), float(add_up(prices))
+    shown, how = at_most(found, 4), "by privacy loss distributions"
+    if shown == at_most(plain, 4):
+        how = "by adding up"
+    elif shown == at_most(_by_zcdp(prices, share), 4):
+        how = "by zCDP"
+    return f"epsilon {shown} at delta {share:g}, composed {how}, {CONDITION}"
 
 
 def _above(amount: checks.Exact) -> float:

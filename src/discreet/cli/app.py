@@ -98,8 +98,6 @@ def demo(*, epsilon: float, output: Path, seed: int | None, as_json: bool) -> No
 
 def _tell(result: Any) -> None:
     """Explain what happened."""
-    from discreet.jobs.work import ledger_rows
-
     console.print(
         f"\n[bold]The table.[/] {result.rows:,} synthetic patients with two columns (age, yearly cost), in "
         f"{result.clusters} clusters. Assume that it must stay confidential."
@@ -108,7 +106,7 @@ def _tell(result: Any) -> None:
         f"[bold]The release.[/] A histogram: the declared ranges were divided into {result.synopsis.n_leaves:,} cells, "
         "the patients in each were counted, and every count got random noise, including those of empty cells.\n"
     )
-    synopsis.show_ledger(result.guarantee, ledger_rows(result.guarantee))
+    synopsis.show_ledger(result.guarantee)
     console.print(
         f"[bold]The clusters.[/] {result.clusters} centres were found in the release alone. On the raw rows, their "
         f"squared error is [bold]{result.ratio:.3f}[/] times that of k-means without privacy "

@@ -85,14 +85,14 @@ def _found(kept: Any, digest: str, data: Path, store: str | None) -> Any:
         default="127.0.0.1"),
     PORT,
     option("segments", "folder", "Write reports as Parquet to this folder instead of counting them.", "segments"),
-    option("rate", "number", "Most reports per task and second.", 1000, low=1),
-    option("most_body", "whole", "Most bytes per request.", 1 << 22, default=1 << 22, low=64),
-    option("most_waiting", "whole", "Most bytes that wait to be written.", 1 << 26, default=1 << 26, low=1024),
+    option("rate", "number", "Maximum number of reports per task and second.", 1000, low=1),
+    option("max_body", "whole", "Maximum bytes per request.", 1 << 22, default=1 << 22, low=64),
+    option("max_waiting", "whole", "Maximum bytes that wait to be written.", 1 << 26, default=1 << 26, low=1024),
     examples=("collect serve --data ./collected", "collect serve --data ./collected --port 9000"),
 )  # fmt: skip
 def serve(
-    *, data: Path, store: str | None, host: str, port: int, segments: Path | None, rate: float | None, most_body: int,
-    most_waiting: int, as_json: bool,
+    *, data: Path, store: str | None, host: str, port: int, segments: Path | None, rate: float | None, max_body: int,
+    max_waiting: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Run the collector until it is interrupted. It acknowledges a report after writing it to disk.
 
@@ -103,7 +103,7 @@ def serve(
     place = _address(store)
     settings = Settings(
         data=str(data), store=place, segments=None if segments is None else str(segments), host=host, port=port,
-        rate=rate, most_body=most_body, most_waiting=most_waiting,
+        rate=rate, most_body=max_body, most_waiting=max_waiting,
     )  # fmt: skip
     address = f"http://{host}:{port}"
 
@@ -169,7 +169,7 @@ _SKETCH = {name: KINDS["sketch"].option(name) for name in ("mechanism", "domain"
     option("candidates", "file", "For sketches: the values to estimate, a file with one per line.", "words.txt"),
     option("public_file", "flag", "Store the digest of the file of candidates, instead of the candidates.", True),
     _SKETCH["set"],
-    option("per_day", "number", "Most budget per device and day; by default one report.", 2, above=0),
+    option("per_day", "number", "Maximum budget per device and day; by default one report.", 2, above=0),
     option("wanted", "whole", "Number of reports wanted.", 100_000, default=100_000, low=1),
     option("minimum", "whole", "Fewest reports before anything is read; by default 1 % of those wanted.", 1000, low=1),
     option("opens", "text", "Time of the first report, in UTC; by default today.", "2026-11-16T00:00:00Z"),

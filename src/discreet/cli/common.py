@@ -118,8 +118,8 @@ def show_result(show: Callable[[Any], None], result: Any, as_json: bool) -> None
     warn(result.figures.get("warnings", ()))
 
 
-def show_promise(guarantee: Any) -> None:
-    """Show a guarantee, in red if it does not hold."""
+def show_promise(guarantee: Any, *, ledger: bool = True) -> None:
+    """Show a guarantee, in red if it does not hold; without its ledger if a table of it follows."""
     from rich.panel import Panel
 
     kept = guarantee.parameters.get("kept")
@@ -128,7 +128,8 @@ def show_promise(guarantee: Any) -> None:
 
         console.print(f"[bold yellow]Kept unchanged.[/] {escape(kept_text(kept))}")
     colour = "red" if guarantee.seeded else "yellow" if kept else "green"
-    console.print(Panel(escape(str(guarantee)), title="Guarantee", border_style=colour))
+    text = str(guarantee) if ledger else guarantee.brief()
+    console.print(Panel(escape(text), title="Guarantee", border_style=colour))
 
 
 def show_files(*paths: Any) -> None:

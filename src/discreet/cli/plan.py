@@ -17,7 +17,7 @@ def show(result: Any) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from discreet.reporting.pages import UNITS, needed, percent
+    from discreet.reporting.pages import UNITS, needed, percent, shown_bounds
 
     found, given = result.artifact, result.job.parameters
     target_error = given.get("target_error")
@@ -51,7 +51,7 @@ def show(result: Any) -> None:
         for name in ("rows per person", "rows lost", "bias", "noise", "error"):
             table.add_column(name, justify="right")
         best = min(found.bounds, key=lambda bound: bound.error)
-        for bound in found.bounds:
+        for bound in shown_bounds(found):
             shares = [percent(v) for v in (bound.lost, bound.bias, bound.noise, bound.error)]
             table.add_row(f"{bound.rows:,}{' (best)' if bound is best else ''}", *shares)
         console.print(table)

@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
         option("private_categories", "texts", "Select the categories of this column privately; needs a budget.",
             ["town"]),
         option("epsilon", "number", "Budget of all private categories together.", 1),
-        option("delta", "number", "Probability that a word of a single person appears.", 1e-6),
+        option("delta", "number", "Probability that a category which only one person has is selected.", 1e-6),
         declared("account", ACCOUNT, help="Account to charge for private categories."),
         option("sheet", "text", "Sheet of a workbook, if it has several.", "Sheet1", default=""),
         option("skip", "whole", "Number of lines above the header.", 1, default=0, low=0),

@@ -1,5 +1,6 @@
 """Output of `synopsis`, `synthesize` and `cluster`."""
 
+import shlex
 from typing import Any
 
 from rich.markup import escape
@@ -11,10 +12,10 @@ from discreet.core import counted
 def show(result: Any) -> None:
     """Show a synopsis."""
     from discreet.core import Person
-    from discreet.jobs.work import ledger_rows, summary
+    from discreet.jobs.work import summary
 
     made = result.artifact
-    show_ledger(made.guarantee, ledger_rows(made.guarantee))
+    show_ledger(made.guarantee, result.files["release"])
     console.print(f"[bold]Synopsis.[/] {escape(summary(made))}")
     if isinstance(unit := made.domain.unit, Person):
         are = "is" if unit.l1 == 1 else "are"
@@ -42,7 +43,7 @@ def show_rows(result: Any) -> None:
     from discreet.synopses.queries import rows_text
 
     made, told = result.artifact, result.figures
-    show_promise(made.guarantee)
+    show_ledger(made.guarantee, result.files["release"])
     together = [" by ".join(names) for names in told["measured"]]
     shown = ", ".join(dict.fromkeys(together[:8]))
     more = f" and {len(together) - 8} more" if len(together) > 8 else ""
@@ -65,7 +66,7 @@ def show_clusters(result: Any) -> None:
 
     made, (found, table) = result.artifact, result.more
     if result.job.schema is not None:  # a new release
-        show_promise(made.guarantee)
+        show_ledger(made.guarantee, result.files.get("release"))
     rows = []
     for row, doubtful in zip(table.to_pylist(), found.may_be_noise.tolist(), strict=True):
         cells = [f"{value:,.6g}" if isinstance(value, float) else str(value) for value in row.values()]
@@ -84,8 +85,12 @@ def show_clusters(result: Any) -> None:
     warn_if_seeded(made.guarantee.seeded)
 
 
-def show_ledger(guarantee: Any, rows: list[tuple[str, str, str]]) -> None:
-    """Show the guarantee and the ledger."""
-    show_promise(guarantee)
-    unit = guarantee.accounting
+def show_ledger(guarantee: Any, file: Any = None) -> None:
+    """Show the guarantee and its ledger, the latter by stage if it is long; ``file`` has all of it."""
+    from discreet.jobs.work import ledger_rows
+
+    show_promise(guarantee, ledger=False)
+    unit, (rows, shorter) = guarantee.accounting, ledger_rows(guarantee)
     show_table("Ledger", ("step", "composition", unit), rows, right=(unit,))
+    if shorter and file is not None:
+        console.print(f"All steps: [cyan]discreet report {escape(shlex.quote(str(file)))}[/]", soft_wrap=True)

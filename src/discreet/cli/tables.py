@@ -75,15 +75,15 @@ def _files(result: Any) -> None:
 
 
 def show_risk(result: Any) -> None:
-    """Show the risk of a table, and which requirements are not met."""
-    measures("Risk", result.artifact.to_rows())
-    for note in result.artifact.notes:
-        console.print(f"[bold yellow]Note:[/] {escape(note)}", highlight=False)
+    """Show which requirements are not met, then the risk of a table."""
     for line in result.more:
         console.print(f"[bold red]Not met:[/] {escape(line)}")
     required = result.job.parameters.get("require")
     if required and not result.more:
         console.print(f"[green]Met:[/] {escape(','.join(f'{k}={v:g}' for k, v in required.items()))}")
+    for note in result.artifact.notes:
+        console.print(f"[bold yellow]Note:[/] {escape(note)}", highlight=False)
+    measures("Risk", result.artifact.to_rows())
 
 
 def show_attack(result: Any) -> None:

@@ -60,9 +60,8 @@ class _LateCommand(Untyped, TyperCommand):
 
 def take_as_typed(command: Any) -> Any:
     """Take texts and flags of a command as they are: declarations check them. Typer would load Pydantic for it."""
-    if getattr(command, "as_typed", False):  # in a program that runs several commands
+    if getattr(command, "_takes_as_typed", False):  # a group gives the same command each time
         return command
-    command.as_typed = True
     params, inner = command.get_params, getattr(command, "get_command", None)
 
     def get_params(context: Any) -> list[Any]:
@@ -72,7 +71,7 @@ def take_as_typed(command: Any) -> Any:
                 each.process_value = _AsTyped(each)
         return found
 
-    command.get_params = get_params
+    command.get_params, command._takes_as_typed = get_params, True
     if inner is not None:  # a group
         command.get_command = lambda context, name: (found := inner(context, name)) and take_as_typed(found)
     return command

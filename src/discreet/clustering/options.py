@@ -20,7 +20,7 @@ AUTO_CLUSTERS: Any = option(
     default="auto", takes=("whole", "text"), choices=("auto",), low=1, example=8,
     help='Number of clusters; "auto" asks `suggest_k`.',
 )  # fmt: skip
-MAX_CLUSTERS: Any = option(default=20, takes="whole", low=1, help='Most clusters that "auto" looks for.')
+MAX_CLUSTERS: Any = option(default=20, takes="whole", low=1, help='Largest number of clusters that "auto" looks for.')
 N_INIT: Any = option(default=10, takes="whole", low=1, help="Starts of k-means.")
 SEED: Any = option(
     default=0, takes="whole", low=0, job="seed", help="Seed of the search, which sees published values only."

@@ -362,10 +362,15 @@ def _declare(cls: type[_Options], *, frozen: bool) -> None:
     cls.__doc__ = with_parameters(cls.__doc__, [o.describe(hints[o.name]) for o in cls.declared.values()])
 
 
+#: Usual names of options in other libraries.
+_MEANT = {"k": "n_clusters", "seed": "random_state", "bounds": "domain", "schema": "domain"}
+
+
 def _unknown(cls: type[_Options], name: str, value: object) -> InvalidType:
     """Return the error about an option that a class does not have, which may be its name in jobs."""
     in_jobs = [own for own, each in cls.declared.items() if each.job == name]
-    near = [*in_jobs, *get_close_matches(name, list(cls.declared), 1, 0.6)]
+    near = [*in_jobs, *([_MEANT[name]] if _MEANT.get(name) in cls.declared else [])]
+    near += get_close_matches(name, list(cls.declared), 1, 0.6)
     plain = isinstance(value, (str, int, float, type(None)))  # a table would be quoted otherwise
     fix = f"{near[0]}={value!r}" if near and plain else f"help({cls.__name__})"
     return InvalidType("option", name, f"one that {cls.__name__} has", fix)
@@ -447,6 +452,6 @@ SIZE_SHARE: Any = option(
     default=0.03, takes="number", above=0, below=1, help="Share of the budget that estimates the number of rows.",
 )  # fmt: skip
 MAX_MEMORY: Any = option(
-    default=2.0, takes="number", above=0, help="Most memory for cells and nodes, in GiB.",
+    default=2.0, takes="number", above=0, help="Maximum memory for cells and nodes, in GiB.",
     details="A release that would need more is refused before rows are read.",
 )  # fmt: skip

@@ -99,7 +99,7 @@ def propose(path: Path, *, header: bool = True, skip: int = 0) -> Proposal:
     reasons = [why] if why else []
     delimiter = found if outside.count(found) else ","
     if delimiter != "," and ".tsv" not in path.name.lower():
-        reasons.append(f"The first line has more {_NAMES[delimiter]} than other marks.")
+        reasons.append(f"Values are separated by {_NAMES[delimiter]}, judging by the first line.")
     return Proposal(Dialect(delimiter=delimiter, encoding=encoding, header=header, skip=skip), tuple(reasons), {})
 
 

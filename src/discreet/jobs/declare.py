@@ -100,6 +100,8 @@ class Kind:
     verb: str = ""
     failed: str = ""  # meaning of exit code 1, if it has one
     together: Callable[[Any], None] | None = None  # refuses options that do not go together; called with a job
+    #: Refuses input that no options make usable, before options are asked for; called with the data and the folder
+    suits: Callable[[Any, Any], None] | None = None
     #: Flags that stand for a value of an option: ``{"sphere": ("method", "sphere", "help")}``
     shortcuts: Mapping[str, tuple[str, Any, str]] = field(default_factory=dict)
     priced_by: str = ""  # the option without which nothing is spent

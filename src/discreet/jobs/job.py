@@ -84,6 +84,8 @@ class Job:
             if data is None:
                 raise kind.wrong("data", None, must_give(kind.data))
             data = check(kind, kind.data, data)
+            if kind.suits is not None:
+                kind.suits(data, Path(self.folder))
         clean = {
             "data": data,
             "schema": self._clean_schema(),

@@ -28,7 +28,7 @@ from discreet.evaluation.promises import broken_facts, misshapen, recount, undec
 from discreet.local import Counts, FlippedBitmap, Reports
 from discreet.local.wire import REPORTS, messages
 from discreet.reporting.artifacts import kind_of, read_released
-from discreet.reporting.words import table_kind
+from discreet.reporting.words import decimal, table_kind
 from discreet.synopses import Synopsis
 
 #: Remaps after which every number lies within the declared bounds.
@@ -180,7 +180,7 @@ def _ledger(promise: Guarantee, found: Findings) -> None:
             said = f"{told} up to {sum_} ({promise.accounting}), more than the stated {promise.spent.exact}"
             found.add("ledger", False, said)
         else:
-            found.add("ledger", True, f"{told} up to the stated {promise.spent.exact} ({promise.accounting})")
+            found.add("ledger", True, f"{told} up to the stated {decimal(promise.spent.exact)} ({promise.accounting})")
     said = "SEEDED: the noise can be reproduced; do not publish it" if promise.seeded else "not seeded"
     found.add("seed", None if promise.seeded else True, said)
     external = sum(line.external for top in promise.ledger for _, line in top.walk())

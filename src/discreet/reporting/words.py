@@ -35,6 +35,18 @@ def unbroken(value: Any) -> Any:
     return value.replace(", ", ",\u00a0") if interval else value
 
 
+def decimal(exact: Fraction | float, digits: int = 6) -> str:
+    """Write an exact amount of a budget as a decimal: rounded up, and marked so, unless it is short.
+
+    Examples
+    --------
+    >>> decimal(Fraction(3, 10)), decimal(Fraction(1009356435875911, 50000000000000000))
+    ('0.3', '0.0201872, rounded up')
+    """
+    text = at_most(exact, digits)
+    return text if math.isinf(exact) or Fraction(text) == exact else f"{text}, rounded up"
+
+
 def prose(text: str) -> str:
     """Rewrite numbers such as 3.81e-06 in a sentence."""
     return re.sub(r"(?<![\w.])\d+(\.\d+)?e[+-]\d+", lambda found: number(float(found[0])), text)
@@ -93,11 +105,12 @@ def _times(bound: float) -> str:
 
 def _central(guarantee: Guarantee, factor: str) -> list[str]:
     apart = "," if "," in guarantee.unit else ""
+    whose = "their" if unit_kind(guarantee.unit) == "person" else "its"
     return [
         f"With and without {guarantee.unit}{apart} in the table, the probabilities of any possible release differ by a "
         f"factor of at most {factor}{_slack(guarantee)}.",
-        f"This limits what anyone can learn from the release about {_given(guarantee)}: its presence in the table, and "
-        "what is recorded there. The limit holds whatever else they know and whatever they compute.",
+        f"This limits what anyone can learn from the release about {_given(guarantee)}: {whose} presence in the table, "
+        "and what is recorded there. The limit holds whatever else they know and whatever they compute.",
         *_rows_only(guarantee),
     ]
 
@@ -287,8 +300,7 @@ def for_experts(guarantee: Guarantee) -> list[str]:
     slack = f" + {at_most(guarantee.delta)}" if guarantee.delta else ""
     lines = [f"for all neighbours x, x′ and all sets S:  P[M(x) ∈ S] <= exp({loss}) · P[M(x′) ∈ S]{slack}"]
     lines.append(f"neighbours: {guarantee.neighbours}")
-    exact = guarantee.spent.exact
-    lines.append(f"spent, exactly: {exact} ({_unit(guarantee)})")
+    lines.append(f"spent: {decimal(guarantee.spent.exact)} ({_unit(guarantee)})")
     if guarantee.accounting == "rho":
         lines.append(f"ε at δ = {as_it_is(guarantee.delta)}: {at_most(epsilon)}")
     for name in ("rate", "noise_rate", "radius", "rounding", "diameter", "epsilon_at_diameter", "step"):

@@ -31,7 +31,7 @@ def write_report(
     title, owner, purpose : str, optional
         Name of the release, who is responsible, and what it is for. Missing ones are shown as "not stated".
     date : str or date, optional
-        Date of the release.
+        Date of the release. Without it, the page shows the day on which it was made.
     **options
         Further arguments of `report_facts`.
 
@@ -55,5 +55,6 @@ def write_report(
     check_place(output, streams=True)
     facts = report_facts(artifact, **options)
     facts["about"] = {name: None if value is None else str(value) for name, value in said.items()}
+    facts["about"]["page_made"] = datetime.date.today().isoformat()
     write_whole(output, report_page(facts), streams=True)
     return facts

@@ -5,7 +5,7 @@
 >>> s = BoxSynopsis(dc.Domain.box(0, 1), lower=[[0.0], [0.5]], upper=[[0.5], [1.0]], weights=[7, 3],
 ...                 variances=[1.0, 1.0], guarantee=dc.Guarantee("central"))
 >>> s.count(x0=(0.25, 1.0))
-Count(6.5 ± 4.15: noise 1.12, evenness 4)
+Count(6.5 ± 4.15: noise 1.12, non-uniformity 4)
 """
 
 from discreet.core import door

@@ -25,6 +25,7 @@ from discreet.core import (
     IntArray,
     Integer,
     Ledger,
+    at_most,
     checks,
     stretches_of,
 )
@@ -44,7 +45,7 @@ _STEPS, _FINEST, _QUANTILE_LEVELS = 2**16, 2**32, 10
 Ends = Callable[[float], tuple[Any, Any]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Answer:
     """A noisy answer and how sure one can be.
 
@@ -57,6 +58,8 @@ class Answer:
     >>> import discreet as dc
     >>> session = dc.QuerySession(np.arange(1000.0)[:, None], dc.Ledger(epsilon=1), domain=(0, 1000), random_state=1)
     >>> answer = session.count(epsilon=0.5)
+    >>> answer
+    Answer(999: 95 % interval 993 to 1005, epsilon 0.5)
     >>> answer.value, answer.interval(0.95)
     (999.0, (993.0, 1005.0))
     """
@@ -65,6 +68,16 @@ class Answer:
     guarantee: Guarantee
     labels: list[Any] = field(default_factory=list)
     _ends: Ends | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        level = at_most(self.guarantee.epsilon or 0.0)
+        if self.labels:
+            cells = [f"{label} {value:.6g}" for label, value in zip(self.labels, self.value, strict=False)]
+            more = f", {len(cells) - 4} more" if len(cells) > 4 else ""
+            return f"Answer({', '.join(cells[:4])}{more}: epsilon {level})"
+        shown = "{:.6g}".format if isinstance(self.value, (int, float)) else str
+        ends = "" if self._ends is None else f"95 % interval {' to '.join(map(shown, self.interval()))}, "
+        return f"Answer({shown(self.value)}: {ends}epsilon {level})"
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return the ends of a confidence interval, of every cell by itself; over the noise, the rows being fixed."""

@@ -156,6 +156,15 @@ class Synopsis(Questions, Frames):
             raise AttributeError(f"{name} cannot be set: a synopsis is sealed; see replace()")
         super().__setattr__(name, value)
 
+    def __getattr__(self, name: str) -> Any:
+        """Say what can be asked, for a name that a synopsis does not have."""
+        if name.startswith("_") or hasattr(type(self), name):
+            return object.__getattribute__(self, name)
+        said = "a synopsis has count, share, mean, quantile, cdf, mode, marginal, table, ask, sample and plot"
+        if name == "sum":
+            said = 'a synopsis has no sums; multiply a count by a mean: s.count().value * s.mean("income").value'
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: {said}", name=name, obj=self)
+
     def _take(self, **own: Any) -> None:
         """Check and keep the arguments that only this kind of synopsis has."""
         raise NotImplementedError

@@ -41,8 +41,19 @@ class Case:
 
     @property
     def assumed(self) -> str:
-        return "; ".join(self.promise["assumptions"])
+        """What is assumed in one sentence, then caveats, which are true in any case, as sentences."""
+        needed, caveats = [], []
+        for text in self.promise["assumptions"]:
+            head, mark, rest = text.partition("; that a person is in the table")
+            for part in [head, *([mark[2:] + rest] if mark else [])]:
+                (caveats if part.startswith(_CAVEATS) else needed).append(part)
+        said = f" It assumes that {'; '.join(needed)}." if needed else ""
+        return said + "".join(f" {text[0].upper()}{text[1:]}." for text in caveats)
 
+
+_CAVEATS = ("the first ", "the categories of a column were selected privately", "no more is promised",
+    "no privacy rests", "the pattern of changes is not covered", "rows come out in the order",
+    "that a person is in the table")  # fmt: skip
 
 Objections = Iterator[str]
 Check = Callable[[Case, re.Match[str]], Objections]
@@ -227,8 +238,8 @@ def _line_text(line: dict[str, Any], unit: str = "epsilon") -> str:
     text = f"{line['label']} {'ρ ' * (unit == 'rho')}{float(_amount(line)):.6g}"
     parts = line.get("parts")
     if not parts:
-        return text + (" (one price over disjoint cells)" if line["kind"] == "parallel" else "")
-    joint = {"parallel": "the dearest of", "pure": "half the square of the sum of epsilons"}
+        return text + (" (parallel composition)" if line["kind"] == "parallel" else "")
+    joint = {"parallel": "parallel composition, the largest of", "pure": "half the square of the sum of epsilons"}
     inner = "epsilon" if line["kind"] == "pure" else unit
     return f"{text} ({joint.get(line['kind'], 'the sum of')} {', '.join(_line_text(p, inner) for p in parts)})"
 
@@ -255,7 +266,7 @@ def _text(case: Case) -> Objections:
     if charged := promise["parameters"].get("account"):
         parts.append(f" It was charged to the account {charged['dataset']!r}, at {charged['head']}.")
     if promise["assumptions"]:
-        parts.append(f" It assumes that {case.assumed}.")
+        parts.append(case.assumed)
     if promise["seeded"]:
         parts.append(" THE NOISE WAS SEEDED: this release can be undone and must not be published.")
     elif promise["ledger"]:

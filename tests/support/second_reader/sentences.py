@@ -148,7 +148,11 @@ def _strength(low: float, high: float) -> Check:
 
 
 def _spent(case: Case, m: re.Match[str]) -> Objections:
-    if m["spent"] != case.promise["spent"] or m["spent"] != str(total(case.promise["ledger"])):
+    exact = total(case.promise["ledger"])
+    near = (
+        exact <= Fraction(m["spent"]) <= exact * Fraction(100002, 100000) if m["up"] else Fraction(m["spent"]) == exact
+    )
+    if not near or case.promise["spent"] != str(exact):
         yield f"it is {case.promise['spent']}"
     if m["how"].startswith("zCDP") != (case.promise["accounting"] == "rho"):
         yield f"it is in {case.promise['accounting']}"
@@ -338,7 +342,7 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"an attacker knows nothing of a person but the quasi-identifiers; that a person is in the table, and what the group "
      r"has in common, is not hidden", "what attackers know is not in the bytes"),
     (r"an attacker does not know several rows of one person: hashed identifiers show .+", _linked),
-    (r"an attacker does not reckon with how the cells were found: .+", _minimal),
+    (r"an attacker does not use how the cells were made: .+", _minimal),
     (r"an attacker knows nothing of a person from (column|the columns) (?P<names>.+), passed on unchanged", _listed),
     (r"an attacker knows nobody's value in (column|the columns) (?P<names>.+), where more than half of the rows have a "
      r"value of their own and can be found by it", _nearly_unique),
@@ -395,7 +399,7 @@ SENTENCES: list[tuple[str, Check | str]] = [
     (r"neighbours: (?P<what>.+)", _neighbours),
     (r"for all neighbours x, x′ and all sets S:  P\[M\(x\) ∈ S\] <= exp\((?P<loss>.+)\) · P\[M\(x′\) ∈ S\] \+ (?P<delta>\S+)",
      _loss_but_for),
-    (r"spent, exactly: (?P<spent>\S+) \((?P<how>pure ε|zCDP, ρ|ε, with δ = (?P<delta>\S+))\)", _spent),
+    (r"spent: (?P<spent>[^\s,]+)(?P<up>, rounded up)? \((?P<how>pure ε|zCDP, ρ|ε, with δ = (?P<delta>\S+))\)", _spent),
     (rf"ε at δ = (?P<delta>{_NUM}): (?P<level>{_NUM})", _at_delta),
     (r"(?P<name>rate|noise_rate|rounding|diameter|step): (?P<value>.+)", _same),
     (rf"radius: (?P<value>{_NUM}|none)", _reaches),

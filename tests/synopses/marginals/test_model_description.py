@@ -145,7 +145,7 @@ def test_the_error_of_the_model_is_called_that():
     assert "evenness" not in str(s.marginal("time").to_dict())
     boxes = dc.GridSynopsis(1.0, s.domain.select(["time"]), rule=2, random_state=0).fit([[1]] * 99).synopsis_
     cut = boxes.count(time=(0, 0))
-    assert ", evenness " in repr(cut)
+    assert ", non-uniformity " in repr(cut)
     assert (cut.model_error, cut.modelled) == (0, False)
 
 

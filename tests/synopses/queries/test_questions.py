@@ -261,3 +261,12 @@ def test_a_category_that_is_spelled_otherwise_is_recognised() -> None:
     with pytest.raises(InvalidArgument) as told:
         s.count(sex="M")
     assert told.value.fix == "sex=['m']"
+
+
+def test_a_name_that_a_synopsis_does_not_have_is_answered_by_those_it_has() -> None:
+    with pytest.raises(
+        AttributeError, match=r"has no sums; multiply a count by a mean: s\.count\(\)\.value \* s\.mean"
+    ):
+        fine().sum("cost")
+    with pytest.raises(AttributeError, match="'median': a synopsis has count, share, mean, quantile"):
+        fine().median  # noqa: B018

@@ -100,7 +100,8 @@ class Microaggregation(Masker):
         '"univariate": whole rows can be unique.',
     )  # fmt: skip
     block_rows: int | str | None = option(
-        default="auto", choices=("auto",), low=4, example=20_000, help="Most records that MDAV compares at once.",
+        default="auto", choices=("auto",), low=4, example=20_000,
+        help="Largest number of records that MDAV compares at once.",
         details='"auto" compares all up to 100,000 records, and beyond that blocks of 32,768 or 1,500 k. At least 2k. '
         "None makes one block.",
     )  # fmt: skip

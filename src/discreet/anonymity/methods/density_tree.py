@@ -71,9 +71,9 @@ class DensityTree(ToFile, Partitioner):
         'which keeps values most precise. "cell": the gain in integrated squared error, for density estimates.',
     )  # fmt: skip
     min_share: float = option(
-        default=0.02, low=0, high=1, help="No split leaves a smaller share of the width of its cell on a side."
+        default=0.02, low=0, high=1, help="Smallest share of the width of a cell on either side of a split."
     )
-    max_depth: int = option(default=64, low=0, high=2**31, help="Most splits above a cell.")
+    max_depth: int = option(default=64, low=0, high=2**31, help="Maximum depth of the tree.")
     pruning: str | None = option(
         default=None, choices=("folds",), example="folds", help="Prune by cross-validation over ten folds.",
         details="For density estimates; cells become larger than k requires.",
@@ -81,8 +81,8 @@ class DensityTree(ToFile, Partitioner):
     blind: bool = BLIND
     supervised: bool = option(
         default=False, example=True, help="Choose the splits that predict the target best.",
-        details="Cross-validation on the build records weighs the label against the common spread, and decides in "
-        "small tables whether to look ahead for the first splits.",
+        details="Cross-validation on the build records sets the weight of the label against the spread. In small "
+        "tables it also decides if the first splits are chosen by the splits that they allow next.",
     )  # fmt: skip
     random_state: Any = option(default=None, job="-", help="For the folds; growth itself is deterministic.")
 

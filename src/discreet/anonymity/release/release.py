@@ -51,8 +51,8 @@ _LINKED = (
     "their cells together may fit fewer than k people"
 )
 _MINIMAL = (
-    "an attacker does not reckon with how the cells were found: that a cell was not made smaller because of l or t "
-    "tells something of the values in it"
+    "an attacker does not use how the cells were made: a cell that could not be split because of l or t reveals "
+    "something about the values in it"
 )
 _SAMPLE = (
     "readers know that the rows were drawn from the cells, counts and sensitive values of a k-anonymous table: they "

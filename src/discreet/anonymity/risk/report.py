@@ -170,7 +170,11 @@ class RiskReport:
             said = "by the promise next to the file"
             rows[:0] = [
                 ("k of persons", f"{self.promised['k']:,}", f"persons of the smallest group, {said}"),
-                ("found, worst", _percent(self.promised["found"]), f"rows of a group of one person, {said}"),
+                (
+                    "prosecutor of persons, worst",
+                    _percent(self.promised["found"]),
+                    f"largest share of one person's rows in a group, {said}",
+                ),
             ]
         if self.journalist is not None:
             worst = _percent(self.journalist["max"])

@@ -58,6 +58,8 @@ class PrivateKMeans(Declared, Centers):
     -------
     Neighbours: add or remove one row. The rows are seen by the synopsis' mechanism alone (with "lift", by
     `discreet.clustering.central.lift.fit`), which spends exactly ε, or ρ. Refining and clustering are post-processing.
+    If the domain declares a person as the unit, neighbours differ in all rows of one person. At most
+    ``unit.rows`` of them are used, and all noise is that of ε/rows, or ρ/rows².
 
     Examples
     --------
@@ -74,7 +76,7 @@ class PrivateKMeans(Declared, Centers):
         low=1,
         high=2**20,
         help='Number of clusters; "auto" estimates it from the released synopsis, at no further price.',
-        details="Without an answer there is one centre, and a `note_`.",
+        details="If the synopsis shows no clusters, one centre is returned, and `note_` says so.",
     )
     epsilon: float = shared.EPSILON
     domain: Any = shared.DOMAIN
@@ -87,7 +89,8 @@ class PrivateKMeans(Declared, Centers):
         details=(
             '"auto" chooses by the noisy number of rows, the domain, the number of clusters and the budget. "lift" is '
             "for a dozen columns or more: groups on the axes of a random projection, and their means in all columns. "
-            "An estimator gives its settings, without its budget, domain, numbers of rows and clusters and seed."
+            "If you pass an estimator, only its settings are used; budget, domain, numbers of rows and clusters, and "
+            "seed are those of this object."
         ),
     )
     refine: Any = option(
@@ -105,7 +108,9 @@ class PrivateKMeans(Declared, Centers):
     delta: Any = shared.DELTA
     ledger: Any = shared.LEDGER
     max_clusters: int = option(
-        default=20, low=1, help='Most clusters that "auto" considers; the synopsis is made for half as many.'
+        default=20,
+        low=1,
+        help='Largest number of clusters that "auto" considers. The synopsis is made as for half this number.',
     )
     center: Any = option(
         default=None,

@@ -279,14 +279,20 @@ class Guarantee:
     _repr_html_ = html.promise
 
     def __str__(self) -> str:
+        return self._text(spent=True)
+
+    def brief(self) -> str:
+        """Return the text of the guarantee without the ledger, for output next to a table of it."""
+        return self._text(spent=False)
+
+    def _text(self, *, spent: bool) -> str:
         sentences = [self._promise(), f"The unit of privacy is {self.unit}."]
-        if self.ledger:
+        if self.ledger and spent:
             names = () if self.domain is None else self.domain.names
             sentences.append(f"It was spent on {'; '.join(spending(self.ledger, self.accounting, names))}.")
         if isinstance(charged := self.parameters.get("account"), Mapping):
             sentences.append(f"It was charged to the account {charged['dataset']!r}, at {charged['head']}.")
-        if self.assumptions:
-            sentences.append(f"It assumes that {'; '.join(self.assumptions)}.")
+        sentences += _assumed(self.assumptions)
         sentences += [] if self.domain is None else told_of(self.domain.facts, self.parameters.get("facts"))
         if self.seeded:
             sentences.append("THE NOISE WAS SEEDED: this release can be undone and must not be published.")
@@ -329,6 +335,22 @@ class Guarantee:
             f"This release satisfies {name} in the {self.model} model (neighbours: {self.neighbours}): no outcome is "
             f"more than e^{at_most(epsilon)} = {factor} times as likely for one neighbour as for the other{slack}."
         )
+
+
+#: Caveats among the assumptions. They are true in any case, so nothing is assumed.
+_CAVEAT = re.compile(
+    r"the first \d+ rows of the file were looked at|the categories of a column were selected privately"
+    r"|no more is promised|the pattern of changes is not covered|no privacy rests on"
+    r"|rows come out in the order they went in|that a person is in the table"
+)
+
+
+def _assumed(assumptions: Iterable[str]) -> list[str]:
+    """Return what must be true in one sentence, and each caveat in its own."""
+    texts = [part for text in assumptions for part in re.split(r"; (?=that a person is in the table)", text)]
+    needed = [text for text in texts if not _CAVEAT.match(text)]
+    caveats = [f"{text[:1].upper()}{text[1:]}." for text in texts if _CAVEAT.match(text)]
+    return ([f"It assumes that {'; '.join(needed)}."] if needed else []) + caveats
 
 
 def kept_text(kept: Mapping[str, Any]) -> str:

@@ -28,7 +28,7 @@ class Line:
 
     label: str
     amount: Exact
-    kind: Kind = "sequential"  # of a step, "parallel": one price for many disjoint cells
+    kind: Kind = "sequential"  # of a step, "parallel": disjoint cells, paid once
     parts: tuple[Line, ...] = ()
     draws: tuple[Draw, ...] = ()  # several only on disjoint cells
     unused: bool = False  # a reserved share that was not used; it stays spent
@@ -77,14 +77,14 @@ def spending(lines: Sequence[Line], unit: str, names: Sequence[str], kind: Kind 
         if sort and alike.count(sort) > _MOST_ALIKE:
             same = [x for x, other in zip(lines, alike, strict=True) if other == sort]
             text = f"{len(same)} {sort}, {sign}{float(add_up(same)):.6g} in all"
-            told[sort] = text + " (each one price over disjoint cells)" * joint
+            told[sort] = text + " (each by parallel composition)" * joint
         elif line.parts:
             inner = "epsilon" if line.kind == "pure" else unit
             parts = ", ".join(spending(line.parts, inner, names, line.kind))
-            how = {"parallel": "the dearest of", "pure": "half the square of the sum of epsilons"}
+            how = {"parallel": "parallel composition, the largest of", "pure": "half the square of the sum of epsilons"}
             told[str(i)] = f"{text} ({how.get(line.kind, 'the sum of')} {parts})"
         else:
-            told[str(i)] = text + " (one price over disjoint cells)" * joint + " (external)" * line.external
+            told[str(i)] = text + " (parallel composition)" * joint + " (external)" * line.external
     return list(told.values())
 
 

@@ -12,14 +12,14 @@ from discreet.core.schema.dialect import Dialect
 from discreet.core.schema.file import toml_key, toml_value, undeclared
 
 _HOW = """\
-# One line per column: say what it means, not what the table holds, or a value of somebody's would be published.
+# One line per column: declare which values are possible. Bounds read off the table would reveal someone's values.
 #   age = {kind = "integer", bounds = [0, 120]}        whole numbers; values beyond count as the bound
 #   income = {bounds = [0, 1e6]}                       numbers
 #   born = {bounds = [1920-01-01, 2010-12-31]}         dates
 #   sex = {categories = ["f", "m"], missing = "own"}   a list; rows without a value get a cell of their own
 #   name = {role = "identifier"}                       never released, needs no more
 # Other roles: quasi-identifier, sensitive, person (whose row it is), target. Delete columns that are not to be used.
-# Below them may stand what every row keeps, known without looking, each line on its own; marginal synopses use it:
+# Public facts about all rows may follow the columns, for marginal synopses. Each part between slashes is a line:
 #   [functions] / grade = {points = {"0..49" = "failed", "50..100" = "passed"}}   a column that follows from another
 #   [[impossible]] / role = "wife" / sex = ["m", "not known"]                     values that no row has together"""
 #: The longest list that is shown on a line.

@@ -1,8 +1,14 @@
 """The job `attack`: measure what an outsider can learn about people from a release."""
 
+import json
+import shlex
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from discreet.core import promise_place
+from discreet.core.schema import is_address
+from discreet.errors import FormatError
 from discreet.jobs.declare import Kind, Speech
 from discreet.jobs.options import EPSILON, SEED, data, option
 
@@ -24,6 +30,25 @@ def _together(job: Any) -> None:
     for name in ("epsilon", "radius") if kind == "points" else ():
         if name not in given:
             raise KIND.wrong(name, None, lambda say: f"given with {say('kind', kind)}")
+
+
+def _suits(given: Any, folder: Path) -> None:
+    """Refuse an anonymous table: its guarantee is next to it, and other measures are for it."""
+    if not isinstance(given, str) or is_address(given):
+        return
+    try:
+        promise = json.loads(promise_place(folder / Path(given).expanduser()).read_bytes())
+        if promise["model"] != "syntactic":
+            return
+        known = [str(name) for name in promise["parameters"].get("quasi_identifiers", ())]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return  # not a guarantee
+    measure = shlex.join(["discreet", "risk", given, *(["--qi", ",".join(known)] if known else [])])
+    text = (
+        f"{Path(given).name} is an anonymous table, which attack cannot use: it attacks noisy points, cluster centres "
+        f"and synopses. Measure its risk with '{measure}'. Attacks on such tables are for Python (docs/risk.md)"
+    )
+    raise KIND.refused(lambda say: text, FormatError)
 
 
 KIND = Kind(
@@ -55,6 +80,7 @@ KIND = Kind(
         replace(SEED, help="Make the run repeatable. An attack is never for publication."),
     ),
     together=_together,
+    suits=_suits,
     examples=(
         "attack noisy.csv --against data.csv --control others.csv --schema schema.toml --epsilon 2 --radius 0.1",
         "attack s.parquet --kind synopsis --against data.csv --control others.csv",

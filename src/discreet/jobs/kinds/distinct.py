@@ -33,7 +33,7 @@ KIND = Kind(
         option("buckets", "whole", "Bits per level, a power of two.", 4096, default=4096, low=8, high=2**22),
         option("levels", "whole", "Number of levels.", 24, default=24, low=1, high=40),
         option("persons", "text", "Column that identifies the person of an item: protect persons.", "user"),
-        option("items", "whole", "Most distinct items to use per person.", 8, low=1, high=2**20),
+        option("items", "whole", "Largest number of distinct items to use per person.", 8, low=1, high=2**20),
         ACCOUNT,
         YES_REALLY,
         SEED,

@@ -10,7 +10,7 @@ import pyarrow as pa
 from discreet import clustering
 from discreet.clustering import ClusterResult, cluster_synopsis
 from discreet.clustering.leaves import described, place_texts
-from discreet.core import NAMING, Categorical, Guarantee, category_text, counted, stage
+from discreet.core import NAMING, Categorical, Guarantee, Line, add_up, category_text, counted, stage
 from discreet.engines import write_table
 from discreet.errors import InvalidArgument
 from discreet.jobs.charging import charged, checkable, keep, repeated, standing
@@ -168,11 +168,31 @@ def unlisted_rows(made: Synopsis) -> str:
     return text
 
 
-def ledger_rows(guarantee: Guarantee) -> list[tuple[str, str, str]]:
-    """Return the lines of the ledger: step, composition, cost."""
+#: Lines of a ledger that are printed; longer ones are shown by stage.
+_MOST_LINES = 6
+
+
+def ledger_rows(guarantee: Guarantee) -> tuple[list[tuple[str, str, str]], bool]:
+    """Return the ledger (step, composition, cost), by stage if it is long, and True if lines were left out."""
     lines = [(depth, line) for top in guarantee.ledger for depth, line in top.walk()]
-    body = [("  " * depth + line.label, str(line.kind), f"{float(line.amount):.6g}") for depth, line in lines]
-    return [*body, ("spent", "", f"{float(guarantee.spent):.6g}")]
+    whole = len(lines)
+    if whole > _MOST_LINES:
+        lines = [(0, line) for line in guarantee.ledger]
+    body = [("  " * depth + line.label, _composed(line), f"{float(line.amount):.6g}") for depth, line in lines]
+    if len(body) > _MOST_LINES:
+        rest = guarantee.ledger[_MOST_LINES - 1 :]
+        body[_MOST_LINES - 1 :] = [(counted(len(rest), "more step"), "sum", f"{float(add_up(rest)):.6g}")]
+    return [*body, ("spent", "sum", f"{float(guarantee.spent):.6g}")], whole > len(body)
+
+
+def _composed(line: Line) -> str:
+    """Describe how a line of a ledger is composed."""
+    steps = counted(len(line.parts), "step")
+    if line.kind == "parallel":
+        return f"parallel composition of {steps}" if line.parts else "parallel composition"
+    if line.kind == "pure":
+        return f"half the squared sum of {steps}"
+    return f"sum of {steps}" if line.parts else "one step"
 
 
 def write_centers(made: Synopsis, found: ClusterResult, output: Path | None) -> pa.Table:

@@ -84,7 +84,8 @@ class DistinctSketch(DeclaredValue):
         details="Counts up to about buckets times 2^levels can be distinguished.",
     )  # fmt: skip
     items: Any = option(
-        default=None, takes="whole", low=1, high=2**20, help="Most different items per person that are used.",
+        default=None, takes="whole", low=1, high=2**20,
+        help="Largest number of different items that are used per person.",
         details="The unit of privacy is then a person, and `sketch` needs to know whose item it is. None: an item.",
     )  # fmt: skip
     key: Any = replace(KEY, details="None draws one. Bitmaps can be compared only if they were made with one key.")

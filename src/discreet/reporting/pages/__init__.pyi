@@ -25,6 +25,7 @@ from .plan import UNITS as UNITS
 from .plan import needed as needed
 from .plan import percent as percent
 from .plan import plan_page as plan_page
+from .plan import shown_bounds as shown_bounds
 from .report import contradictions as contradictions
 from .report import intervals as intervals
 from .report import worrying as worrying

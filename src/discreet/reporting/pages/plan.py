@@ -9,6 +9,8 @@ from discreet.reporting.words import number, share
 
 #: What the errors of a question are shares of.
 UNITS = {"counts": "share of all rows", "places": "declared widths", "clusters": "excess of the squared error"}
+#: A bound that loses a smaller share of the rows needs no larger one next to it.
+_FEW_LOST = 1e-4
 _QUESTIONS = {
     "counts": "How many hold a value, or fall into a box",
     "places": "Where a row lies",
@@ -32,12 +34,20 @@ def plan_page(found: Outlook) -> str:
     questions = [
         (f"{_QUESTIONS[q]} ({UNITS[q]})", [_card(row, found) for row in found.rows if row.question == q]) for q in UNITS
     ]
-    bounds = [(b, *map(percent, (b.lost, b.bias, b.noise, b.error))) for b in found.bounds]
+    bounds = [(b, *map(percent, (b.lost, b.bias, b.noise, b.error))) for b in shown_bounds(found)]
     least = min(found.bounds, key=lambda b: b.error).rows if found.bounds else 0
     title = f"What to expect from {found.n:,} rows and {found.d} columns"
     return render(
         "plan.html", title, "Plan", answers, questions=questions, bounds=bounds, best_bound=least, persons=found.persons
     )
+
+
+def shown_bounds(found: Outlook) -> list[Any]:
+    """Return the bounds on rows per person, up to the best one and the first that loses almost no rows."""
+    best = min((b.error for b in found.bounds), default=0.0)
+    passed = [b.error for b in found.bounds].index(best) if found.bounds else 0
+    complete = next((i for i, b in enumerate(found.bounds) if b.lost < _FEW_LOST), len(found.bounds))
+    return list(found.bounds[: max(passed, complete) + 1])
 
 
 def _card(row: Any, found: Outlook) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def report_page(facts: dict[str, Any]) -> str:
         about.get("title") or "What was released, and what is promised",
         "Evidence report",
         sorted([_released(facts), _promised(facts), worrying(facts)], key=lambda a: not (broken and a[0] == WORRYING)),
-        about=[*((name, about.get(name)) for name in ("title", "owner", "purpose", "date")), ("file", facts["file"])],
+        about=[*_about(about), ("file", facts["file"])],
         facts={**facts, "release": {"note": "", **release}},
         ledger=ledger,
         steps=counted.in_short(ledger),
@@ -74,6 +74,13 @@ def report_page(facts: dict[str, Any]) -> str:
     )
 
 
+def _about(about: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what the maker of the page states; without a date of the release, the day of the page."""
+    yield from ((name, about.get(name)) for name in ("title", "owner", "purpose"))
+    made = about.get("page_made") if not about.get("date") else None
+    yield ("page made", made) if made else ("date", about.get("date"))
+
+
 def _released(facts: dict[str, Any]) -> Answer:
     release = facts["release"]
     named = [c["name"] for c in facts["columns"] if c.get("role") not in ("identifier", "person")]
@@ -92,8 +99,7 @@ def _released(facts: dict[str, Any]) -> Answer:
         if facts["kind"].endswith(" rows"):  # synthetic, or drawn
             headline = f"{release['rows']:,} {facts['kind']}"
     if named:
-        more = f" and {len(named) - 8:,} more" if len(named) > 8 else ""
-        lines.append(("", f"columns: {', '.join(named[:8])}{more}"))
+        lines.append(("", f"columns: {', '.join(named)}"))
     seal = {"intact": f"{_guard(facts)} intact", "none": "no seal", "BROKEN": "seal BROKEN"}[facts["checks"]["seal"]]
     lines.append(("soft", f"{facts['file']}, {facts['bytes']:,} bytes, {seal}"))
     return Answer(RELEASED, headline, lines)
@@ -150,6 +156,8 @@ def worrying(facts: dict[str, Any]) -> Answer:
         lines.append(("warn", f"Rows that are far apart can be distinguished: for them ε is up to {level}."))
     if kept:
         lines.append(("warn", kept_text(kept)))
+    if own := facts["parameters"].get("nearly_unique"):
+        lines.append(("warn", _nearly_unique(own)))
     lines += [("warn", f"{text[:1].upper()}{text[1:]}.") for text in facts.get("warnings", ())]
     release = facts["release"]
     if release.get("leaves") and release["box_rows_std_error"] * math.sqrt(release["leaves"]) > release["rows"]:
@@ -199,11 +207,21 @@ def worrying(facts: dict[str, Any]) -> Answer:
     return Answer(WORRYING, headline, lines)
 
 
+def _nearly_unique(shares: Any) -> str:
+    """Warn of columns in which most rows have a value of their own."""
+    found = dict(shares) if isinstance(shares, dict) else dict.fromkeys(shares)
+    named = [name if part is None else f"{name} ({share(part)} of the rows)" for name, part in found.items()]
+    return (
+        f"Most values occur once in {', '.join(named)}. Anyone who knows a person's value there finds their row. Leave "
+        "such columns out, or generalise them."
+    )
+
+
 def _declared(column: dict[str, Any]) -> str:
     if "bounds" in column:
         coded = "".join(f", {side} {plain(column[side])}" for side in ("bottom", "top") if side in column)
         return " to ".join(end if isinstance(end, str) else number(end, 6) for end in column["bounds"]) + coded
-    names = [str(c) for c in column.get("categories", [])]
+    names = [f'"{c}"' if "," in str(c) else str(c) for c in column.get("categories", [])]
     return ", ".join(names[:12]) + (f" and {len(names) - 12:,} more" if len(names) > 12 else "")
 
 

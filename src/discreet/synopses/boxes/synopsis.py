@@ -36,7 +36,7 @@ class BoxSynopsis(Synopsis):
     >>> s
     <Synopsis: 2 leaves of 1 column, about 100 rows, epsilon 1>
     >>> s.count(age=(0, 60)), s.count(age=(30, 60))
-    (Count(70 ± 1.34), Count(35 ± 18.5: noise 0.671, evenness 18.5))
+    (Count(70 ± 1.34), Count(35 ± 18.5: noise 0.671, non-uniformity 18.5))
     """
 
     parts = (*Synopsis.parts, "tree", "hidden")

@@ -42,6 +42,8 @@ class MarginalSynopsis(Declared, Estimator):
     and rows that are declared impossible are left out each by itself, so tables that differ in one row differ in at
     most one afterwards. Every draw is charged where it is made, and prices are functions of public values and of
     earlier outputs: the charges add up to at most the budget. Bins, choice, model and rows are post-processing.
+    If the domain declares a person as the unit, neighbours differ in all rows of one person. At most ``unit.rows`` of
+    them are used, and all noise is that of ε/rows, or ρ/rows².
 
     Examples
     --------
@@ -71,8 +73,8 @@ class MarginalSynopsis(Declared, Estimator):
     workload: str = option(
         default="pairs",
         choices=("pairs", "triples"),
-        help="Sets of columns whose counts matter.",
-        details="Triples are measured anyway if the budget is large enough.",
+        help="Marginals that should be accurate: of all pairs of columns, or of all triples.",
+        details='With "pairs", triples are measured too if the budget is large enough.',
     )
     target: str | None = option(
         default=None,
@@ -81,7 +83,9 @@ class MarginalSynopsis(Declared, Estimator):
         details="By default the one column with the role ``target``.",
     )
     max_cells: int = option(
-        default=2**22, low=1024, help="Most counts held in memory at a time; candidates are coarsened until they fit."
+        default=2**22,
+        low=1024,
+        help="Largest number of counts held in memory at a time; candidates are coarsened until they fit.",
     )
     n_rows: float | None = shared.N_ROWS
     ledger: Any = shared.LEDGER

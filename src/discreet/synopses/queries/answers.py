@@ -84,7 +84,7 @@ class Figure:
     --------
     >>> answer = Figure(41.5, 3.0, 4.0)
     >>> answer, answer.std_error, [round(end, 1) for end in answer.interval(0.95)]
-    (Figure(41.5 ± 5: noise 3, evenness 4), 5.0, [30.9, 52.1])
+    (Figure(41.5 ± 5: noise 3, non-uniformity 4), 5.0, [30.9, 52.1])
     >>> answer.noise_alone()
     Figure(41.5 ± 3, noise alone)
     """
@@ -104,6 +104,10 @@ class Figure:
     @property
     def _assumed(self) -> str:
         return assumption(self.modelled)
+
+    @property
+    def _source(self) -> str:
+        return "model" if self.modelled else "non-uniformity"
 
     @property
     def std_error(self) -> float:
@@ -155,7 +159,7 @@ class Figure:
             return f"{text}, noise alone"
         if self.evenness_error == 0:
             return text
-        return f"{text}: noise {self.noise_error:.3g}, {self._assumed} {self.evenness_error:.3g}"
+        return f"{text}: noise {self.noise_error:.3g}, {self._source} {self.evenness_error:.3g}"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._error()}{self.remark and '; ' + self.remark})"
@@ -168,7 +172,7 @@ class Figure:
         gone = self.evenness_error is None
         if getattr(self, "unlisted", 0):
             told["not listed"] = f"up to {self.unlisted:,.0f} more"  # type: ignore[attr-defined]
-        told[self._assumed] = "left out: noise alone" if gone else f"± {self.evenness_error:,.3g}"
+        told[self._source] = "left out: noise alone" if gone else f"± {self.evenness_error:,.3g}"
         if self.note and not gone:
             told["note"] = self.note
         return facts(f"{type(self).__name__}: {self.value:,.6g} ± {self.std_error:,.3g}", told)

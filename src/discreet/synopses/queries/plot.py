@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.core import FloatArray, IntArray, category_text, round_marks
 from discreet.errors import InvalidArgument, InvalidType, MissingExtra
-from discreet.synopses.queries.answers import assumption, rows_text, wide
+from discreet.synopses.queries.answers import rows_text, wide
 
 if TYPE_CHECKING:
     from discreet.synopses.queries.groups import Marginal
@@ -69,7 +69,7 @@ def bars(found: Marginal) -> Any:
     if doubtful:  # in front of the whole
         known = (found.counts - assumed) / widths
         figure.add_trace(go.Bar(**place, y=known, marker=solid, hoverinfo="skip", name="known"))
-    title = f"{found.column}, with 95 % intervals (noise and {assumption(found.modelled)})"
+    title = f"{found.column}, with 95 % intervals (noise and {'model' if found.modelled else 'non-uniformity'})"
     layout = {"template": "plotly_white", "width": 760, "height": 420, "barmode": "overlay"}
     figure.update_layout(title={"text": title, "font": {"size": 15}}, **layout)
     ticks = _ticks(found.kind, float(edges[0]), float(edges[-1]), found.categories)

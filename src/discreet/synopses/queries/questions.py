@@ -63,8 +63,9 @@ class Questions:
         Returns
         -------
         Count
-            Its ``note`` says where a question is about what the schema left out or moved to the bounds. If it is about
-            nothing else, ``noise_error`` is infinite.
+            Values beyond the declared bounds count as the bound, and rows that the schema leaves out are not counted.
+            ``note`` says so if the question asks for such rows. If it asks for nothing else, the answer is not known:
+            ``noise_error`` is infinite.
         """
         return counts.answered(self._own, *ask.read(self._own.domain, question))
 

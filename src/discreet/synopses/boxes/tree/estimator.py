@@ -84,7 +84,7 @@ class TreeSynopsis(Declared, Estimator):
         low=0,
         high=62,
         example="auto",
-        help="Most splits above a leaf.",
+        help="Maximum depth of the tree.",
         details='"auto" derives it from ε and the noisy number of rows.',
     )
     threshold: str | float = option(
