@@ -251,3 +251,12 @@ def test_no_file_of_a_paid_release_is_written_over(folder: Path, paid: dict[str,
         output(*PAID, "--epsilon", "0.7", "-o", "syn.csv")
     output(*PAID, "--epsilon", "0.7", "-o", "syn.csv", "--overwrite")
     assert Path("syn.csv").read_bytes() != paid["syn.csv"]
+
+
+@pytest.mark.parametrize("words", [("--rows", "1e308"), ("--rows", "1" + "0" * 400), ("--n", "1" + "0" * 30),
+    ("--rows", "1e14"), ("--epsilon", "1e-320"), ("--epsilon", "1e-13")])  # fmt: skip
+def test_numbers_that_cannot_be_used_are_refused_before_the_account_is_charged(folder: Path, words) -> None:
+    dc.Account.create("p.account", dataset="p", epsilon=3, delta=1e-6)
+    with pytest.raises(dc.errors.InvalidArgument, match=words[0] if words[1] != "1e14" else "--n must be given"):
+        output(*PAID, "--epsilon", "1", *words, "-o", "syn.csv")  # the last value of an option counts
+    assert not dc.Account("p.account").entries

@@ -133,9 +133,9 @@ def check_paid(job: Job) -> None:
         if promise is not None and not promise.seeded and heads_of(promise.parameters):
             paid[name] = promise
     own: list[str] = []
-    if "release" in paid and (account := account_of(whole)) is not None and (task := task_of(whole)) is not None:
-        if paid["release"].digest in {entry.digest for entry in account.earlier(task)}:
-            own = heads_of(paid["release"].parameters)
+    account, task = (account_of(whole), task_of(whole)) if "release" in paid else (None, None)
+    if account and task and paid["release"].digest in {entry.digest for entry in account.earlier(task)}:
+        own = heads_of(paid["release"].parameters)
     lost = [n for n, p in paid.items() if n not in ("release", "table") or heads_of(p.parameters) != own]
     if not lost:
         return
