@@ -260,3 +260,13 @@ def test_numbers_that_cannot_be_used_are_refused_before_the_account_is_charged(f
     with pytest.raises(dc.errors.InvalidArgument, match=words[0] if words[1] != "1e14" else "--n must be given"):
         output(*PAID, "--epsilon", "1", *words, "-o", "syn.csv")  # the last value of an option counts
     assert not dc.Account("p.account").entries
+
+
+def test_an_account_without_a_delta_says_what_helps(folder: Path) -> None:
+    dc.Account.create("p.account", dataset="p", epsilon=3)
+    with pytest.raises(dc.errors.BudgetExceeded) as caught:
+        output(*PAID, "--epsilon", "1", "-o", "syn.csv")
+    said = str(caught.value)
+    assert "leave delta out for a pure epsilon release" in said
+    assert "'discreet account create ... --delta 1e-6'" in said
+    output(*PAID[:4], "--epsilon", "1", "--account", "p.account", "-o", "syn.csv")

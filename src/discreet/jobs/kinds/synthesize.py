@@ -6,14 +6,12 @@ from discreet.jobs.declare import Kind, one_budget, one_unit
 from discreet.jobs.options import CENTRAL, COLUMNS, ESCAPE_FORMULAS, PROMISE, REPORT, TABLE, option, output, release
 
 #: Rows are drawn in memory.
-_MOST_SYNTHETIC = 10**9
+MOST_SYNTHETIC = 10**9
 
 
 def _together(job: Any) -> None:
     one_budget(KIND, job.parameters)
     one_unit(KIND, job.parameters)
-    if "n" not in job.parameters and job.parameters.get("rows", 0) > _MOST_SYNTHETIC:
-        raise KIND.wrong("n", None, "given: as many synthetic rows as the table has do not fit into memory")
 
 
 KIND = Kind(
@@ -25,7 +23,7 @@ KIND = Kind(
     estimators={"": "discreet.synopses:MarginalSynopsis"},
     own=(
         option("n", "whole", "Number of synthetic rows; by default about as many as the table has.", 10000, low=0,
-            high=_MOST_SYNTHETIC, arguments=(), label="Synthetic rows"),
+            high=MOST_SYNTHETIC, arguments=(), label="Synthetic rows"),
         COLUMNS,
         ESCAPE_FORMULAS,
         *CENTRAL,

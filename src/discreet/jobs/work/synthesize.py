@@ -7,6 +7,7 @@ from discreet.engines import check_target, write_table
 from discreet.engines.tables import check_escapes, with_escapes
 from discreet.jobs.charging import check_paid, completed, keep, repeated, standing
 from discreet.jobs.job import Job, JobResult
+from discreet.jobs.kinds.synthesize import MOST_SYNTHETIC
 from discreet.jobs.work import synopsis
 from discreet.jobs.work.files import finish
 from discreet.synopses import Synopsis
@@ -41,6 +42,9 @@ def check(job: Job) -> Job:
     """Check everything but the data; return the job with a file for the synopsis, by default next to the rows."""
     check_paid(job)
     job = completed(job)
+    if "n" not in job.parameters and job.parameters.get("rows", 0) > MOST_SYNTHETIC:
+        expected = "given: as many synthetic rows as the table has do not fit into memory"
+        raise job.declared.wrong("n", None, expected)
     check_target(job.places()["table"], promised=True)
     check_escapes(job.places()["table"], synopsis.chosen_columns(job), job.escapes)
     synopsis.check(job)
