@@ -110,7 +110,7 @@ def test_nothing_is_read_or_written_that_the_account_does_not_pay_for() -> None:
     wrong = {"pure": ("--epsilon", "1"), "rho": ("--rho", "1", "--delta", "1e-6"), "little": ("--epsilon", "0.01"),
              "person": ("--epsilon", "1", "--delta", "1e-5", "--person", "user")}  # fmt: skip
     says = {
-        "pure": "has none; make a release without delta, or charge an account with more",
+        "pure": "allows none; make a release without delta, or charge an account with more",
         "rho": "no price in rho",
         "little": "only 0.01 of 0.01 is left",
         "person": "one person",

@@ -101,3 +101,15 @@ def test_the_promise_says_what_a_large_delta_means() -> None:
     assert "anything may come out about anybody" in made[0.1]
     assert "10 rows" in made[0.1]
     assert "anything" not in made[1e-6]
+
+
+@pytest.mark.parametrize("words", [("--epsilon", "30"), ("--rho", "9", "--delta", "1e-6")])
+def test_a_large_account_is_asked_about_too(tmp_path: Path, words: tuple[str, ...]) -> None:
+    asked = ["account", "create", tmp_path / "a.account", "--dataset", "d", *words]
+    done = run(*asked, catch=True)
+    assert done.exit_code
+    assert "unless it is confirmed" in str(done.exception)
+    assert str(done.exception).endswith("or --yes-really")
+    assert not list(tmp_path.iterdir())
+    assert run(*asked, "--yes-really", catch=True).exit_code == 0
+    assert run("account", "create", tmp_path / "b.account", "--dataset", "d", "--epsilon", "20").exit_code == 0

@@ -133,3 +133,11 @@ def test_density_does_not_ask_for_a_number_of_clusters_first(folder: Path, monke
 def test_one_centre_is_not_called_centres(folder: Path) -> None:
     done = run("cluster", folder / "s.parquet", "-k", "1", catch=True)
     assert "1 centre, " in done.output
+
+
+@pytest.mark.parametrize(("words", "fix"), [(("-k", "7"), "auto"), (("-k", "auto", "--max-clusters", "5"), "leaving")])
+def test_density_refuses_a_number_that_it_would_not_use(folder: Path, words: tuple[str, ...], fix: str) -> None:
+    done = run("cluster", folder / "s.parquet", *words, "--algorithm", "density", catch=True)
+    assert done.exit_code
+    assert "finds the number of clusters" in str(done.exception)
+    assert f"try {fix}" in str(done.exception).replace("--n-clusters ", "").replace("--k ", "").replace("-k ", "")

@@ -204,3 +204,72 @@ def test_more_rows_of_a_release_cost_nothing(folder):
     assert len(pd.read_csv("safe.csv")) == 50
     assert (folder / "safe.synopsis.parquet").read_bytes() == sealed
     assert float(dc.Account(account.path).remaining) == 2
+
+
+PAID = ("synthesize", "people.csv", "--schema", "schema.toml", "--delta", "1e-9", "--account", "p.account")
+
+
+@pytest.fixture
+def paid(folder: Path) -> dict[str, bytes]:
+    """Release rows that an account is charged for; return the files."""
+    dc.Account.create("p.account", dataset="p", epsilon=3, delta=1e-6)
+    output(*PAID, "--epsilon", "1", "-o", "syn.csv")
+    return {file.name: file.read_bytes() for file in folder.glob("syn*")}
+
+
+def test_the_same_release_always_gives_the_same_rows(folder: Path, paid: dict[str, bytes]) -> None:
+    assert len(paid) == 3
+    again = json.loads(output(*PAID, "--epsilon", "1", "-o", "syn.csv", "--json"))
+    assert again["account"]["repeated"]
+    assert {file.name: file.read_bytes() for file in folder.glob("syn*")} == paid
+    assert "All checks passed" in output("audit", "syn.csv")
+    # Rows follow from the synopsis alone.
+    Path("syn.csv").unlink()
+    output(*PAID, "--epsilon", "1", "-o", "syn.csv")
+    assert Path("syn.csv").read_bytes() == paid["syn.csv"]
+    output(*PAID, "--epsilon", "1", "-o", "syn.csv", "--fresh")
+    assert Path("syn.csv").read_bytes() != paid["syn.csv"]
+
+
+def test_no_file_of_a_paid_release_is_written_over(folder: Path, paid: dict[str, bytes]) -> None:
+    other = (*PAID, "--epsilon", "0.5")
+    said = {
+        ("-o", "syn.csv"): "try --output syn-2.csv, or --overwrite",
+        ("-o", "syn.csv", "--synopsis", "syn.synopsis-2.parquet"): "try --output syn-2.csv, or --overwrite",
+        ("-o", "rows.csv", "--synopsis", "syn.synopsis.parquet"): "try --synopsis syn.synopsis-2.parquet, or",
+        ("-o", "syn.csv", "--synopsis", "syn.synopsis.parquet"):
+            "try --output syn-2.csv, --synopsis syn.synopsis-2.parquet, or",
+    }  # fmt: skip
+    for words, fix in said.items():
+        with pytest.raises(dc.errors.DataSourceError, match="an account was charged for") as caught:
+            output(*other, *words)
+        assert fix in str(caught.value)
+    # Not even a job without a price replaces the rows.
+    with pytest.raises(dc.errors.DataSourceError, match="an account was charged for"):
+        output("synthesize", "people.csv", "--schema", "schema.toml", "--epsilon", "1", "--seed", "1", "-o", "syn.csv")
+    assert len(dc.Account("p.account").entries) == 1
+    output(*other, "-o", "syn-2.csv")
+    assert {name: (folder / name).read_bytes() for name in paid} == paid
+    with pytest.raises(dc.errors.DataSourceError, match=r"try --output syn-3\.csv"):
+        output(*PAID, "--epsilon", "0.7", "-o", "syn.csv")
+    output(*PAID, "--epsilon", "0.7", "-o", "syn.csv", "--overwrite")
+    assert Path("syn.csv").read_bytes() != paid["syn.csv"]
+
+
+@pytest.mark.parametrize("words", [("--rows", "1e308"), ("--rows", "1" + "0" * 400), ("--n", "1" + "0" * 30),
+    ("--rows", "1e14"), ("--epsilon", "1e-320"), ("--epsilon", "1e-13")])  # fmt: skip
+def test_numbers_that_cannot_be_used_are_refused_before_the_account_is_charged(folder: Path, words) -> None:
+    dc.Account.create("p.account", dataset="p", epsilon=3, delta=1e-6)
+    with pytest.raises(dc.errors.InvalidArgument, match=words[0] if words[1] != "1e14" else "--n must be given"):
+        output(*PAID, "--epsilon", "1", *words, "-o", "syn.csv")  # the last value of an option counts
+    assert not dc.Account("p.account").entries
+
+
+def test_an_account_without_a_delta_says_what_helps(folder: Path) -> None:
+    dc.Account.create("p.account", dataset="p", epsilon=3)
+    with pytest.raises(dc.errors.BudgetExceeded) as caught:
+        output(*PAID, "--epsilon", "1", "-o", "syn.csv")
+    said = str(caught.value)
+    assert "leave delta out for a pure epsilon release" in said
+    assert "'discreet account create ... --delta 1e-6'" in said
+    output(*PAID[:4], "--epsilon", "1", "--account", "p.account", "-o", "syn.csv")

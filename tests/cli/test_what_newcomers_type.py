@@ -57,6 +57,10 @@ ANONYMIZE = ("anonymize", "people.csv", "--schema", "s.toml", "-k", "5", "-o", "
         ((*ANONYMIZE, "--sensitive", "income"), "got 'income'; try one of these"),
         ((*ANONYMIZE, "--top", "agee=90"), "(age, cost), got 'agee'; try --top age=90"),
         ((*ANONYMIZE, "--method", "generalization", "--level", "agee=2"), "got 'agee'; try --level age=2"),
+        ((*ANONYMIZE, "--l-kind", "recursive"), "--l-kind can only be used with --l; try --l 2"),
+        ((*ANONYMIZE, "--t-kind", "equal"), "--t-kind can only be used with --t; try --t 0.2"),
+        ((*ANONYMIZE, "--c", "2"), "with recursive diversity; try --l-kind recursive, --l 2"),
+        ((*ANONYMIZE, "--l", "2", "--c", "2"), "with recursive diversity; try --l-kind recursive"),
         (("ask", "s.parquet", "agee > 3"), "try \"age > 3\""),
         (("ask", "s.parquet", "income > 3"), "try one of these columns"),
         (("ask", "s.parquet", "age > 3", "--by", "sx"), "(age, cost, sex), got 'sx'; try --by sex"),
@@ -226,3 +230,22 @@ def test_the_ending_of_a_table_is_checked_before_budget_is_spent(folder: Path) -
     with pytest.raises(DataSourceError, match=r"got 'centers\.json'; try 'centers\.csv'"):
         output(*words)
     assert dc.Account("year.account").remaining == 3
+
+
+def test_diversity_without_a_sensitive_column_is_said_in_words_of_the_shell(folder: Path) -> None:
+    Path("s.toml").write_text(SCHEMA.replace('role = "sensitive"', 'role = "quasi-identifier"'))
+    with pytest.raises(InvalidArgument) as caught:
+        output(*ANONYMIZE, "--l", "2")
+    assert str(caught.value).endswith('a sensitive column, got 2.0; try role = "sensitive" for a column in the schema')
+    Path("s.toml").write_text(re.sub(r', role = "(quasi-identifier|sensitive)"', "", SCHEMA))
+    with pytest.raises(InvalidArgument, match=r"try --sensitive sex$"):
+        output(*ANONYMIZE, "--l", "2")
+    output(*ANONYMIZE, "--l", "2", "--sensitive", "sex")
+
+
+@pytest.mark.parametrize(("given", "fix"), [({"l_kind": "recursive", "c": 2.0}, "l_diversity=2"),
+    ({"t_kind": "equal"}, "t_closeness=0.2"), ({"c": 2.0, "l_diversity": 2}, 'l_kind="recursive"')])  # fmt: skip
+def test_a_measure_of_a_rule_that_is_not_required_is_refused(given: dict[str, Any], fix: str) -> None:
+    domain = dc.Domain({"age": (0, 120), "sex": ["f", "m"]})
+    with pytest.raises(InvalidArgument, match=rf"can only be used with .*; try {fix}"):
+        dc.anonymity.Mondrian(k=5, domain=domain, sensitive="sex", **given).check()

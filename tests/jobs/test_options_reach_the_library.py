@@ -48,7 +48,7 @@ TOWN = {"categories": ["a", "b"], "role": "target"}
 GIVEN: list[tuple[str, dict[str, Any]]] = [
     ("anonymize", {"k": 2, "supervised": True, "min_share": 0.1, "max_depth": 3, "pruning": "folds"}),
     ("anonymize", {"k": 2, "method": "generalization", "widths": {"age": [10, 20]}, "grid": {"age": 12}}),
-    ("anonymize", {"k": 2, "method": "mondrian", "t_kind": "equal"}),
+    ("anonymize", {"k": 2, "method": "mondrian", "t": 1, "t_kind": "equal"}),
     ("perturb", {"epsilon": 1, "radius": 0.1, "remap": "grid", "grid": 5}),
     ("perturb", {"epsilon": 1, "method": "square-wave", "attributes": "sample"}),
     ("synopsis", {"epsilon": 1, "method": "tree", "bits": 8, "axis": "widest"}),

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.accounts.book import FORMAT, VERSION, Entry, Totals
+from discreet.accounts.book import FORMAT, VERSION, WITH_DELTA, Entry, Totals
 from discreet.accounts.chain import Chain, Disk
 from discreet.accounts.facts import heads_of, step_facts, steps_of, unit_facts, unit_of, unit_text
 from discreet.accounts.standing import Standing
@@ -305,7 +305,8 @@ class Account(Standing):
             return given, share
         if not self.delta:
             raise BudgetExceeded(
-                f"a zCDP release needs a delta, and the account {self.dataset!r} has none; make a release without delta"
+                f"a zCDP release has a delta, and the account {self.dataset!r} allows none; leave delta out for a pure "
+                f"epsilon release, or charge an account with a delta: {WITH_DELTA}"
             )
         return Fraction(repr(zcdp_to_epsilon(given, share))), share
 

@@ -16,6 +16,8 @@ from discreet.core import at_least, at_most, checks
 from discreet.errors import BudgetExceeded, FormatError
 
 FORMAT, VERSION = "discreet.account", 1
+#: How to make an account that takes releases with a δ.
+WITH_DELTA = "'discreet account create ... --delta 1e-6', or Account.create(..., delta=1e-6)"
 #: Laws of steps. Any other ε-DP step loses no more than randomised response.
 LAWS = ("laplace", "gaussian", "exponential", "response", "zcdp")
 #: Law, price (ρ for "gaussian" and "zcdp", else ε), δ, and number of repetitions.
@@ -194,10 +196,12 @@ class Totals:
                 "earlier release again, which costs nothing"
             )
         if self.delta_spent + delta > self._most_delta:
-            have = f"has only {at_least(self._most_delta - self.delta_spent)} left" if self._most_delta else "has none"
+            have = (
+                f"has only {at_least(self._most_delta - self.delta_spent)} left" if self._most_delta else "allows none"
+            )
             raise BudgetExceeded(
                 f"{what!r} needs delta {at_most(delta)} but the account {self.opened['dataset']!r} {have}; make a "
-                "release without delta, or charge an account with more of it"
+                f"release without delta, or charge an account with more of it: {WITH_DELTA}"
             )
 
     _check_reserve = _check_new

@@ -11,7 +11,7 @@ from discreet.cli.common import console, echo, group, show_table
 from discreet.cli.verbs import verb
 from discreet.core import DELTA, RHO, SURE_DELTA, counted
 from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
-from discreet.jobs import YES_REALLY, declared, option
+from discreet.jobs import SURE, YES_REALLY, declared, option
 
 account = group("account", "Manage privacy budgets: one file per data set, charged before a release reads any row.")
 FILE = option("file", "file", "File of the account.", "patients.account", required=True, positional=True)
@@ -26,7 +26,7 @@ FILE = option("file", "file", "File of the account.", "patients.account", requir
     declared("rho", RHO, help="Maximum rho (zCDP) of all releases, instead of epsilon; needs --delta."),
     option("person", "text", "Protect persons, who are identified by this column, instead of rows.", "patient"),
     YES_REALLY,
-    examples=('account create patients.account --dataset "patients 2026" --epsilon 3',),
+    examples=('account create patients.account --dataset "patients 2026" --epsilon 3 --delta 1e-6',),
 )
 def create(
     *, file: Path, dataset: str, epsilon: Any, delta: Any, rho: Any, person: str, yes_really: bool, as_json: bool
@@ -38,6 +38,7 @@ def create(
         means = "with this probability, releases may reveal anything about anyone"
         expected = f"at most {SURE_DELTA:g} unless it is confirmed ({means})"
         raise InvalidArgument("--delta", delta, expected, "--delta 1e-6, or --yes-really")
+    _confirm_budget(epsilon, rho, delta, yes_really)
     from discreet.accounts import Account
 
     unit: Any = {"person": person} if person else "row"
@@ -51,6 +52,19 @@ def create(
         f"{made.currency} {made.total:g}{f', delta {made.delta:g}' if made.delta else ''}, for {escape(made.unit)}."
     )
     console.print(f"Name it in every release:  [cyan]--account {escape(str(file))}[/]", soft_wrap=True)
+
+
+def _confirm_budget(epsilon: float | None, rho: float | None, delta: float | None, yes_really: bool) -> None:
+    """Refuse a total that hardly protects anyone, unless it is confirmed."""
+    # An upper bound on the epsilon of rho (Bun and Steinke 2016, proposition 1.3).
+    most = epsilon if rho is None else rho + 2 * math.sqrt(-rho * math.log(delta)) if delta else rho
+    if yes_really or most is None or most <= SURE:
+        return
+    name, value, fix = ("--epsilon", epsilon, "3") if rho is None else ("--rho", rho, "0.5")
+    means = f"all releases together may be e^{most:g} times as likely with someone's row as without it"
+    worth = "" if rho is None else "worth an epsilon of "
+    expected = f"{worth}at most {SURE} unless it is confirmed ({means})"
+    raise InvalidArgument(name, value, expected, f"{name} {fix}, or --yes-really")
 
 
 @verb(

@@ -138,7 +138,7 @@ def slack(value: object, rows: object = None) -> Fraction:
 
 
 def warn_of_delta(share: Fraction, rows: object = None) -> None:
-    known = int(rows) if is_whole(rows) else 0
+    known = int(rows) if is_whole(rows) and rows < 2**63 else 0  # larger numbers are refused elsewhere
     if said := large_delta(float(share), known if known > 0 else None):
         warnings.warn(said, DiscreetWarning, stacklevel=4)
 

@@ -443,10 +443,13 @@ RANDOM_STATE: Any = option(
     default=None, job="seed", help="None uses a cryptographic generator.",
     details="An int or a Generator repeats a run and marks the guarantee as seeded.",
 )  # fmt: skip
+#: More rows than any table has; products with it stay within doubles.
+MOST_ROWS = 10**15
 N_ROWS: Any = option(
-    default=None, takes=("whole", "number"), above=0, example=10_000, job="rows", label="Public number of rows",
-    help="Number of rows, if it is public.", details="Otherwise ``size_share`` of the budget estimates it.",
-    expected="a public number of rows, positive and finite",
+    default=None, takes=("whole", "number"), above=0, high=MOST_ROWS, example=10_000, job="rows",
+    label="Public number of rows", help="Number of rows, if it is public.",
+    details="Otherwise ``size_share`` of the budget estimates it.",
+    expected=f"a public number of rows, positive and at most {MOST_ROWS:.0e}",
 )  # fmt: skip
 SIZE_SHARE: Any = option(
     default=0.03, takes="number", above=0, below=1, help="Share of the budget that estimates the number of rows.",

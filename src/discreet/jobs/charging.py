@@ -66,7 +66,9 @@ class PaidTable:
         from discreet.reporting import read_released
 
         promise = _promise_beside(path)
-        if promise is None or not promise.verify(path.read_bytes()):
+        if promise is None or promise.parameters.get("method") != "SampledGeneralization":
+            raise FormatError(f"{path} has no sampled rows")
+        if not promise.verify(path.read_bytes()):
             raise FormatError(f"{path} does not match the guarantee next to it")
         return cls(read_released(path, promise.domain), promise)
 
@@ -80,12 +82,11 @@ class PaidTable:
 
 
 def _promise_beside(path: Path) -> Guarantee | None:
-    """Return the guarantee next to a table of sampled rows; None for other tables, which can be made again."""
+    """Return the guarantee next to a table."""
     try:
-        promise = Guarantee.from_json(promise_place(path).read_text(encoding="utf-8"))
+        return Guarantee.from_json(promise_place(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, DiscreetError):
         return None
-    return promise if promise.parameters.get("method") == "SampledGeneralization" else None
 
 
 def repeated(job: Job) -> Any:
@@ -106,30 +107,60 @@ def repeated(job: Job) -> Any:
     return found if found.digest in booked else None
 
 
+def completed(job: Job) -> Job:
+    """Return the job with a file for the synopsis of synthetic rows, by default next to them."""
+    if job.kind != "synthesize" or "release" in job.outputs:
+        return job
+    return job.with_output("release", _synopsis_beside(job.outputs["table"]))
+
+
+def _synopsis_beside(table: str) -> str:
+    named = Path(table)
+    return str(named.with_name(f"{named.stem}.synopsis.parquet"))
+
+
 def check_paid(job: Job) -> None:
-    """Refuse to overwrite a release that an account was charged for, unless it is this job's own.
+    """Refuse to overwrite a file of a release that an account was charged for, unless it is this job's own release.
 
     It could not be made again, because its noise is drawn once.
     """
-    for name, place in job.places().items():
-        kept = not job.parameters.get("overwrite") and place.is_file()
-        promise = _promise_beside(place) or promise_of(place) if kept else None
-        if promise is None or promise.seeded or not heads_of(promise.parameters):
-            continue
-        account, task = (account_of(job), task_of(job)) if name == "release" else (None, None)
-        if account and task and promise.digest in {entry.digest for entry in account.earlier(task)}:
-            continue
-        named = Path(job.outputs[name])
-        others = (named.with_name(f"{named.stem}-{i}{named.suffix}") for i in range(2, 10**6))
-        other = next(str(path) for path in others if not job.place(str(path)).exists())
-        by_force = any(each.name == "overwrite" for each in job.declared.parameters)
+    if job.parameters.get("overwrite"):
+        return
+    paid = {}
+    whole = completed(job)
+    for name, place in whole.places().items():
+        promise = (_promise_beside(place) or promise_of(place)) if place.is_file() else None
+        if promise is not None and not promise.seeded and heads_of(promise.parameters):
+            paid[name] = promise
+    own: list[str] = []
+    account, task = (account_of(whole), task_of(whole)) if "release" in paid else (None, None)
+    if account and task and paid["release"].digest in {entry.digest for entry in account.earlier(task)}:
+        own = heads_of(paid["release"].parameters)
+    lost = [n for n, p in paid.items() if n not in ("release", "table") or heads_of(p.parameters) != own]
+    if not lost:
+        return
+    # Without a name of its own, the synopsis is called like the table.
+    others = {n: _another(job, n) for n in dict.fromkeys(n if n in job.outputs else "table" for n in lost)}
+    by_force = any(each.name == "overwrite" for each in job.declared.parameters)
 
-        def words(say: Speech, name: str = name, other: str = other, by_force: bool = by_force) -> str:
-            more = f", or {say('overwrite', True)}" if by_force else ""
-            what = "this file is a release that an account was charged for, and could not be made again"
-            return f"{say(name, job.outputs[name])}: {what}; try {say(name, other)}{more}"
+    def words(say: Speech) -> str:
+        more = f", or {say('overwrite', True)}" if by_force else ""
+        what = "this file is a release that an account was charged for, and could not be made again"
+        fix = ", ".join(say(n, other) for n, other in others.items())
+        return f"{say(lost[0], whole.outputs[lost[0]])}: {what}; try {fix}{more}"
 
-        raise job.declared.refused(words, DataSourceError)
+    raise job.declared.refused(words, DataSourceError)
+
+
+def _another(job: Job, name: str) -> str:
+    """Return a name like that of an output, at which nothing is overwritten."""
+    named = Path(job.outputs[name])
+    for i in range(2, 10**6):
+        other = str(named.with_name(f"{named.stem}-{i}{named.suffix}"))
+        files = [other, str(promise_place(Path(other))), *([_synopsis_beside(other)] if name == "table" else [])]
+        if not any(job.place(file).exists() for file in files):
+            return other
+    return str(named)
 
 
 def keep(job: Job, made: Synopsis, *, charged: bool) -> None:

@@ -254,7 +254,12 @@ class Kind:
         found = next((o for o in self.parameters if name in (o.arguments or (o.name,))), None)
         if found is None:
             return error
-        return WrongOption(self, found.name, error.value, error.expected, self._fix(found, error), of + column)
+
+        def expected(say: Speech) -> str:
+            named = {argument: say(option) for argument, option in by_argument.items() if "_" in argument}
+            return re.sub(r"\b[a-z]+_\w+", lambda word: named.get(word[0], word[0]), error.expected)
+
+        return WrongOption(self, found.name, error.value, expected, self._fix(found, error), of + column)
 
     def _class(self, word: str, say: Speech) -> str:
         """Return the name of a class as a value of the option `method`."""
@@ -270,6 +275,9 @@ class Kind:
                 raise ValueError("'This or That' parses, but it is a sentence")
             values = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
         except (SyntaxError, ValueError):
+            first, _, more = error.fix.partition(", or ")
+            if more and re.match(r"\w+=", first):  # the rest is a sentence about Python
+                return self._fix(about, InvalidArgument(error.name, error.value, error.expected, first))
             return lambda say: re.sub(r"[A-Z]\w+", lambda found: self._class(found[0], say), error.fix)
         options = {o.arguments[0]: o for o in self.parameters if o.arguments}
         options.update(dict.fromkeys(about.arguments or (about.name,), about))

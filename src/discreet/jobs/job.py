@@ -318,12 +318,12 @@ class Job:
             check_place(self.place(path), promise=name == "guarantee", streams=option.streams)
             if name == "guarantee":
                 self._check_promise(path)
-        if any(self.place(path).is_file() for path in self.outputs.values()):
-            from discreet.jobs.charging import check_paid
-
-            check_paid(self)
         work = import_module(f"discreet.jobs.work.{_WORK.get(self.kind, self.kind)}")
         try:
+            if any(self.place(path).is_file() for path in self.outputs.values()):
+                from discreet.jobs.charging import check_paid
+
+                check_paid(self)
             return act(work)
         except DiscreetError as error:
             raise self.declared.translated(error) from None

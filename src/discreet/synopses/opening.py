@@ -29,6 +29,7 @@ from discreet.core import (
     check_unit,
     checks,
     dialect_of,
+    options,
     released_columns,
     row_promise,
 )
@@ -366,9 +367,8 @@ def note_columns(estimator: Any, X: Any) -> None:
 
 
 def _size(n_rows: Any) -> float:
-    number = checks.finite("n_rows", n_rows, fix="n_rows=1000, or None to estimate it")
-    if number < 0:
-        raise InvalidArgument(
-            "n_rows", n_rows, "a public number of rows, at least 0", "n_rows=1000, or None to estimate it"
-        )
+    fix = "n_rows=1000, or None to estimate it"
+    number = checks.finite("n_rows", n_rows, fix=fix)
+    if not 0 <= number <= options.MOST_ROWS:
+        raise InvalidArgument("n_rows", n_rows, f"a public number of rows, from 0 to {options.MOST_ROWS:.0e}", fix)
     return number

@@ -45,7 +45,8 @@ class Case:
         if secret and rng.random() < 0.6:
             self.rules["l_diversity"] = int(rng.integers(1, 4))
             self.rules["l_kind"] = str(rng.choice(["distinct", "entropy", "recursive"]))
-            self.rules["c"] = float(rng.choice([1.0, 3.0]))
+            constant = float(rng.choice([1.0, 3.0]))
+            self.rules |= {"c": constant} if self.rules["l_kind"] == "recursive" else {}
         if secret and rng.random() < 0.6:
             self.rules["t_closeness"] = float(rng.uniform(0.05, 0.7))
             texts = all("categories" in self.columns[name] for name in secret)

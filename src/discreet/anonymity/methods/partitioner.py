@@ -32,7 +32,7 @@ from discreet.anonymity.release.table import Table, TablePlan, read_table
 from discreet.anonymity.release.together import enforce_together, read_past
 from discreet.anonymity.risk.hierarchy import Hierarchy
 from discreet.anonymity.risk.rules import L_KINDS, T_KINDS, LKind, Rules, TKind, check_blind, growth_rules, stacked
-from discreet.core import Categorical, Declared, Estimator, IntArray, Person, check_fitted, option
+from discreet.core import Categorical, Declared, Domain, Estimator, IntArray, Person, check_fitted, option
 from discreet.errors import InvalidArgument
 
 #: An assumption of a release that was checked with earlier ones.
@@ -259,7 +259,9 @@ class Partitioner(Declared, Estimator):
         plan = make_plan(self.domain, names, **roles)
         if isinstance(plan.domain.unit, Person):
             rules = replace(rules, per_person=True)
-        rules.check_columns(plan.sensitive)
+        rules.check_kinds()
+        declared = [c.name for c in self.domain if c.role != "attribute"] if isinstance(self.domain, Domain) else []
+        rules.check_columns(plan.sensitive, [name for name in plan.quasi if name not in declared])
         for column in map(plan.domain.column, plan.sensitive):
             most = len(column.categories) if isinstance(column, Categorical) else math.inf
             if rules.l_on and (rules.l_diversity or 0) > most:

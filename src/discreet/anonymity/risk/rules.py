@@ -106,13 +106,24 @@ class Rules:
         """True if closeness is required."""
         return self.t_closeness is not None and self.t_closeness < 1
 
-    def check_columns(self, sensitive: Sequence[str]) -> None:
-        """Refuse rules about sensitive values of a table that has no sensitive column."""
+    def check_columns(self, sensitive: Sequence[str], others: Sequence[str] = ()) -> None:
+        """Refuse rules about sensitive values of a table without them; one of ``others`` may be meant."""
         for name, on in (("l_diversity", self.l_on), ("t_closeness", self.t_on)):
             if on and not sensitive:
-                raise InvalidArgument(
-                    name, getattr(self, name), "given with a sensitive column", 'sensitive="disease", or that role'
+                fix = (
+                    f"sensitive={others[-1]!r}" if len(others) > 1 else 'role = "sensitive" for a column in the schema'
                 )
+                raise InvalidArgument(name, getattr(self, name), "given with a sensitive column", fix)
+
+    def check_kinds(self) -> None:
+        """Refuse a way to measure a rule that is not required: it would change nothing."""
+        if self.l_diversity is None and self.l_kind != "distinct":
+            raise InvalidArgument("l_kind", self.l_kind, "used with l_diversity", "l_diversity=2")
+        if self.t_closeness is None and self.t_kind != "auto":
+            raise InvalidArgument("t_kind", self.t_kind, "used with t_closeness", "t_closeness=0.2")
+        if self.c != 3 and (self.l_diversity is None or self.l_kind != "recursive"):
+            more = ", l_diversity=2" if self.l_diversity is None else ""
+            raise InvalidArgument("c", self.c, "used with recursive diversity", f'l_kind="recursive"{more}')
 
     def to_dict(self) -> dict[str, Any]:
         """Return the required rules as plain data."""

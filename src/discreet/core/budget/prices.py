@@ -156,6 +156,9 @@ class Rho(_Price):
     def within(cls, epsilon: Epsilon, delta: Fraction) -> Rho:
         """Return the largest ρ found that implies (ε, δ)-differential privacy, rounded down to 15 digits."""
         found = Fraction(epsilon_to_zcdp(Fraction(epsilon.amount), delta))
+        if not found:
+            expected = "at least 1e-9 with a delta: less cannot be told from nothing"
+            raise InvalidArgument("epsilon", epsilon.shown, expected, "epsilon=0.1")
         digits = 10 ** (15 - math.floor(math.log10(found)))
         return cls(Fraction(math.floor(found * digits), digits))
 

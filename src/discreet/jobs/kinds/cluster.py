@@ -16,6 +16,12 @@ def _together(job: Any) -> None:
         for name in ("refine", "n_init"):
             if name in job.parameters:
                 raise KIND.wrong(name, job.parameters[name], "used with k-means", ("algorithm", "k-means"))
+    if job.parameters.get("algorithm") == "density" and job.schema is None:  # for a table, it sizes the synopsis
+        expected = "left to the density algorithm, which finds the number of clusters"
+        if job.parameters["n_clusters"] != "auto":
+            raise KIND.wrong("n_clusters", job.parameters["n_clusters"], expected, ("n_clusters", "auto"))
+        if "max_clusters" in job.parameters:
+            raise KIND.wrong("max_clusters", job.parameters["max_clusters"], expected, "leaving it out")
     if job.schema is not None:
         if not {"epsilon", "rho"} & set(job.parameters):
             raise KIND.wrong("epsilon", None, "given with a schema")

@@ -5,6 +5,9 @@ from typing import Any
 from discreet.jobs.declare import Kind, one_budget, one_unit
 from discreet.jobs.options import CENTRAL, COLUMNS, ESCAPE_FORMULAS, PROMISE, REPORT, TABLE, option, output, release
 
+#: Rows are drawn in memory.
+MOST_SYNTHETIC = 10**9
+
 
 def _together(job: Any) -> None:
     one_budget(KIND, job.parameters)
@@ -20,7 +23,7 @@ KIND = Kind(
     estimators={"": "discreet.synopses:MarginalSynopsis"},
     own=(
         option("n", "whole", "Number of synthetic rows; by default about as many as the table has.", 10000, low=0,
-            arguments=(), label="Synthetic rows"),
+            high=MOST_SYNTHETIC, arguments=(), label="Synthetic rows"),
         COLUMNS,
         ESCAPE_FORMULAS,
         *CENTRAL,

@@ -1,13 +1,13 @@
 """The work of `synthesize`: measure marginals, fit a model, write its rows and the synopsis."""
 
-from pathlib import Path
 from typing import Any
 
 from discreet.core import stage
 from discreet.engines import check_target, write_table
 from discreet.engines.tables import check_escapes, with_escapes
-from discreet.jobs.charging import check_paid, keep, repeated, standing
+from discreet.jobs.charging import check_paid, completed, keep, repeated, standing
 from discreet.jobs.job import Job, JobResult
+from discreet.jobs.kinds.synthesize import MOST_SYNTHETIC
 from discreet.jobs.work import synopsis
 from discreet.jobs.work.files import finish
 from discreet.synopses import Synopsis
@@ -23,7 +23,8 @@ def run(job: Job) -> JobResult:
         keep(job, made, charged=True)
     stage("sampling")
     number = job.parameters.get("n", max(round(made.total), 0))
-    rows = made.sample(number, rng=job.parameters.get("seed"))
+    # Post-processing: rows are a function of the published synopsis, so the same release always gives the same file.
+    rows = made.sample(number, rng=job.parameters.get("seed", int(made.digest.removeprefix("sha256:"), 16)))
     if earlier is None:
         keep(job, made, charged=False)
     write_table(places["table"], rows, with_escapes(made.guarantee, places["table"], job.escapes))
@@ -39,12 +40,13 @@ def run(job: Job) -> JobResult:
 
 def check(job: Job) -> Job:
     """Check everything but the data; return the job with a file for the synopsis, by default next to the rows."""
-    if "release" not in job.outputs:
-        table = Path(job.outputs["table"])
-        job = job.with_output("release", str(table.with_name(f"{table.stem}.synopsis.parquet")))
+    check_paid(job)
+    job = completed(job)
+    if "n" not in job.parameters and job.parameters.get("rows", 0) > MOST_SYNTHETIC:
+        expected = "given: as many synthetic rows as the table has do not fit into memory"
+        raise job.declared.wrong("n", None, expected)
     check_target(job.places()["table"], promised=True)
     check_escapes(job.places()["table"], synopsis.chosen_columns(job), job.escapes)
-    check_paid(job)
     synopsis.check(job)
     return job
 

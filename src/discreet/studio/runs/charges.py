@@ -63,7 +63,7 @@ def worth(left: float, total: float) -> float:
 
 
 def _wanted(job: Job) -> tuple[Exact, Fraction | None, Fraction]:
-    """Return what a job's budget goes to: a pure ε, or a ρ with its δ (`discreet.synopses.prices` decides later)."""
+    """Return what a job's budget goes to: a pure ε, or a ρ with its δ (the method chooses one of them later)."""
     given = job.parameters
     delta = Fraction(repr(float(given.get("delta") or 0)))
     if "rho" in given:
