@@ -207,11 +207,28 @@ def choice(name: str, value: object, options: Sequence[T], *, fix: str = "") -> 
     raise kind(name, value, f"one of {listed}", fix)
 
 
-def nearest(name: object, known: Sequence[str]) -> str | None:
-    """Return the known name that was most likely meant, ignoring case and blanks; None if none is near."""
+def nearest(name: object, known: Sequence[str], *, beginnings: bool = True) -> str | None:
+    """Return the known name that was most likely meant; None if none is near.
+
+    Case, blanks, and units in brackets do not count. With ``beginnings``, at least three letters that begin just one
+    name will do: "weight" for "weight_at_birth".
+    """
+    typed = str(name).strip().casefold()
     plain = {text.strip().casefold(): text for text in reversed(known)}
-    found = get_close_matches(str(name).strip().casefold(), plain, 1, 0.6)
-    return plain[found[0]] if found else None
+    bare = {_without_unit(text): plain[text] for text in plain}
+    if typed not in plain and (same := bare.get(_without_unit(typed))):
+        return same
+    if found := get_close_matches(typed, plain, 1, 0.6):
+        return plain[found[0]]
+    if found := get_close_matches(_without_unit(typed), bare, 1, 0.6):
+        return bare[found[0]]
+    begun = [text for text in plain if text.startswith(typed)] if beginnings and len(typed) > 2 else []
+    return plain[begun[0]] if len(begun) == 1 else None
+
+
+def _without_unit(name: str) -> str:
+    """Return a name without units in brackets; the whole name if nothing else is in it."""
+    return re.sub(r"\s*(\([^()]*\)|\[[^\[\]]*\])\s*", " ", name).strip() or name
 
 
 def undeclared(name: object, known: Sequence[str]) -> SchemaError:
