@@ -199,7 +199,7 @@ def jit(function: F) -> F:
 def inlined(function: F) -> F:
     """Compile a helper into the kernels that call it."""
     _kernel_text(function.__module__, function.__globals__)
-    return cast(F, njit(function, nogil=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True))
+    return cast(F, njit(function, nogil=True, forceinline=True, no_cfunc_wrapper=True))
 
 
 #: Steps of a kernel that the interpreter takes in less time than compiling the kernel needs.

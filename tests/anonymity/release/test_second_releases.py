@@ -325,7 +325,7 @@ def damaged(place: Path) -> Iterator[tuple[str, pa.Table]]:
     yield "format_version 3", made(good, format_version=1)
     yield "damaged", made(good, required={"k": "many"})
     yield "damaged", good.replace_schema_metadata({b"discreet.record": "{"})
-    yield "not a release history", good.replace_schema_metadata(None)
+    yield "not a release record", good.replace_schema_metadata(None)
 
 
 def test_a_changed_release_record_is_refused(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_a_changed_release_record_is_refused(tmp_path: Path) -> None:
         with pytest.raises(FormatError, match=what):
             ReleaseRecord.load(tmp_path / "bad.record")
     (tmp_path / "text.record").write_text("who,cell")
-    with pytest.raises(FormatError, match="not a release history"):
+    with pytest.raises(FormatError, match="not a release record"):
         ReleaseRecord.load(tmp_path / "text.record")
     with pytest.raises(DataSourceError, match="cannot read"):
         ReleaseRecord.load(tmp_path / "absent.record")

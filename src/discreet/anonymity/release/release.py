@@ -365,7 +365,8 @@ def _points(grid: Grid, ends: Sequence[Any], pick: Callable[[Any], float]) -> pa
     """Return a place of every interval; None stands for missing."""
     points = np.array([np.nan if e is None else pick(e) for e in ends], np.float64)
     missing = np.isnan(points)
-    if isinstance(grid.column, Integer) and (points[~missing] % 1).any():  # between two whole numbers
+    whole = isinstance(grid.column, Integer) and not isinstance(grid.column, (Date, Time))
+    if whole and (points[~missing] % 1).any():  # between two whole numbers
         return pa.array(points, mask=missing)
     return number_array(grid, points, False)
 

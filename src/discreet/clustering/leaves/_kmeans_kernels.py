@@ -1,4 +1,4 @@
-"""The loops of weighted k-means: seeding, Lloyd's steps, and the swaps of centres that leave a poor optimum.
+"""The loops of weighted k-means: seeding, Lloyd's steps, and the costs of swapping centres.
 
 All take the points row by row and non-negative weights. Random numbers come in as arguments, so the same seed gives
 the same centres on every machine. "Nearest" ties go to the centre with the lower number.
@@ -23,13 +23,6 @@ def _copy(a: AnyArray, b: AnyArray) -> None:
     # Slices would be assigned with a check of shapes, which takes seconds to compile.
     for i in range(a.shape[0]):
         b[i] = a[i]
-
-
-@inlined
-def _copy_rows(a: FloatArray, b: FloatArray) -> None:
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            b[i, j] = a[i, j]
 
 
 @jit
@@ -192,7 +185,7 @@ def seed_centers(points: FloatArray, weights: FloatArray, uniforms: FloatArray) 
 
 
 @jit
-def _best_to_remove(
+def best_to_remove(
     points: FloatArray,
     weights: FloatArray,
     labels: IntArray,
@@ -217,51 +210,3 @@ def _best_to_remove(
         if extra[j] < extra[least]:
             least = j
     return least
-
-
-@jit
-def swap_search(
-    points: FloatArray,
-    weights: FloatArray,
-    centers: FloatArray,
-    uniforms: FloatArray,
-    local_steps: int,
-    full_steps: int,
-) -> float:
-    """Improve centres in place: one trial swap for every number in ``uniforms``; return the cost.
-
-    A trial puts a centre on a point drawn with probability proportional to what it costs now, takes away the centre
-    that is missed least, runs a few Lloyd steps and is kept if the cost fell; then Lloyd runs on to its end.
-    """
-    n, k = points.shape[0], centers.shape[0]
-    labels, near, second = np.empty(n, np.int64), np.empty(n), np.empty(n)
-    assign(points, centers, labels, near)
-    cost = lloyd(points, weights, centers, labels, near, full_steps)
-    second_nearest(points, centers, labels, second)
-    cumulative = np.empty(n)
-    _accumulate(weights, near, cumulative)
-    extra, moved = np.empty(k), np.empty(k, np.bool_)
-    for j in range(k):
-        moved[j] = False
-    trial_centers, trial_labels, trial_near = np.empty(centers.shape), np.empty(n, np.int64), np.empty(n)
-    for t in range(uniforms.size):
-        if cumulative[-1] <= 0.0:
-            break
-        chosen = _pick(cumulative, uniforms[t])
-        removed = _best_to_remove(points, weights, labels, near, second, chosen, extra)
-        _copy_rows(centers, trial_centers)
-        _copy(labels, trial_labels)
-        _copy(near, trial_near)
-        _copy(points[chosen], trial_centers[removed])
-        moved[removed] = True
-        reassign(points, trial_centers, moved, trial_labels, trial_near)
-        moved[removed] = False
-        trial_cost = lloyd(points, weights, trial_centers, trial_labels, trial_near, local_steps)
-        if trial_cost < cost * (1.0 - 1e-9):
-            cost = lloyd(points, weights, trial_centers, trial_labels, trial_near, full_steps)
-            _copy_rows(trial_centers, centers)
-            _copy(trial_labels, labels)
-            _copy(trial_near, near)
-            second_nearest(points, centers, labels, second)
-            _accumulate(weights, near, cumulative)
-    return cost

@@ -88,8 +88,39 @@ def _search(
         if cost < best_cost:
             best, best_cost = centers, cost
     swaps = max(_FEWEST_SWAPS, _SWAPS_PER_CLUSTER * k) if k > 1 else 0
-    cost = kernels.swap_search(places, masses, best, _uniforms((swaps,), stream), _SWAP_STEPS, _FULL_STEPS)
-    return best, cost
+    return _swapped(places, masses, best, _uniforms((swaps,), stream))
+
+
+def _swapped(
+    places: FloatArray, masses: FloatArray, centers: FloatArray, uniforms: FloatArray
+) -> tuple[FloatArray, float]:
+    """Leave a poor optimum by swaps of centres: one trial for each number in ``uniforms``; return centres and cost.
+
+    A trial puts a centre on a point drawn with probability proportional to what it costs now, takes away the centre
+    that is missed least, runs a few Lloyd steps and is kept if the cost fell; then Lloyd runs on to its end.
+    """
+    n, k = len(places), len(centers)
+    labels, near, second = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    extra, moved = np.empty(k), np.zeros(k, np.bool_)
+    kernels.assign(places, centers, labels, near)
+    cost = kernels.lloyd(places, masses, centers, labels, near, _FULL_STEPS)
+    kernels.second_nearest(places, centers, labels, second)
+    cumulative = np.cumsum(masses * near)
+    for uniform in uniforms:
+        if cumulative[-1] <= 0.0:
+            break
+        chosen = min(int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right")), n - 1)
+        removed = kernels.best_to_remove(places, masses, labels, near, second, chosen, extra)
+        trial = centers.copy(), labels.copy(), near.copy()
+        trial[0][removed], moved[removed] = places[chosen], True
+        kernels.reassign(places, trial[0], moved, *trial[1:])
+        moved[removed] = False
+        if kernels.lloyd(places, masses, *trial, _SWAP_STEPS) < cost * (1.0 - 1e-9):
+            cost = kernels.lloyd(places, masses, *trial, _FULL_STEPS)
+            centers, labels, near = trial
+            kernels.second_nearest(places, centers, labels, second)
+            cumulative = np.cumsum(masses * near)
+    return centers, cost
 
 
 def _uniforms(shape: tuple[int, ...], stream: noise.Generator) -> FloatArray:
