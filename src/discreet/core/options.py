@@ -406,10 +406,7 @@ def _number_in(value: object) -> float | None:
         return None
     text = value.strip().replace(",", ".") if isinstance(value, str) else ""
     try:
-        if text.endswith("%"):
-            number = float(Decimal(text.removesuffix("%").strip()) / 100)
-        else:
-            number = float(text or value)  # type: ignore[arg-type]
+        number = float(Decimal(text[:-1].strip()) / 100 if text.endswith("%") else text or value)  # type: ignore[arg-type]
     except (TypeError, ValueError, ArithmeticError):
         return None
     return number if math.isfinite(number) else None
