@@ -38,7 +38,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any, ClassVar, dataclass_transform
 
-from discreet.core.output.figures import LARGEST_BUDGET
+from discreet.core.output.figures import LARGEST_BUDGET, LARGEST_NUMBER
 from discreet.errors import InvalidArgument, InvalidType
 
 #: The heading of a docstring section; generated parameters go before the first one.
@@ -66,8 +66,6 @@ _NAMES = {
     "number": "float", "budget": "float", "whole": "int", "text": "str", "flag": "bool", "names": "list of str",
     "numbers": "list of float", "figures": "mapping of names to numbers",
 }  # fmt: skip
-#: The largest number that an option takes; larger ones may not fit into a float.
-_LARGEST = 1e308
 #: Types of shared options that take objects.
 _OBJECTS = {"domain": "Domain", "ledger": "Ledger or Account", "random_state": "int or Generator"}
 
@@ -177,7 +175,7 @@ class Option:
         if "budget" in self.takes:
             return 0 < number <= LARGEST_BUDGET or number == math.inf
         bounded = "number" in self.takes or any(bound is not None for bound in (self.low, self.above))
-        if bounded and not -_LARGEST <= number <= _LARGEST:  # also a whole number that no float can hold
+        if bounded and not -LARGEST_NUMBER <= number <= LARGEST_NUMBER:  # also a whole number that no float can hold
             return False
         return (
             (self.low is None or number >= self.low)
@@ -210,7 +208,7 @@ class Option:
     def accepted(self, *, python: bool = True, instead: object = None) -> str:
         """Describe the accepted values, in the words of Python or of job files, perhaps ``instead`` of a given one."""
         if _too_large(instead):
-            return f"a {'whole ' if 'whole' in self.takes else ''}number of at most {_LARGEST:g} in size"
+            return f"a {'whole ' if 'whole' in self.takes else ''}number of at most {LARGEST_NUMBER:g} in size"
         if self.expected:
             return self.expected
         parts = (
@@ -415,7 +413,7 @@ def _number_in(value: object) -> float | None:
 def _too_large(value: object) -> bool:
     """Return whether a value is a finite number that may not fit into a float."""
     finite = isinstance(value, (int, Fraction)) or (isinstance(value, (float, Decimal)) and math.isfinite(value))
-    return finite and not -_LARGEST <= value <= _LARGEST  # type: ignore[operator]
+    return finite and not -LARGEST_NUMBER <= value <= LARGEST_NUMBER  # type: ignore[operator]
 
 
 # Options that many estimators share.
