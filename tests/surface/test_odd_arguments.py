@@ -19,7 +19,9 @@ QUASI = dc.Domain({name: {"bounds": [0, 120], "role": "quasi-identifier"} for na
 TABLE = {"age": np.arange(60.0), "cost": np.arange(60.0)}
 ROWS = np.column_stack([TABLE["age"], TABLE["cost"]])
 HUGE = 10**400
-TWO = np.array([1, 2])
+TWO: Any = np.array([1, 2])
+BYTES: Any = b"x"
+FAR: Any = Decimal("-1e999999999")
 
 
 @pytest.mark.parametrize(
@@ -30,13 +32,13 @@ TWO = np.array([1, 2])
         lambda: dc.MarginalSynopsis(epsilon=HUGE, domain=DOMAIN).fit(TABLE),
         lambda: dc.MarginalSynopsis(epsilon=HUGE, delta=1e-6, domain=DOMAIN).fit(TABLE),
         lambda: dc.MarginalSynopsis(rho=HUGE, delta=1e-6, domain=DOMAIN).fit(TABLE),
-        lambda: dc.TreeSynopsis(1.0, domain=DOMAIN, partitioner=b"x").fit(TABLE),
+        lambda: dc.TreeSynopsis(1.0, domain=DOMAIN, partitioner=BYTES).fit(TABLE),
         lambda: Microaggregation(3, domain=QUASI, columns={"age": [float("nan")]}).fit(TABLE),
         lambda: Microaggregation(3, domain=QUASI, block_rows=TWO).fit(TABLE),
         lambda: sampling_delta(HUGE, 0.1, 0.5),
         lambda: sampling_delta(10**300, 0.1, 0.5),
         lambda: sampling_delta(5, 0.1, HUGE),
-        lambda: sampling_delta(5, 0.1, Decimal("-1e999999999")),
+        lambda: sampling_delta(5, 0.1, FAR),
         lambda: dc.metric.NDLaplace(1.0, domain=DOMAIN, step=HUGE).fit(ROWS),
         lambda: dc.metric.NDLaplace(1.0, domain=DOMAIN, step=1e308).fit(ROWS),
         lambda: dc.metric.NDLaplace(1.0, domain=DOMAIN, scaling=HUGE).fit(ROWS),
