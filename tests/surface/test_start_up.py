@@ -67,7 +67,15 @@ def people(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("verb", "most"), [("anonymize --k 10 --l 2 -o safe.csv", 38), ("anonymize --k 10 -o safe.csv", 38), ("risk", 24)]
+    ("verb", "most"),
+    [
+        ("anonymize --k 10 --l 2 -o safe.csv", 4),
+        ("risk", 3),
+        ("synopsis --epsilon 1 -o s.parquet", 13),
+        pytest.param("cluster --epsilon 1 -k 5 -o centers.csv", 41, marks=pytest.mark.slow),
+        pytest.param("synthesize --epsilon 1 --delta 1e-9 -o synthetic.csv", 26, marks=pytest.mark.slow),
+        pytest.param("perturb --epsilon 1 --category-epsilon 1 --radius 5 -o noisy.csv", 22, marks=pytest.mark.slow),
+    ],
 )
 def test_a_small_table_compiles_few_functions(people: Path, verb: str, most: int) -> None:
     name, *options = verb.split()
@@ -223,3 +231,15 @@ assert isinstance(model, BaseEstimator) and isinstance(model, ClusterMixin) and 
 assert get_tags(model).estimator_type == "clusterer" and get_tags(model).transformer_tags is not None
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.slow
+def test_what_is_prepared_is_not_compiled_again(people: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(people / "cache")}
+    command = [sys.executable, "-m", "discreet", "prepare", "anonymize", "risk", "--json"]
+    told = json.loads(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+    assert told["folder"] == str(people / "cache")
+    assert set(told["seconds"]) == {"anonymize", "risk"}
+    for verb in ("risk", "anonymize"):
+        more = ("--k", "10", "-o", "safe.csv") if verb == "anonymize" else ()
+        assert compiled(people, COMMAND, verb, "people.csv", "--schema", "schema.toml", *more) == []

@@ -20,6 +20,7 @@ from discreet.cli.account import account
 from discreet.cli.collect import collect
 from discreet.cli.common import console, echo, group, warn, warn_if_seeded, working
 from discreet.cli.data import data
+from discreet.cli.prepare import register as register_prepare
 from discreet.cli.run import register as register_run
 from discreet.cli.schema import register as register_schema
 from discreet.cli.studio import register as register_studio
@@ -52,6 +53,7 @@ SHOWN = {
 for _kind in KINDS.values():
     _extra = {"list": audit.listed} if _kind.name == "audit" else None
     add(sketch.sketch if _kind.words.startswith("sketch ") else app, _kind, SHOWN[_kind.name], _extra)
+register_prepare(app)
 register_run(app, SHOWN)
 register_schema(app)
 register_studio(app)
@@ -121,7 +123,7 @@ def _tell(result: Any) -> None:
 
 #: The verbs in the order in which a newcomer needs them.
 _PANELS = {
-    "Start here": ("demo", "data", "plan", "schema", "account", "run", "studio"),
+    "Start here": ("demo", "data", "plan", "schema", "account", "run", "studio", "prepare"),
     "Release": ("synopsis", "synthesize", "cluster", "anonymize", "perturb", "sketch", "collect"),
     "Check and show": ("ask", "risk", "attack", "audit", "report", "study"),
 }

@@ -60,7 +60,7 @@ class _LateCommand(Untyped, TyperCommand):
 
 def take_as_typed(command: Any) -> Any:
     """Take texts and flags of a command as they are: declarations check them. Typer would load Pydantic for it."""
-    if getattr(command, "as_typed", False):  # a command that was run before in this process
+    if getattr(command, "as_typed", False):  # in a program that runs several commands
         return command
     command.as_typed = True
     params, inner = command.get_params, getattr(command, "get_command", None)

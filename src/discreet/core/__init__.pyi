@@ -75,6 +75,7 @@ from .intervals import normal_width as normal_width
 from .intervals import wilson as wilson
 from .jit import inlined as inlined
 from .jit import jit as jit
+from .jit import kernel_folder as kernel_folder
 from .jit import quickly as quickly
 from .options import DELTA as DELTA
 from .options import DOMAIN as DOMAIN

@@ -96,6 +96,11 @@ def _kernel_text(module: str, names: dict[str, Any]) -> str:
     return _TEXTS[module]
 
 
+def kernel_folder() -> Path:
+    """Return the folder that machine code is kept in: one that Numba's NUMBA_CACHE_DIR names, or the user's cache."""
+    return Path(numba.config.CACHE_DIR) if numba.config.CACHE_DIR else cache_folder()
+
+
 class _Folder:
     """The folder of a kernel's machine code, in the words of Numba: a locator."""
 
@@ -103,8 +108,7 @@ class _Folder:
         text = _kernel_text(function.__module__, function.__globals__)
         self._py_file = function.__code__.co_filename
         self._line = function.__code__.co_firstlineno
-        base = Path(numba.config.CACHE_DIR) if numba.config.CACHE_DIR else cache_folder()
-        self._path = str(base / f"kernels-{text[:24]}" / Path(self._py_file).parent.name)
+        self._path = str(kernel_folder() / f"kernels-{text[:24]}" / Path(self._py_file).parent.name)
 
     def get_cache_path(self) -> str:
         """Return the folder, which depends on the texts of kernels, not on the path of their file."""

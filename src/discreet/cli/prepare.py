@@ -1,0 +1,103 @@
+"""The verb `prepare`: compile ahead of time, for containers and images."""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from discreet.cli.common import console, echo, working
+from discreet.cli.verbs import verb
+from discreet.errors import DataSourceError, InvalidArgument
+from discreet.jobs import option
+
+_SCHEMA = """
+[columns]
+age = {kind = "integer", bounds = [0, 120], role = "quasi-identifier"}
+income = {bounds = [0, 1000], role = "quasi-identifier"}
+sex = {categories = ["f", "m"], role = "quasi-identifier"}
+illness = {categories = ["none", "flu", "gout"], role = "sensitive"}
+"""
+_POINTS = "[columns]\nage = {bounds = [0, 120]}\nincome = {bounds = [0, 1000]}\n"
+#: Rows of the generated tables: small ones take other ways, which compile less.
+_ROWS = (40_000, 2_000)
+_BUDGET = {"epsilon": 1.0}
+#: For each verb, the jobs that use its kernels: schema, parameters, and the name of the output.
+JOBS: dict[str, tuple[tuple[str, dict[str, Any], str], ...]] = {
+    "synopsis": (("all", _BUDGET | {"method": "grid"}, "release"), ("all", _BUDGET | {"method": "tree"}, "release")),
+    "synthesize": (("all", _BUDGET, "table"), ("all", _BUDGET | {"delta": 1e-6}, "table")),
+    "cluster": tuple((schema, _BUDGET | {"n_clusters": 5}, "centers") for schema in ("points", "all")),
+    "anonymize": tuple(
+        ("all", {"k": 20, "method": method} | ({} if method == "microaggregation" else {"l": 2.0}), "release")
+        for method in ("density-tree", "mondrian", "generalization", "microaggregation")
+    ),
+    "perturb": (
+        ("all", _BUDGET | {"method": "nd-laplace", "radius": 5.0, "category_epsilon": 1.0}, "release"),
+        *(("points", _BUDGET | {"method": method}, "release") for method in ("piecewise", "square-wave")),
+    ),
+    "risk": (("all", {}, ""),),
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    verb(
+        app,
+        option("verbs", "texts", "Verbs to prepare; by default all.", ["anonymize", "risk"], positional=True),
+        examples=("prepare", "prepare anonymize risk"),
+    )(prepare)
+
+
+def prepare(*, verbs: list[str] | None, as_json: bool) -> None:
+    """Compile the fast code of verbs now, so that no first command waits for it.
+
+    It is kept in the cache folder of this user; copy that folder, or run this where an image is built.
+    """
+    from discreet.core import kernel_folder
+
+    wanted = list(verbs or JOBS)
+    for name in wanted:
+        if name not in JOBS:
+            raise InvalidArgument("verbs", name, f"one of {', '.join(JOBS)}", f"discreet prepare {' '.join(JOBS)}")
+    folder, seconds = kernel_folder(), {}
+    with working("Compiling ...", as_json=as_json):
+        for name, took in _times(wanted):
+            seconds[name] = round(took, 1)
+    if not any(folder.glob("kernels-*")):
+        raise DataSourceError(f"cache: nothing can be kept in {str(folder)!r}; set XDG_CACHE_HOME to another folder")
+    if as_json:
+        echo({"seconds": seconds, "folder": str(folder)})
+        return
+    for name, took in seconds.items():
+        console.print(f"{name:<12} {took:5.1f} seconds", highlight=False)
+    console.print(f"Kept in {folder}", soft_wrap=True, highlight=False)
+
+
+def _times(wanted: list[str]) -> Iterator[tuple[str, float]]:
+    """Run the jobs of verbs on a generated table; yield how long each verb took."""
+    from discreet.jobs import Job
+
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "all.toml").write_text(_SCHEMA)
+        (Path(place) / "points.toml").write_text(_POINTS)
+        for rows in _ROWS:
+            (Path(place) / f"{rows}.csv").write_text(_table(rows))
+        for name in wanted:
+            began = time.monotonic()
+            for number, (rows, (schema, parameters, output)) in enumerate(product(_ROWS, JOBS[name])):
+                ending = ".parquet" if name == "synopsis" else ".csv"
+                outputs = {output: f"{name}-{number}{ending}"} if output else {}
+                Job(name, f"{rows}.csv", f"{schema}.toml", parameters, outputs, Path(place)).run()
+            yield name, time.monotonic() - began
+
+
+def _table(rows: int) -> str:
+    """Return a table as text. Quotation marks and numbers with exponents need the kernels of text."""
+    lines = ["age,income,sex,illness"]
+    for i in range(rows):
+        age = 7 * i % 101
+        lines.append(f'{age},{i * i % 9973 / 10}e0,"{"fm"[i % 2]}",{("none", "flu", "gout")[i * age % 3]}')
+    return "\n".join(lines) + "\n"
