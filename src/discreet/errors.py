@@ -60,7 +60,7 @@ class InvalidArgument(DiscreetError, ValueError):
         # The value itself is right if the argument conflicts with another one, so it is not quoted.
         if expected.startswith("used with"):
             super().__init__(f"{name} can only be {expected}{hint}")
-        elif expected.startswith("left out"):
+        elif expected.startswith("left out") or (value is None and expected.startswith("given")):
             super().__init__(f"{name} must be {expected}{hint}")
         else:
             super().__init__(f"{name} must be {expected}, got {_short.repr(value)}{hint}")

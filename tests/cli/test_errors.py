@@ -459,7 +459,7 @@ JOBS = [
     ("synopsis", 'path = "schema.toml"', "path = []", "[schema] path must be a path"),
     ("synopsis", 'path = "schema.toml"', "columns = 3", "[schema] columns must be one table"),
     ("synopsis", 'path = "schema.toml"', "columns.age.bounds = [9, 1]", "age"),
-    ("synopsis", 'path = "schema.toml"', "columns.age.bond = [1, 9]", "must declare either 'bounds' or 'categories'"),
+    ("synopsis", 'path = "schema.toml"', "columns.age.bond = [1, 9]", "did you mean 'bounds'"),
     ("synopsis", 'path = "schema.toml"', 'columns.age = "x"', "age"),
     ("synopsis", 'path = "schema.toml"', "columns.nope.bounds = [1, 9]", "has no column 'nope'"),
     ("synopsis", 'path = "schema.toml"', 'path = "s"\ncolumns.age.bounds = [1, 9]', "either a path or columns"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -253,7 +254,69 @@ def test_many_columns_alike_are_declared_in_one_word(tmp_path: Path, capsys: pyt
     for wrong in ("z*=0..16", "form,z=0:1"):
         told = " ".join(printed(capsys, "schema", path, "--declare", wrong, code=2).split())
         assert "…" in told  # not all forty are named
-        assert "try --declare form=0..120" in told
+        assert "try one of these" in told
+
+
+PATIENTS = "Patienten-ID,Alter (Jahre),Geschlecht,PLZ,Diagnose,Kosten,Gewicht\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("Alter=0..120", "Alter (Jahre)=0..120"),
+        ("alter (jahr)=120", "Alter (Jahre)=0..120"),
+        ("Geschl,plz=sensitive", "Geschlecht,PLZ=sensitive"),
+        ("PLZ=quasi", "PLZ=quasi-identifier"),
+        ("PLZ=QI", "PLZ=quasi-identifier"),
+        ("PLZ=integr", "PLZ=0..120"),
+        ("Diagnose=I10;E11", "Diagnose=I10,E11"),
+        ("Diagnose=red", 'Diagnose="red"'),
+        ('Diagnose="I10, E11', 'Diagnose="I10, E11"'),
+        ("Diagnose=I10,", 'Diagnose="I10"'),
+        ("Patienten-ID=persn:3", "Patienten-ID=person:3"),
+    ],
+)  # fmt: skip
+def test_a_declaration_is_suggested_as_it_was_meant(
+    typed: str, meant: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(PATIENTS)
+    told = printed(capsys, "schema", path, "--declare", typed, code=2)
+    assert told.count("\n") == 1
+    words = shlex.split(told.rpartition("; try ")[2])
+    assert words == ["--declare", meant]
+    printed(capsys, "schema", path, *words)
+
+
+def test_a_column_that_is_near_to_none_is_answered_by_the_list(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(PATIENTS)
+    assert "Kosten, Gewicht (several" in (told := printed(capsys, "schema", path, "--declare", "born=0..1", code=2))
+    assert told.endswith("got 'born=0..1'; try one of these\n")
+
+
+def test_categories_with_commas_are_quoted_as_in_csv_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(PATIENTS)
+    said = ("--declare", 'Diagnose="Angina, stable", "6"" cut",I10', "--declare", 'Geschlecht="w"')
+    found = tomllib.loads(printed(capsys, "schema", path, *said))["columns"]
+    assert found["Diagnose"]["categories"] == ["Angina, stable", '6" cut', "I10"]
+    assert found["Geschlecht"]["categories"] == ["w"]
+
+
+def test_a_column_of_a_known_name_stays_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(PATIENTS + "1,30,w,01067,I10,2.5,70\n2,40,m,50667,I10,3.5,80\n")
+    found = tomllib.loads(printed(capsys, "schema", path, "--known"))["columns"]
+    assert found["PLZ"] == {"kind": "integer", "bounds": [0, 99999], "role": "quasi-identifier"}
+    assert "kind" not in found["Gewicht"]
+    found = tomllib.loads(printed(capsys, "schema", path, "--known", "--look", 2))["columns"]
+    assert found["Gewicht"] == {"kind": "integer", "bounds": [0, 635]}
+    said = ("--known", "--look", 2, "--declare", "Gewicht=0:300")  # what is typed counts
+    found = tomllib.loads(printed(capsys, "schema", path, *said))["columns"]
+    assert found["Gewicht"] == {"bounds": [0, 300]}
 
 
 def test_one_question_about_all_bounds_that_are_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -92,11 +92,6 @@ def _draft(
         found, book, header = _by_codebook(data, found, book, header)
     source = engines.open(place, dialect=found.dialect)
     names = source.names
-    typed = read_declarations(declare or [], names)
-    columns = {}
-    for name in names:
-        offered = getattr(known_kind(name), "declared", {}) if known else {}
-        columns[name] = merged(merged(offered, book.get(name, {})), typed.get(name, {}))
     headed = source.headed
     if not names:
         raise DataSourceError(f"data: {data!r} has no first line to draft from; check the file")
@@ -106,11 +101,18 @@ def _draft(
             f"data: the first line of {data!r} may be a record: it has numbers, dates, addresses, gaps or repeats; "
             "try --no-header if it is a record, --header if it has the names, --skip 1 if it is a title"
         )
+    typed = read_declarations(declare or [], names)
     if headed and len(names) == 1:
         hint = "There is only one name. If it is a title above the table, use --skip 1."
         found = replace(found, reasons=(*found.reasons, hint))
     if rows and not source.types:
         found = first_line.look(found, source, rows)
+    columns = {}
+    for name in names:
+        offered = dict(getattr(known_kind(name), "declared", {})) if known else {}
+        if found.kinds.get(name) == "integer" and all(isinstance(end, int) for end in offered.get("bounds", [""])):
+            offered = {"kind": "integer", **offered}
+        columns[name] = merged(merged(offered, book.get(name, {})), typed.get(name, {}))
     read = "first line" if headed else "fields" if header is False else "names"
     if output is not None:
         check_place(output)

@@ -19,7 +19,7 @@ from typing import Any, TypeGuard, TypeVar
 import numpy as np
 
 from discreet.core.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.output.figures import LARGEST_BUDGET, large_delta
+from discreet.core.output.figures import LARGEST_BUDGET, LARGEST_NUMBER, large_delta
 from discreet.errors import DiscreetWarning, FormatError, InvalidArgument, InvalidType, SchemaError
 
 #: A number that a budget or a scale may be written as.
@@ -49,21 +49,30 @@ class Budget(float):
 
 
 def exact(name: str, value: object, expected: str, fix: str) -> Fraction:
-    """Read a finite number as the rational that its decimal form denotes."""
+    """Read a finite number as the rational that its decimal form denotes; refuse one that no float can hold."""
     if type(value) is Budget and isinstance(value.exact, Fraction):
         return value.exact
     if not is_real(value):
         raise InvalidType(name, value, expected, fix)
     if isinstance(value, Rational):
-        return Fraction(int(value.numerator), int(value.denominator))
+        return _of_a_size(name, value, Fraction(int(value.numerator), int(value.denominator)), expected, fix)
     if isinstance(value, Decimal):
         if not value.is_finite():
             raise InvalidArgument(name, value, expected, fix)
-        return Fraction(value)
-    number = float(value)
-    if not math.isfinite(number):
+        # A power of ten that no float can hold would take long to write out.
+        number = Fraction(value) if value.adjusted() < 400 or not value else Fraction(10) ** 400
+        return _of_a_size(name, value, number, expected, fix)
+    written = float(value)
+    if not math.isfinite(written):
         raise InvalidArgument(name, value, expected, fix)
-    return Fraction(repr(number))
+    return Fraction(repr(written))
+
+
+def _of_a_size(name: str, value: object, number: Fraction, expected: str, fix: str) -> Fraction:
+    if not -LARGEST_NUMBER <= number <= LARGEST_NUMBER:
+        size = f"a number of at most {LARGEST_NUMBER:g} in size"  # "finite" would be true of it
+        raise InvalidArgument(name, value, size if "finite" in expected else expected, fix)
+    return number
 
 
 def is_bool(value: object) -> bool:
@@ -160,7 +169,9 @@ def whole(name: str, value: object, *, low: int = 0, high: int | None = None, fi
     if not is_whole(value):
         raise InvalidType(name, value, expected, fix)
     number = int(value)
-    if number < low or (high is not None and number > high):
+    if high is None and number > LARGEST_NUMBER:
+        expected = f"a whole number of at most {LARGEST_NUMBER:g}"
+    if number < low or number > (LARGEST_NUMBER if high is None else high):
         raise InvalidArgument(name, value, expected, fix)
     return number
 
@@ -207,11 +218,28 @@ def choice(name: str, value: object, options: Sequence[T], *, fix: str = "") -> 
     raise kind(name, value, f"one of {listed}", fix)
 
 
-def nearest(name: object, known: Sequence[str]) -> str | None:
-    """Return the known name that was most likely meant, ignoring case and blanks; None if none is near."""
+def nearest(name: object, known: Sequence[str], *, beginnings: bool = True) -> str | None:
+    """Return the known name that was most likely meant; None if none is near.
+
+    Case, blanks, and units in brackets do not count. With ``beginnings``, at least three letters that begin just one
+    name will do: "weight" for "weight_at_birth".
+    """
+    typed = str(name).strip().casefold()
     plain = {text.strip().casefold(): text for text in reversed(known)}
-    found = get_close_matches(str(name).strip().casefold(), plain, 1, 0.6)
-    return plain[found[0]] if found else None
+    bare = {_without_unit(text): plain[text] for text in plain}
+    if typed not in plain and (same := bare.get(_without_unit(typed))):
+        return same
+    if found := get_close_matches(typed, plain, 1, 0.6):
+        return plain[found[0]]
+    if found := get_close_matches(_without_unit(typed), bare, 1, 0.6):
+        return bare[found[0]]
+    begun = [text for text in plain if text.startswith(typed)] if beginnings and len(typed) > 2 else []
+    return plain[begun[0]] if len(begun) == 1 else None
+
+
+def _without_unit(name: str) -> str:
+    """Return a name without units in brackets; the whole name if nothing else is in it."""
+    return re.sub(r"\s*(\([^()]*\)|\[[^\[\]]*\])\s*", " ", name).strip() or name
 
 
 def undeclared(name: object, known: Sequence[str]) -> SchemaError:

@@ -33,11 +33,12 @@ import math
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any, ClassVar, dataclass_transform
 
-from discreet.core.output.figures import LARGEST_BUDGET
+from discreet.core.output.figures import LARGEST_BUDGET, LARGEST_NUMBER
 from discreet.errors import InvalidArgument, InvalidType
 
 #: The heading of a docstring section; generated parameters go before the first one.
@@ -174,7 +175,7 @@ class Option:
         if "budget" in self.takes:
             return 0 < number <= LARGEST_BUDGET or number == math.inf
         bounded = "number" in self.takes or any(bound is not None for bound in (self.low, self.above))
-        if bounded and not -1e308 <= number <= 1e308:  # also a whole number that no float can hold
+        if bounded and not -LARGEST_NUMBER <= number <= LARGEST_NUMBER:  # also a whole number that no float can hold
             return False
         return (
             (self.low is None or number >= self.low)
@@ -204,8 +205,10 @@ class Option:
             return f"{thing} of at least {_figure(self.low)}"
         return thing if "whole" in thing else "a finite number"
 
-    def accepted(self, *, python: bool = True) -> str:
-        """Describe the accepted values, in the words of Python or of job files."""
+    def accepted(self, *, python: bool = True, instead: object = None) -> str:
+        """Describe the accepted values, in the words of Python or of job files, perhaps ``instead`` of a given one."""
+        if _too_large(instead):
+            return f"a {'whole ' if 'whole' in self.takes else ''}number of at most {LARGEST_NUMBER:g} in size"
         if self.expected:
             return self.expected
         parts = (
@@ -239,7 +242,7 @@ class Option:
     def wrong(self, value: object, *, wrong_type: bool = False) -> InvalidArgument:
         """Return the error about a value, with a value that works."""
         error = InvalidType if wrong_type else InvalidArgument
-        return error(self.name, value, self.accepted(), f"{self.name}={self.nearest(value)!r}")
+        return error(self.name, value, self.accepted(instead=value), f"{self.name}={self.nearest(value)!r}")
 
     def read(self, value: Any) -> Any:
         """Return a value in its clean form, or raise.
@@ -404,11 +407,18 @@ def _number_in(value: object) -> float | None:
     """Return the number that a value or a text, also with a decimal comma, holds."""
     if isinstance(value, bool):
         return None
+    text = value.strip().replace(",", ".") if isinstance(value, str) else ""
     try:
-        number = float(value.strip().replace(",", ".") if isinstance(value, str) else value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
+        number = float(Decimal(text[:-1].strip()) / 100 if text.endswith("%") else text or value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, ArithmeticError):
         return None
     return number if math.isfinite(number) else None
+
+
+def _too_large(value: object) -> bool:
+    """Return whether a value is a finite number that may not fit into a float."""
+    finite = isinstance(value, (int, Fraction)) or (isinstance(value, (float, Decimal)) and math.isfinite(value))
+    return finite and not -LARGEST_NUMBER <= value <= LARGEST_NUMBER  # type: ignore[operator]
 
 
 # Options that many estimators share.

@@ -270,7 +270,9 @@ def _positions(part: Part, domain: Domain) -> list[int]:
         places.setdefault(name, []).append(i)
     available = ", ".join(map(repr, part.names[:20])) + (", ..." if len(part.names) > 20 else "")
     if part.headed:
-        available = f"{len(part.names)} others, if its first line holds their names"
+        one = len(part.names) == 1
+        available = f"{len(part.names)} other{'' if one else 's'}, if its first line holds "
+        available += "its name" if one else "their names"
     if part.bare or not domain.named:
         if len(part.names) != len(domain):
             raise SchemaError(

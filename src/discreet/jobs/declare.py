@@ -368,7 +368,8 @@ def check(kind: Kind, option: Option, value: Any) -> Any:
         wrong += [part] if isinstance(part, str) and listed and part not in listed else []
         wrong += [value] if number and not option.within(part) else []
     if wrong:
-        raise kind.wrong(option.name, wrong[0], option.accepted(python=False), (option.name, option.nearest(wrong[0])))
+        expected = option.accepted(python=False, instead=wrong[0])
+        raise kind.wrong(option.name, wrong[0], expected, (option.name, option.nearest(wrong[0])))
     return [value] if isinstance(value, str) and "files" in fits else value
 
 
@@ -488,6 +489,7 @@ def _read_pairs(kind: Kind, option: Option, texts: Sequence[str], form: str) -> 
     for text in texts:
         name, equals, given = (part.strip() for part in text.partition("="))
         value: Any = given
+        equals = "" if form == "figures" and name.endswith((">", "<", "≥", "≤")) else equals
         if form == "list pairs":
             numbers = [_number(part, "number") for part in given.split(",")]
             value = None if None in numbers else numbers
@@ -497,6 +499,21 @@ def _read_pairs(kind: Kind, option: Option, texts: Sequence[str], form: str) -> 
             value = _number(given, "whole") if given.isascii() else None
             value = given if value is None and form == "pairs" else value
         if not (equals and name and given) or value is None or name in found:
-            raise kind.wrong(option.name, text, option.expected or "NAME=VALUE, once for every name")
+            expected = option.expected or "NAME=VALUE, once for every name"
+            raise kind.wrong(option.name, text, expected, _meant_pairs(option, texts, text, form))
         found[name] = value
     return found
+
+
+def _meant_pairs(option: Option, texts: Sequence[str], wrong: str, form: str) -> Fix | None:
+    """Return the pairs that were probably typed: names as they are, and example values where none can be used."""
+    found: dict[str, Any] = {}
+    for text in texts if form == "figures" else [wrong]:  # only figures stand in one word
+        name, sign, given = (part.strip() for part in re.split(r"(>=|=>|<=|=<|≥|≤|=|:|>|<|$)", text, maxsplit=1)[:3])
+        if not name or name in found:
+            return None
+        usual = option.example if isinstance(option.example, Mapping) else {}
+        value = _number(given, "number") if form == "figures" and sign else None
+        value = int(value) + (sign == ">") if value is not None and value.is_integer() else value
+        found[name] = usual.get(name, next(iter(usual.values()), None)) if value is None else value
+    return None if None in found.values() else (option.name, found)

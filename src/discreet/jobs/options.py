@@ -94,7 +94,7 @@ class Shell:
         if isinstance(value, bool):
             return option.flag if value else f"--{option.off}" if option.off else f"leaving {option.flag} out"
         if isinstance(value, Mapping):
-            pairs = [f"{k}={','.join(map(str, v)) if isinstance(v, list) else v}" for k, v in value.items()]
+            pairs = [f"{k}={','.join(map(_text, v if isinstance(v, list) else [v]))}" for k, v in value.items()]
             texts = [",".join(pairs)] if "figures" in option.takes else pairs
         elif isinstance(value, (list, tuple)):
             texts = list(map(str, value))
@@ -102,8 +102,12 @@ class Shell:
             alone = "," if "file" in option.takes and len(texts) == 1 else ""
             texts = texts if set(option.takes) & set(REPEATED) else [",".join(texts) + alone]
         else:
-            texts = [str(value).removesuffix(".0") if isinstance(value, float) else str(value)]
+            texts = [_text(value)]
         return " ".join(f"{option.flag} {shlex.quote(text)}" for text in texts)
+
+
+def _text(value: Any) -> str:
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 FILE, SHELL = File(), Shell()

@@ -125,7 +125,7 @@ def sampling_epsilon(k: int, sample: float, delta: float) -> float:
 
 
 def _settings(k: Any, sample: Any) -> tuple[int, float]:
-    return checks.whole("k", k, low=2), float(checks.probability("sample", sample))
+    return checks.whole("k", k, low=2, high=2**31 - 1), float(checks.probability("sample", sample))
 
 
 @lru_cache(maxsize=4096)

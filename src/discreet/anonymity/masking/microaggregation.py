@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -159,7 +160,7 @@ class Microaggregation(Masker):
     def _check_options(self, plan: TablePlan) -> None:
         for name in set(self.declared) - {"block_rows", "keep"}:
             self.read_option(name)
-        if self.block_rows not in ("auto", None):
+        if self.block_rows is not None and not (isinstance(self.block_rows, str) and self.block_rows == "auto"):
             checks.whole("block_rows", self.block_rows, low=2 * int(self.k))
             if self.grouping != "mdav":
                 expected = f'left at "auto" where grouping={self.grouping!r}: only MDAV needs blocks'
@@ -169,7 +170,9 @@ class Microaggregation(Masker):
             fix = 'columns=[["age", "pay"], ["job"]]'
             if self.grouping == "univariate":
                 raise InvalidArgument("columns", given, 'left out where grouping="univariate"', "columns=None")
-            if not _is_list(given) or not given or not all(_is_list(part) and part for part in _lists(given)):
+            labelled = isinstance(given, Mapping) and all(isinstance(part, (str, Real)) for part in given.values())
+            parts = _lists(given) if labelled or (_is_list(given) and not isinstance(given, Mapping)) else []
+            if not parts or not all(_is_list(part) and part for part in parts):
                 raise InvalidType("columns", given, "a list of lists of quasi-identifiers", fix)
         if not isinstance(self.domain, tuple):  # of a pair of bounds the names are not known before there is a table
             self._parts(plan)

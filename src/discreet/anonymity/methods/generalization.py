@@ -7,6 +7,7 @@ records in classes that break a rule are few enough to be left out.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
@@ -230,9 +231,13 @@ def _runs(groups: Sequence[IntArray], codes: Sequence[Any]) -> tuple[IntArray, I
 
 
 def _refuse_left_out(left_out: int, n: int, suppress: Any) -> None:
-    if left_out > float(suppress) * n or left_out == n:
-        expected = f"at least the share of records in classes that break a rule ({left_out / n:.4g}) and below 1"
-        raise InvalidArgument("suppress", suppress, expected, "higher levels, or levels=None")
+    if left_out == n:
+        expected = "left out, or higher: every class breaks a rule at these levels, so no record could be released"
+        raise InvalidArgument("levels", None, expected, "leaving it out")
+    if left_out > float(suppress) * n:
+        share = math.ceil(1e4 * left_out / n) / 1e4
+        expected = f"at least {share:g}, the share of records in classes that break a rule at these levels"
+        raise InvalidArgument("suppress", suppress, expected, f"suppress={share:g}")
 
 
 def ladders_of(plan: TablePlan, tiers: Mapping[int, IntArray], widths: Any) -> list[Ladder]:

@@ -33,6 +33,9 @@ _GRID_COLUMNS, _CANDIDATES = 3, 1000
 #: Points that stand for the estimate when records are labelled.
 _LABEL_POINTS = 400
 
+#: The square of a larger rate, or of the inverse of a smaller one, may not fit into doubles.
+_LARGEST_RATE = 1e100
+
 
 class DenoisingKMeans(Declared, Estimator, mixins=("ClusterMixin",)):
     """k-means of noisy records whose noise has a known law, such as those that `discreet.metric.NDLaplace` returns.
@@ -183,12 +186,19 @@ def read_law(law: Any, dimension: int) -> Any:
     if isinstance(law, IsotropicLaw):
         if law.dimension != dimension:
             raise InvalidArgument("law", law, f"a law of {dimension} dimensions, as the records have", "law=law.rate")
-        return law
+        return _usable(law)
     if callable(getattr(law, "log_density", None)):
         return law
     if isinstance(law, (str, bytes)) or np.ndim(law) != 0 or callable(law) or law is None:
         raise InvalidType("law", law, "a rate, an IsotropicLaw or an object with log_density", "law=mechanism.law")
-    return IsotropicLaw(dimension, float(checks.positive("law", law)))
+    return _usable(IsotropicLaw(dimension, float(checks.positive("law", law))))
+
+
+def _usable(law: IsotropicLaw) -> IsotropicLaw:
+    """Refuse a rate whose powers do not fit into doubles."""
+    if not 1 / _LARGEST_RATE <= law.rate <= _LARGEST_RATE:
+        raise InvalidArgument("law", law.rate, f"a rate from {1 / _LARGEST_RATE:g} to {_LARGEST_RATE:g}", "law=1.0")
+    return law
 
 
 def _method(method: str, law: Any, box: Bounds | None) -> str:

@@ -194,7 +194,7 @@ class Wanted:
     @classmethod
     def read(cls, epsilon: Any, rho: Any, delta: Any, rows: Any = None) -> Wanted:
         """Check the arguments; the default ``epsilon`` of 1 does not contradict ``rho``. Warn of a large delta."""
-        delta = None if not isinstance(delta, str) and delta == 0 else delta  # a pure release has a δ of 0
+        delta = None if checks.is_real(delta) and delta == 0 else delta  # a pure release has a δ of 0
         if rho is None and delta is None:
             return cls(Epsilon(checks.budget("epsilon", epsilon)))
         if delta is None:
@@ -203,7 +203,7 @@ class Wanted:
         if rho is None:
             pure = Epsilon(checks.positive("epsilon", epsilon))
             return cls(pure, Rho.within(pure, share), share)
-        if epsilon is not None and epsilon != 1:
+        if epsilon is not None and not (checks.is_real(epsilon) and epsilon == 1):
             raise InvalidArgument("epsilon", epsilon, "left out with rho", "epsilon=None")
         price = Rho(checks.positive("rho", rho))
         return cls(price.pure(), price, share)

@@ -29,6 +29,7 @@ MISSING_RULES: tuple[Missing, ...] = ("drop", "own")
 _LEAST, _MOST = 1e-100, 1e100
 _USUAL = {"role": "attribute", "missing": "drop", "bottom": None, "top": None}
 _KEYS = {"kind", "bounds", "categories", "role", "missing", "categories_file", "bottom", "top"}
+_KIND_NAMES = ("integer", "number", "date", "time", "category", "ordered", "boolean")
 
 
 def category_text(value: Category) -> str:
@@ -376,7 +377,18 @@ def _by_keys(name: str, declared: Mapping[str, Any]) -> Column:
             f"column {name!r} has no unit: it belongs to the whole table, so write the line 'unit' above the first "
             "[columns.NAME] of the file"
         )
-    if not unknown and declared.get("role") in NAMING and not {"bounds", "categories"} & set(declared):
+    for key in sorted(map(str, unknown)):
+        near = checks.nearest(key, sorted(_KEYS))
+        raise SchemaError(
+            f"column {name!r} has no key {key!r}; "
+            + (f"did you mean {near!r}?" if near else f"known: {', '.join(sorted(_KEYS))}")
+        )
+    kind = declared.get("kind")
+    if kind is not None and kind not in _KIND_NAMES:
+        near = checks.nearest(kind, _KIND_NAMES)
+        hint = f"did you mean {near!r}?" if near else f"known: {', '.join(_KIND_NAMES)}"
+        raise SchemaError(f"column {name!r} cannot be of kind {kind!r}; {hint}")
+    if declared.get("role") in NAMING and not {"bounds", "categories"} & set(declared):
         # A person column has no axis: an empty list means any value.
         declared = {**declared, "categories": list(ANYBODY)}
     if declared.get("kind") == "time" and not {"bounds", "categories"} & set(declared):
@@ -384,13 +396,12 @@ def _by_keys(name: str, declared: Mapping[str, Any]) -> Column:
     if declared.get("kind") == "boolean" and not {"bounds", "categories"} & set(declared):
         declared = {**declared, "categories": [False, True]}
     coded: dict[str, Any] = {k: declared[k] for k in ("bottom", "top") if k in declared}
-    if unknown or ("bounds" in declared) == ("categories" in declared) or (coded and "bounds" not in declared):
+    if ("bounds" in declared) == ("categories" in declared) or (coded and "bounds" not in declared):
         raise SchemaError(
             f"column {name!r} must declare either 'bounds' or 'categories' (or 'categories_file'), and optionally "
             f"'kind', 'role' and 'missing', and beside bounds 'bottom' and 'top', got {sorted(map(str, declared))}"
         )
     rules: dict[str, Any] = {**coded, **{k: declared[k] for k in ("role", "missing") if k in declared}}
-    kind = declared.get("kind")
     if kind in ("integer", "time") and "bounds" in declared:
         low, high = _pair(name, declared["bounds"])
         return (Integer if kind == "integer" else Time)(low, high, name=name, **rules)

@@ -10,6 +10,8 @@ from typing import Any
 
 #: No larger budget is accepted, so that sums of budgets stay finite.
 LARGEST_BUDGET = 10**30
+#: The largest number that is accepted anywhere; larger ones may not fit into a float.
+LARGEST_NUMBER = 1e308
 #: A delta above this protects no one: a row may be published as it is with that probability.
 SURE_DELTA = 1e-3
 #: A delta above this, or above one in the number of rows, is a warning: a few rows in the open would be within it.

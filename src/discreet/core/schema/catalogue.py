@@ -73,7 +73,7 @@ KINDS = (
               "names somebody; never released"),
     KnownKind(r"(user|person|patient|customer|client|subject|member|student|employee|kunden?|patienten)_?(id|no|nr|number|nummer)?|"
               r"pid|uid", {"role": "person"}, "says whose row it is; never released"),
-    KnownKind(r"(post|zip)_?(code)?|plz|postleitzahl", {"bounds": [0, 99999], **_QUASI},
+    KnownKind(r"(post|zip)_?(code)?|plz|postleitzahl", _whole(0, 99999, **_QUASI),
               "five digits, as in Germany, France, Spain, Italy and the United States"),
 )  # fmt: skip
 

@@ -7,10 +7,12 @@ is the last column and has no name.
 
 from __future__ import annotations
 
+import csv
 import datetime
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,11 @@ _KINDS = {
     "boolean": "boolean", "bool": "boolean", "time": "time", "integer": "0..120", "int": "0..120", "number": "0:1.5",
     "float": "0:1.5", "numeric": "0:1.5", "date": "2020-01-01:2029-12-31", "category": "A,B", "categorical": "A,B",
     "ordered": "A,B",
+}  # fmt: skip
+#: Other words for roles.
+_ROLE_WORDS = {
+    "qi": "quasi-identifier", "qid": "quasi-identifier", "key": "identifier", "id": "identifier",
+    "secret": "sensitive", "sa": "sensitive", "outcome": "target", "label": "target",
 }  # fmt: skip
 _GROUPS = ({"kind", "bounds", "categories"}, {"role", "rows"})
 
@@ -83,21 +90,26 @@ def read_declarations(texts: Sequence[str], names: Sequence[str]) -> dict[str, d
     ``age=0..120`` are whole numbers, ``cost=0:5000`` numbers, ``day=2025-01-01:2025-12-31`` days, ``sex=f,m``
     categories, ``smoker=boolean`` and ``arrived=time`` kinds; ``name=identifier`` is a role; ``user=person:8`` protects
     persons with at most eight rows each; ``job=own`` gives missing values their own cell. Several columns may share a
-    declaration: ``age,sex=quasi-identifier``, ``pixel*=0..16``. Malformed declarations are refused, not taken as
-    categories.
+    declaration: ``age,sex=quasi-identifier``, ``pixel*=0..16``. Categories with commas, and a single category, are put
+    in double quotes: ``town="Ulm, Donau",Bonn``. Malformed declarations are refused, not taken as categories.
     """
     found: dict[str, dict[str, Any]] = {}
     for text in texts:
         left, equals, value = (part.strip() for part in text.partition("="))
         listed = [left] if left in names else _listed(left, names)
+        fix = _meant(value)
         if not equals or not left or not value or not set(listed) <= set(names):
             known = f"{', '.join(filter(None, names[:20]))}{', …' if len(names) > 20 else ''}"
-            expected = f"{_FORMS}, of {known} (several: A,B=0..120, or all that begin alike: A*)"
-            first = shlex.quote(f"{next(filter(None, names), 'age')}=0..120")
-            raise InvalidArgument("--declare", text, expected, f"--declare {first}")
-        if fix := _meant(value):
-            alone = "a single category must not look like a number, a range, a list, a kind or a role"
-            expected = f"{_FORMS} (the lower end first; {alone})"
+            forms = "a declaration" if equals and value else _FORMS
+            expected = f"{forms} of {known} (several: A,B=0..120, or all that begin alike: A*)"
+            near = [name if name in names else nearest(name, names) for name in listed]
+            near = near if left else [next(filter(None, names), "age")]
+            meant = f"{','.join(name for name in near if name)}={fix or value or '0..120'}"
+            raise InvalidArgument(
+                "--declare", text, expected, "one of these" if None in near else f"--declare {shlex.quote(meant)}"
+            )
+        if fix:
+            expected = f"{_FORMS} (the lower end first; a comma between categories; a single category in double quotes)"
             raise InvalidArgument("--declare", text, expected, f"--declare {shlex.quote(f'{left}={fix}')}")
         for name in listed:
             found[name] = merged(found.get(name, {}), _declared(value))
@@ -134,11 +146,21 @@ def _declared(value: str) -> Mapping[str, Any]:
         return {"bounds": [*map(float, ends.groups())]}
     if ends := re.fullmatch(rf"({_DAY}):({_DAY})", value):
         return {"bounds": [*ends.groups()]}
-    return {"categories": [part.strip() for part in value.split(",")]}
+    return {"categories": _categories(value)}
+
+
+def _categories(value: str) -> list[str]:
+    """Return the parts of a list by the rules of CSV; nothing if a quotation is not closed."""
+    try:
+        return [part.strip() for part in next(csv.reader([value], skipinitialspace=True, strict=True))]
+    except csv.Error:
+        return []
 
 
 def _meant(value: str) -> str:
-    """Return what a declaration that would be a list of one was probably meant to be; empty if it may be a list."""
+    """Return what a declaration that cannot be used was probably meant to be; empty if it can be used."""
+    if not value:
+        return ""
     whole, broken = r"-?\d+(?:\.\d+)?", r"-?\d+(?:[.,]\d+)?"  # a comma and a dash may be a list: 5-9,10
     ends = re.fullmatch(rf"({broken})\s*(?:\.\.|:)\s*({broken})|({whole})\s*(?:-|–|—|to)\s*({whole})", value)
     if ends:
@@ -153,24 +175,47 @@ def _meant(value: str) -> str:
     if re.fullmatch(_NUMBER, value):
         low, high = sorted(("0", value), key=float)
         return f"{low}..{high}" if re.fullmatch(r"-?\d+", value) else f"{low}:{high}"
-    if "," in value or set(_declared(value)) != {"categories"}:
+    if set(_declared(value)) != {"categories"}:
+        return ""
+    listed = _categories(value) or _categories(f'{value}"')
+    if not all(listed) or not _categories(value):  # an empty category, or a quotation that is not closed
+        return _typed([part for part in listed if part]) or "A,B"
+    if "," in value or value.startswith('"'):
         return ""
     days = [_iso(part) for part in re.findall(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}", value)]
     if len(days) == 2 and all(days):
         return ":".join(days)
     if value.casefold() in _KINDS:
         return _KINDS[value.casefold()]
-    if value.startswith("person:"):
-        return "person:8"
+    role, colon, rows = (part.strip() for part in value.partition(":"))
+    if colon and nearest(role, ROLES) == "person":
+        return f"person:{rows if re.fullmatch('auto|[1-9][0-9]*', rows) else 8}"
+    if value.casefold() in _ROLE_WORDS:
+        return _ROLE_WORDS[value.casefold()]
     if said := re.fullmatch(r"missing\s*[=:]?\s*[\"']?(own|drop|)[\"']?", value):
         return said[1] or "own"
-    if near := nearest(value, (*ROLES, *_COMPLETE)):
-        return near
-    if "/" in value and not re.search(r"\d", value):
-        return ",".join(part.strip() for part in value.split("/"))
+    if (near := nearest(value, (*ROLES, *_MISSING, *_KINDS))) and _alike(value, near):
+        return _KINDS.get(near, near)
+    if mark := next((m for m in ";|/" if m in value and (m != "/" or not re.search(r"\d", value))), ""):
+        parts = [part.strip() for part in value.split(mark) if part.strip()]
+        return _typed(parts if len(parts) > 1 else [value])
     if re.fullmatch(r"\d{1,2}:\d{2}(:\d{2})?\s*[-–:]\s*\d{1,2}:\d{2}(:\d{2})?", value):
         return "time"
-    return "0..120" if re.search(r"\d.*[-–:/]|[-–:/].*\d|\.\.", value) else ""
+    if re.search(r"\d.*[-–:/]|[-–:/].*\d|\.\.", value):
+        return "0..120"
+    return _typed([value])
+
+
+def _alike(value: str, word: str) -> bool:
+    """Return whether a word is the beginning of another one, or differs by a letter or two."""
+    plain = value.casefold()
+    return word.startswith(plain) or SequenceMatcher(None, plain, word).ratio() >= 0.75
+
+
+def _typed(categories: Sequence[str]) -> str:
+    """Return a list as it is declared, in double quotes where they are needed."""
+    quoted = ['"' + c.replace('"', '""') + '"' if len(categories) == 1 or "," in c else c for c in categories]
+    return ",".join(quoted)
 
 
 def _iso(day: str) -> str:

@@ -68,6 +68,7 @@ def undeclared(declared: Any) -> bool:
         and declared.get("role") not in ("identifier", "person")
         and declared.get("kind") not in ("boolean", "time")
         and not set(declared) - {"kind", "role", "missing"}
+        and declared.get("kind", "number") in ("integer", "number", "date", "category", "ordered")
     )
 
 

@@ -52,7 +52,7 @@ def near_names(part: Part, absent: Sequence[str]) -> str:
     """Suggest names of a table that may be meant by missing names; nothing if its first line may be a record."""
     if part.bare or (part.headed and looks_like_a_record(part.names)):
         return ""
-    near = {name: found for name in absent[:3] if (found := nearest(name, part.names)) is not None}
+    near = {name: found for name in absent[:3] if (found := nearest(name, part.names, beginnings=False)) is not None}
     if blank := next((f"{found!r} to {name!r}" for name, found in near.items() if found != found.strip()), ""):
         return f"; rename {blank} in the table: no declared name begins or ends with a blank"
     said = ", ".join(f"{found!r} for {name!r}" for name, found in near.items())

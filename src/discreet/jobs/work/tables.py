@@ -14,7 +14,7 @@ from discreet.engines import check_target, first_line
 from discreet.engines.tables import check_escapes
 from discreet.errors import DataSourceError, DiscreetError, FormatError, InvalidArgument
 from discreet.jobs.charging import charged, checkable, repeated, standing
-from discreet.jobs.declare import WrongOption
+from discreet.jobs.declare import Fix, WrongOption
 from discreet.jobs.job import Job, JobResult
 from discreet.jobs.work.files import finish
 from discreet.reporting import kind_of
@@ -263,6 +263,10 @@ def _risk(job: Job) -> JobResult:
     try:
         failed = report.check(**required)
     except InvalidArgument as error:
-        fix = ("require", {"k": 5}) if error.fix == "k=5" else ("sensitive", ["disease"])
+        fix: Fix = ("sensitive", ["disease"])
+        if error.fix == "k=5":  # it is not a requirement
+            known = error.expected.removeprefix("one of ").split(", ")
+            near = {name: name if name in known else nearest(name, known) for name in required}
+            fix = "one of these" if None in near.values() else ("require", {near[n]: v for n, v in required.items()})
         raise job.declared.wrong("require", error.value, error.expected, fix) from None
     return JobResult(job, None, {}, {**report.to_dict(), "failed": failed}, report, failed, bool(failed))

@@ -100,7 +100,7 @@ def declared_scaling(scaling: Any, box: Box) -> Scaling:
             return _of_a_size(Scaling(scaling, np.diag(1 / box.widths if scaling == "box" else np.ones(d)), box))
     try:
         given = np.array(scaling, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidType("scaling", scaling, "'box', 'none', a list of units or a matrix", 'scaling="box"') from None
     if given.ndim <= 1:
         given = np.atleast_1d(given)

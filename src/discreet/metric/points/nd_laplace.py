@@ -38,6 +38,8 @@ _MOST_STEPS = 2**50
 _LARGEST_SCALE = 2**40
 #: Rates beyond this, or below its inverse, would not fit into doubles.
 _LARGEST_RATE = Fraction(2) ** 400
+#: Larger steps, times the width of a column, may not fit into doubles.
+_LARGEST_STEP = 1e100
 
 
 class NDLaplace(AtDistance):
@@ -203,6 +205,8 @@ class PointNoise(LatticeNoise):
 def _step(given: Any, scaling: Scaling, rate: Exact, radius: float) -> Fraction:
     if given is not None:
         step = checks.positive("step", given, fix="step=0.001")
+        if step > _LARGEST_STEP:
+            raise InvalidArgument("step", given, f"a positive number of at most {_LARGEST_STEP:g}", "step=None")
     elif rate == math.inf:
         step = Fraction(2) ** (math.floor(math.log2(scaling.diameter)) - 40)
     else:

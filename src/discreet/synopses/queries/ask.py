@@ -44,6 +44,12 @@ _SPELLINGS = (
     (r"(?<=\d),(?=\d)", ".", "written with decimal points, not commas"),
     (r"(?<!['\d])(\d{4}-\d\d-\d\d)(?!['\d])", r"'\1'", "written with dates in single quotation marks"),
 )
+#: Other signs for words.
+_SIGNS = {"&&": "and", "&": "and", "||": "or", "|": "or", "!": "not"}
+#: What to try if no question was meant that can be asked.
+_HINTS = ("one of these columns", "one of these", "one of these comparisons", "these words", "quotation marks")
+#: Parts of a question that are not changed by a correction: texts and names in quotation marks.
+_QUOTED = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`"
 #: How people write days; a day is suggested where all ways that fit agree.
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%Y.%m.%d", "%d-%m-%Y", "%Y%m%d", "%Y")
 
@@ -62,14 +68,7 @@ def read(domain: Domain, question: object) -> tuple[list[Query], str]:
     try:
         tree = _Reader(domain, question).read()
     except _Wrong as wrong:
-        expected, meant = wrong.expected, wrong.fix
-        for pattern, other, spelling in _SPELLINGS:
-            again = re.sub(pattern, other, question)
-            if again != question and _reads(domain, again):
-                expected, meant = spelling, again
-        again = _with_quotes(domain, question)
-        if again != question and _reads(domain, again):
-            expected, meant = "written with names of odd characters in back quotes", again
+        expected, meant = _corrected(domain, question, wrong)
         raise InvalidArgument("question", _short(question), expected, _fix(domain, meant)) from None
     found: list[Said] = []
     collect(tree, found)
@@ -89,17 +88,38 @@ def read(domain: Domain, question: object) -> tuple[list[Query], str]:
 
 
 class _Wrong(Exception):
-    """A wrong question: what it must be, and perhaps the question that was meant."""
+    """A wrong question: what it must be, and perhaps the question that was meant.
 
-    def __init__(self, expected: str, fix: str | None = None) -> None:
+    If the fix is the ``same`` question with one mistake less, ``same`` is what to try if others remain.
+    """
+
+    def __init__(self, expected: str, fix: str | None = None, same: str = "") -> None:
         super().__init__(expected)
-        self.expected, self.fix = expected, fix
+        self.expected, self.fix, self.same = expected, fix, same
+
+
+def _corrected(domain: Domain, question: str, wrong: _Wrong, tries: int = 4) -> tuple[str, str | None]:
+    """Return what is wrong with a question, and the question that was meant, perhaps with several corrections."""
+    for pattern, other, spelling in _SPELLINGS:
+        again = re.sub(pattern, other, question)
+        if again != question and _reads(domain, again):
+            return spelling, again
+    again = _with_quotes(domain, question)
+    if again != question and _reads(domain, again):
+        return "written with names of odd characters in back quotes", again
+    if wrong.same and wrong.fix is not None and tries:
+        try:
+            _Reader(domain, wrong.fix).read()
+        except _Wrong as left:
+            meant = _corrected(domain, wrong.fix, left, tries - 1)[1] if left.same else None
+            return wrong.expected, wrong.same if meant is None or meant in _HINTS else meant
+    return wrong.expected, wrong.fix
 
 
 def _fix(domain: Domain, meant: str | None) -> str:
-    """Return a question that can be read: the one that was meant, or an example; a hint if a column is unknown."""
-    if meant == "":
-        return "one of these columns"
+    """Return a question that can be read: the one that was meant, or an example; or a hint."""
+    if meant in _HINTS:
+        return str(meant)
     return f"question={(meant if meant is not None and _reads(domain, meant) else _example(domain))!r}"
 
 
@@ -118,6 +138,16 @@ def _example(domain: Domain) -> str:
     low, high = column.to_dict()["bounds"]
     ends = (f"'{low}'", f"'{high}'") if isinstance(column, (Date, Time)) else (f"{low:g}", f"{high:g}")
     return f"{column_text(column.name)} between {ends[0]} and {ends[1]}"
+
+
+def _with_words(question: str) -> str:
+    """Return a question with words for signs such as &."""
+    signs = r"\s*(&&?|\|\|?)\s*|(!)\s*"
+
+    def word(found: re.Match[str]) -> str:
+        return f" {_SIGNS[found[1]]} " if found[1] else "not " if found[2] else found[0]
+
+    return re.sub(rf"{_QUOTED}|!=|{signs}", word, question).strip()
 
 
 def _literal(text: str) -> str:
@@ -160,12 +190,16 @@ class _Reader:
                     raise self.wrong(
                         f"closed at the end of every quotation; {rest[:20]!r} is not", question.rstrip() + rest[0]
                     )
+                if sign := next((sign for sign in _SIGNS if rest.startswith(sign)), ""):
+                    raise self.wrong(
+                        f"written with {_SIGNS[sign]!r}, not {sign!r}", _with_words(question), "these words"
+                    )
                 raise self.wrong(f"written with comparisons, and, or, not; {rest[0]!r} is none of them")
             self.tokens.append((str(match.lastgroup), match.group(str(match.lastgroup))))
             place = match.end()
 
-    def wrong(self, expected: str, fix: str | None = None) -> _Wrong:
-        return _Wrong(expected, fix)
+    def wrong(self, expected: str, fix: str | None = None, same: str = "") -> _Wrong:
+        return _Wrong(expected, fix, same)
 
     def instead(self, text: str, other: str) -> str:
         """Return the question with one word changed."""
@@ -239,6 +273,8 @@ class _Reader:
                     values.append(self.value(column))
                 self.need(")", "the values")
                 return self.signed(turned, ("or", [_compare(self, first, column, "=", v) for v in values]))
+            if self.peek("like", "ilike"):
+                raise self.pattern(column, turned)
             if turned:
                 raise self.wrong("written with 'between' or 'in' after a column and 'not'")
             if self.take("is"):
@@ -262,6 +298,26 @@ class _Reader:
             named = f" {column_text(self.domain.columns[first].name)}" if isinstance(first, int) else ""
             raise self.wrong(f"written with a comparison such as =, <, between or in after the column{named}")
         return parts[0] if len(parts) == 1 else ("and", parts)
+
+    def pattern(self, column: Column, turned: bool) -> _Wrong:
+        """Return the error about a pattern: a list of the categories that it fits, or the possible comparisons."""
+        name, word = column_text(column.name), self.tokens[self.at][1]
+        can = "=, !=, <, <=, >, >=, between or in"
+        if not isinstance(column, Categorical):
+            expected = f"written with {can}; {word!r} is not possible, and {name} is not a text"
+            return self.wrong(expected, "one of these comparisons")
+        typed = self.tokens[self.at + 1 : self.at + 2]
+        marks = {"%": ".*", "_": "."}
+        fits = "".join(marks.get(c, re.escape(c)) for c in typed[0][1][1:-1]) if typed and typed[0][0] == "text" else ""
+        found = [
+            c for c in map(category_text, column.categories) if re.fullmatch(fits, c, re.IGNORECASE * (word[0] in "iI"))
+        ]
+        expected = f"written with = or in for {name}, which has categories; {word!r} is not possible"
+        if not found or len(found) > 20:
+            return self.wrong(expected, "one of these comparisons")
+        listed = f"{'not ' * turned}in ({', '.join(map(_literal, found))})"
+        before = rf"{'not' + chr(92) + 's+' if turned else ''}{word}\s*{re.escape(typed[0][1])}"
+        return self.wrong(expected, re.sub(before, lambda _: listed, self.question, count=1, flags=re.IGNORECASE))
 
     @staticmethod
     def signed(turned: bool, tree: Tree) -> Tree:
@@ -287,12 +343,14 @@ class _Reader:
                 raise self.wrong(
                     f"written with texts in quotation marks; {name!r} is not a column",
                     self.instead(text, _literal(name)),
+                    "quotation marks",
                 )
             near = nearest(name, self.domain.names)
             listed = ", ".join([*map(column_text, self.domain.names[:8]), *(["..."] if len(self.domain) > 8 else [])])
             raise self.wrong(
                 f"about declared columns ({listed}); {name!r} is none",
-                self.instead(text, column_text(near)) if near else "",
+                self.instead(text, column_text(near)) if near else "one of these columns",
+                "one of these columns" if near else "",
             )
         raise self.wrong(f"written with a column or a value where {text!r} is")
 
@@ -370,9 +428,11 @@ def _category(reader: _Reader, column: Categorical, value: tuple[str, bool]) -> 
     if text not in known and not value[1]:
         text = _number_text(text)
     if text not in known:
-        near = nearest(text, list(known)) or next(iter(known))
-        what = f"about declared categories of {column_text(column.name)}; {text!r} is none"
-        raise reader.wrong(what, reader.instead(_literal(text), _literal(near)))
+        near = nearest(text, list(known))
+        listed = ", ".join([*map(_literal, list(known)[:8]), *(["..."] if len(known) > 8 else [])])
+        what = f"about declared categories of {column_text(column.name)} ({listed}); {text!r} is none"
+        typed = _literal(text) if value[1] else value[0]
+        raise reader.wrong(what, reader.instead(typed, _literal(near)) if near else "one of these")
     return known[text]
 
 

@@ -317,7 +317,7 @@ def _read_levels(partitioner: Any) -> tuple[str, ...]:
     if isinstance(partitioner, (str, OwnPartitioner)):
         return ()
     fix = 'partitioner=["median", "median", "privtree"]'
-    if not isinstance(partitioner, Sequence):
+    if not isinstance(partitioner, Sequence) or isinstance(partitioner, (bytes, bytearray, memoryview)):
         raise InvalidType("partitioner", partitioner, "a name, a list of names or an OwnPartitioner", fix)
     if not 0 < len(partitioner) <= _MOST_DEPTH:
         raise InvalidArgument("partitioner", list(partitioner), f"a name, or a list of 1 to {_MOST_DEPTH}", fix)
