@@ -91,7 +91,7 @@ def test_a_text_file_is_read_by_any_usual_name_but_not_found_by_accident(tmp_pat
 
 
 @pytest.mark.parametrize(("words", "told"), [
-    (["--declare", "mood=0:1"], "--declare must be COLUMN=0..120"),
+    (["--declare", "mood=0:1"], "--declare must be a declaration of age, sex"),
     (["--declare", "age"], "try --declare age=0..120"),
     (["--codebook", "absent.names"], "cannot read 'absent.names'"),
     (["--codebook", "people.csv"], "has a line that is not 'NAME: continuous.'"),

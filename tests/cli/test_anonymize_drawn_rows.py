@@ -54,7 +54,7 @@ def test_drawn_rows_are_released_with_an_epsilon_and_nothing_is_said_of_the_othe
 @pytest.mark.parametrize(
     ("given", "wrong"),
     [
-        (("--sample", "0.2"), "and sampling then proves nothing, got None; try --level age=1"),
+        (("--sample", "0.2"), "and sampling then proves nothing; try --level age=1"),
         ((*DRAWN, "--k", "5", "--delta", "1e-6"), "got 1e-06; try --k 10"),
         ((*DRAWN, "--l", "2"), "than the epsilon allows; try leaving it out"),
         ((*DRAWN, "--suppress", "0.1"), "--suppress must be left out"),

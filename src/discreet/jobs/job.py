@@ -140,7 +140,7 @@ class Job:
         tables = {each.name for each in kind.outputs if str(each.example).endswith(".csv")}
         for name, value in self.outputs.items():
             places = [self.place(value)]
-            if name in tables and places[0].suffix not in ("", ".csv", ".parquet"):
+            if name in tables and not value.lower().endswith((".csv", ".parquet", PROMISE_ENDING)):
                 engines.check_table_ending(value)
             if name == "release" and self.kind in ("anonymize", "perturb"):
                 places.append(promise_place(places[0]))  # its guarantee is next to it

@@ -28,6 +28,8 @@ from discreet.errors import DataSourceError, DiscreetError, InvalidArgument
 from discreet.jobs.job import Job
 
 LETTERS = list("abcdefgh")
+#: Options that state rules other than k.
+RULES = {"l_diversity", "l_kind", "t_closeness", "blind"}
 GROUPS = {"x": ["a", "b"], "y": [{"z": ["c", "d"]}, "e"], "w": ["f", "g", "h"]}
 
 
@@ -144,7 +146,7 @@ def test_most_of_these_trees_are_grown_from_counts(tmp_path: Path, monkeypatch: 
     search = outside.best_split
     monkeypatch.setattr(outside, "best_split", lambda *given: cut.append(int(given[3](0).size[-1])) or search(*given))
     case = Case(3)
-    case.options |= {"k": 2, "l_diversity": None, "t_closeness": None}
+    case.options = {name: case.options[name] for name in case.options.keys() - RULES} | {"k": 2}
     path = case.write(tmp_path, "parquet")
     whole, parts = both(case, path, DensityTree)
     assert whole == parts
@@ -200,7 +202,7 @@ def test_few_files_are_open_at_a_time(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(spill, "RowFile", Watched)
     monkeypatch.setattr(spilled, "FILES", 3)
     case = Case(3)
-    case.options |= {"k": 2, "l_diversity": None, "t_closeness": None}
+    case.options = {name: case.options[name] for name in case.options.keys() - RULES} | {"k": 2}
     case.memory = 1
     whole, parts = both(case, case.write(tmp_path, "parquet"), DensityTree)
     assert whole == parts

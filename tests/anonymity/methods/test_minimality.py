@@ -85,10 +85,10 @@ def test_the_guarantee_says_which_cells_tell(tmp_path):
         promise = model.transform(table).guarantee
         assert model.transform_file(table, tmp_path / f"{blind}.csv").guarantee.assumptions == promise.assumptions
         assert promise.parameters.get("cuts") == ("blind" if blind else None)
-        notes[blind] = any("how the cells were found" in text for text in promise.assumptions)
+        notes[blind] = any("how the cells were made" in text for text in promise.assumptions)
     assert notes == {False: True, True: False}
     only_k = dc.anonymity.DensityTree(12, domain=domain("x", "y")).fit_transform(table)
-    assert not any("how the cells were found" in text for text in only_k.guarantee.assumptions)
+    assert not any("how the cells were made" in text for text in only_k.guarantee.assumptions)
 
 
 def test_the_command_line_cuts_blindly(tmp_path):
