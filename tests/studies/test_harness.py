@@ -18,7 +18,8 @@ import discreet_studies
 from command_line import run
 from discreet import Domain
 from discreet.anonymity import DensityTree, Mondrian
-from discreet.anonymity.growth.criteria import common_axes, factor_gains, moments
+from discreet.anonymity.growth import criteria
+from discreet.anonymity.growth.criteria import common_axes, moments, square_gains
 from discreet.anonymity.methods.supervised import GrowthChoice
 from discreet.errors import DataSourceError, InvalidArgument
 from discreet_studies import Estimate, Finding, Results, Study
@@ -176,11 +177,12 @@ def test_the_common_spread_of_all_records_is_one_and_a_gain_is_the_share_that_a_
     order = np.argsort(bins[2], kind="stable")
     at = int((bins[2] < 20).sum())
     sums = np.stack([np.bincount(bins[2], weights=column, minlength=50) for column in bins]).astype(np.int64)
-    out = np.empty(1)
-    below = sums[:, :20].sum(axis=1, keepdims=True).astype(float)
-    factor_gains(np.array([at]), 200, below, axes, bins.sum(axis=1), out)
+    held, rated, node = np.zeros((20, 1), np.int64), np.zeros((20, 1)), np.zeros((20, 3), np.int64)
+    held[criteria.CUT_LEFT], node[criteria.TOTAL] = at, bins.sum(axis=1)
+    rated[criteria.CUT_SUMS : criteria.CUT_SUMS + 3, 0] = sums[:, :20].sum(axis=1)
+    square_gains(False, 1, 200, axes, held, rated, node)
     parts = squares(bins[:, order[:at]]) + squares(bins[:, order[at:]])
-    assert out[0] == pytest.approx(squares(bins) - parts)
+    assert rated[criteria.GAIN, 0] == pytest.approx(squares(bins) - parts)
 
 
 def test_factor_does_not_depend_on_the_units() -> None:

@@ -148,7 +148,8 @@ def test_the_lines_of_the_page_run(
         if target:
             Path(target).write_text(out)
         tried.add(args[0])
-    serves = {"studio"}  # until it is interrupted; tests/studio starts it
+    # The studio runs until it is interrupted (tests/studio); `prepare` compiles for a minute (test_start_up.py).
+    serves = {"studio", "prepare"}
     assert tried | serves == set(TOP.commands), "a verb is not shown on the page"
 
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -186,7 +187,13 @@ def loaded(place: Path, command: str) -> set[str]:
     return set(json.loads(target.read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda text: text.split()[0])
+def _some(command: str) -> Any:
+    """Return a command as a parameter; most are tried by `make test-all` alone, for each starts three processes."""
+    verb = command.split()[0]
+    return pytest.param(command, id=verb, marks=() if verb in ("synopsis", "anonymize") else pytest.mark.slow)
+
+
+@pytest.mark.parametrize("command", map(_some, COMMANDS))
 def test_a_command_loads_few_modules_and_no_heavy_ones(place: Path, command: str) -> None:
     loaded(place, command)  # what is compiled now is loaded below
     found, verb = loaded(place, command), command.split()[0]
@@ -219,7 +226,14 @@ assert "rule=3" in repr(model) and "rule" in model._repr_html_()
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, env={**os.environ})
 
 
-@pytest.mark.parametrize("first", ["get_tags(model)", "clone(model)", "repr(model)", "model.set_output", "dir(model)"])
+@pytest.mark.parametrize(
+    "first",
+    [
+        "clone(model)",
+        *(pytest.param(x, marks=pytest.mark.slow) for x in ("get_tags(model)", "repr(model)", "dir(model)")),
+        pytest.param("model.set_output", marks=pytest.mark.slow),
+    ],
+)
 def test_whatever_scikit_learn_asks_first_finds_all_of_it(first: str) -> None:
     program = f"""
 import discreet as dc

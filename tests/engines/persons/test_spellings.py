@@ -5,7 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
