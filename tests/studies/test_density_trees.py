@@ -164,7 +164,10 @@ def test_single_columns_are_cut_as_defined() -> None:
 # --- measuring
 
 
-@pytest.mark.parametrize("method", ["reference", "factor", "width", "supervised", "mondrian", "generalization"])
+@pytest.mark.parametrize(
+    "method",
+    [pytest.param("reference", marks=pytest.mark.slow), "factor", "width", "supervised", "mondrian", "generalization"],
+)
 def test_a_setting_is_measured_alike_every_time_and_keeps_k(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     folds = list(islice(density_trees.tasks("iris", 1), 3))
     monkeypatch.setattr(density_trees, "tasks", lambda name, seed, share=1.0: iter(folds))

@@ -384,6 +384,7 @@ def test_no_order_of_a_frame_can_be_seen_in_what_is_written(
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.slow
 def test_what_was_mistyped_does_not_leave_a_frame(spark: Any, tmp_path: Path) -> None:
     day, flag = ("2025-01-01", "2025-12-31"), [False, True]
     kept = {"cost": (0, 100), "visits": dc.Integer(0, 9), "code": {"categories": [1, 2]}, "yes": flag, "day": day}
