@@ -193,7 +193,7 @@ def _some(command: str) -> Any:
     return pytest.param(command, id=verb, marks=() if verb in ("synopsis", "anonymize") else pytest.mark.slow)
 
 
-@pytest.mark.parametrize("command", map(_some, COMMANDS))
+@pytest.mark.parametrize("command", [*map(_some, COMMANDS)])
 def test_a_command_loads_few_modules_and_no_heavy_ones(place: Path, command: str) -> None:
     loaded(place, command)  # what is compiled now is loaded below
     found, verb = loaded(place, command), command.split()[0]
