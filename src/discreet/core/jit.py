@@ -8,6 +8,7 @@ Compiling takes seconds, once per machine. The logger ``discreet.kernels`` repor
 it on the error stream unless a program decides otherwise. DISCREET_QUIET=1 silences it.
 """
 
+import gc
 import hashlib
 import logging
 import os
@@ -44,15 +45,19 @@ _EXPECTED_ELSEWHERE = 5
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]
-    """Logs once that kernels are being compiled, if that takes long in total."""
+    """Logs once that kernels are being compiled, if that takes long in total; no garbage is collected meanwhile."""
 
     def __init__(self) -> None:
         self._inside, self._since, self._taken = 0, 0.0, 0.0
         self._alarm: threading.Timer | None = None
         self._said = False
+        self._collected = True
 
     def on_start(self, event: Any) -> None:
         self._inside += 1
+        if self._inside == 1:  # the compiler makes millions of objects that live on; looking at them again takes long
+            self._collected = gc.isenabled()
+            gc.disable()
         package, room = (*event.data["dispatcher"].py_func.__module__.split("."), "")[:2]
         if self._inside == 1 and not self._said and package == "discreet":  # not the kernels of others
             self._since = time.monotonic()
@@ -63,6 +68,8 @@ class _Compiling(event.Listener):  # type: ignore[misc]
 
     def on_end(self, event: Any) -> None:
         self._inside -= 1
+        if self._inside == 0 and self._collected:
+            gc.enable()
         if self._inside == 0 and self._alarm is not None:
             self._alarm.cancel()
             self._taken += time.monotonic() - self._since
