@@ -202,6 +202,31 @@ def test_a_command_loads_few_modules_and_no_heavy_ones(place: Path, command: str
     assert len(found - loaded(place, "")) <= COMMANDS[command]
 
 
+def test_an_error_about_options_loads_no_numbers_once_they_are_known(place: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder)}
+    program = f"import sys\n{COMMAND.replace('main(', 'try: main(')}finally: print('numpy' in sys.modules)\n"
+    words = ["synopsis", "people.csv", "--schema", "schema.toml", "-o", "s.parquet", "--epsilon", "1", "--rule", "0"]
+
+    def loads_numpy() -> tuple[bool, str]:
+        done = subprocess.run(
+            [sys.executable, "-c", program, *words], cwd=place, env=environment, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 2
+        return done.stdout.split()[-1] == "True", done.stderr
+
+    asked, said = loads_numpy()
+    assert asked
+    assert loads_numpy() == (False, said)
+    [file] = (folder / "discreet").iterdir()
+    kept = file.read_text(encoding="utf-8")
+    for other in (kept[:-9], kept.replace(kept[:4], "0000", 1)):  # cut off, or of other files
+        file.write_text(other, encoding="utf-8")
+        assert loads_numpy() == (True, said)
+        assert file.read_text(encoding="utf-8") == kept
+
+
 def test_importing_the_package_loads_no_numbers() -> None:
     program = "import sys, discreet; print(len(sys.modules), 'numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -21,6 +21,7 @@ from typing import Any
 
 from discreet.core import FILE_TYPES, PAIR_TYPES, SURE_DELTA, Option, unfit
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, ReleaseConflict, SchemaError
+from discreet.jobs.kept import kept
 from discreet.jobs.options import FILE, NEEDED_SCHEMA, PAGE, SCHEMA, SURE, Door
 
 #: A text, or a function that writes it for a spelling of options.
@@ -110,7 +111,8 @@ class Kind:
     def parameters(self) -> tuple[Option, ...]:
         """Return all options but data, schema and outputs."""
         pages = any(o.name == "report" for o in self.outputs) and self.name != "report"
-        return (*self._declared(), *(PAGE if pages else ()))
+        found = kept(self.name, self._declared) if self.estimators else self.own
+        return (*found, *(PAGE if pages else ()))
 
     def estimator(self, method: str | None = None) -> Any:
         """Return the class that does the work, for a value of the option `method`."""
@@ -128,8 +130,6 @@ class Kind:
 
     def _declared(self) -> list[Option]:
         """Return own options and those of the estimators: budgets first, then required ones, shared ones, others."""
-        if not self.estimators:
-            return list(self.own)
         own, methods = {each.name: each for each in self.own}, list(self.estimators)
         found: dict[str, Option] = {}
         owners: dict[str, list[str]] = {}
