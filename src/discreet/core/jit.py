@@ -19,19 +19,17 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numba
 from numba import njit
 from numba.core import caching, environment, event
-from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 
 from discreet._version import __version__
+from discreet.core.kernels import Kernel
 from discreet.core.output.files import cache_folder
 from discreet.errors import DataSourceError
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 #: The name of a module with kernels, and what its machine code depends on.
 _TEXTS: dict[str, str] = {}
@@ -87,16 +85,17 @@ event.register("numba:compile", _Compiling())
 
 
 def _kernel_text(module: str, names: dict[str, Any]) -> str:
-    """Return a digest of a module's text and of the kernels and constants it has imported so far."""
+    """Return a digest of a module's text and of the kernels and constants it has imported."""
     if module not in _TEXTS:
+        _TEXTS[module] = module  # for modules that call each other's kernels
         texts = [__version__, module]
         file = names.get("__file__")
         if file is not None:
             texts.append(hashlib.sha256(Path(file).read_bytes()).hexdigest())
         for name, value in sorted(names.items()):
-            if isinstance(value, CPUDispatcher):
+            if isinstance(value, Kernel):
                 home = value.py_func.__module__
-                texts += [_TEXTS.get(home, home)] * (home != module)
+                texts += [_kernel_text(home, value.py_func.__globals__)] * (home != module)
             elif isinstance(value, (int, float, tuple)) and name.isupper():
                 texts.append(f"{name}={value!r}")
         _TEXTS[module] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
@@ -199,26 +198,11 @@ class _Kept(caching.FunctionCache):  # type: ignore[misc]
             self._save_overload(sig, data)
 
 
-def jit(function: F) -> F:
-    """Compile a kernel on its first call, keep the machine code on disk, and run it without the interpreter's lock."""
-    kernel = njit(function, nogil=True, no_cfunc_wrapper=True)
+def dispatcher(function: Callable[..., Any], *, within: bool) -> Any:
+    """Return Numba's dispatcher of a kernel; of one that is compiled ``within`` others, without code for Python."""
+    if within:
+        return njit(function, nogil=True, forceinline=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+    made = njit(function, nogil=True, no_cfunc_wrapper=True)
     with suppress(DataSourceError):  # without a home, compiled anew in every process
-        kernel._cache = _Kept(function)
-    return cast(F, kernel)
-
-
-def inlined(function: F) -> F:
-    """Compile a helper into the kernels that call it."""
-    _kernel_text(function.__module__, function.__globals__)
-    return cast(F, njit(function, nogil=True, forceinline=True, no_cfunc_wrapper=True))
-
-
-#: Steps of a kernel that the interpreter takes in less time than compiling the kernel needs.
-FEW_STEPS = 1 << 14
-
-
-def quickly(kernel: F, steps: int) -> F:
-    """Return a kernel that calls no other, or its Python text if it is to take few steps and was not compiled yet."""
-    if steps > FEW_STEPS or getattr(kernel, "signatures", None):
-        return kernel
-    return cast(F, getattr(kernel, "py_func", kernel))
+        made._cache = _Kept(function)
+    return made

@@ -6,7 +6,7 @@ the number of finished draws and a state. For an unfinished draw, the position i
 
 from typing import Any
 
-from numba import uint64
+import numpy as np
 
 from discreet.core import inlined, jit
 
@@ -107,13 +107,13 @@ def geometric(table: Any, buffer: Any, position: int, out: Any, done: int) -> tu
 @inlined
 def _square(m: int) -> tuple[int, int]:  # pragma: no cover
     """Return m (m + 1) as two 64-bit halves, m < 2^62."""
-    a, b = uint64(m), uint64(m + 1)
-    mask = uint64(0xFFFFFFFF)
-    a1, a0, b1, b0 = a >> uint64(32), a & mask, b >> uint64(32), b & mask
+    a, b = np.uint64(m), np.uint64(m + 1)
+    mask = np.uint64(0xFFFFFFFF)
+    a1, a0, b1, b0 = a >> np.uint64(32), a & mask, b >> np.uint64(32), b & mask
     low = a0 * b0
-    cross = a1 * b0 + (low >> uint64(32))
+    cross = a1 * b0 + (low >> np.uint64(32))
     middle = a0 * b1 + (cross & mask)
-    return a1 * b1 + (cross >> uint64(32)) + (middle >> uint64(32)), (middle << uint64(32)) | (low & mask)
+    return a1 * b1 + (cross >> np.uint64(32)) + (middle >> np.uint64(32)), (middle << np.uint64(32)) | (low & mask)
 
 
 @jit
@@ -132,7 +132,7 @@ def gaussian(
             verdict = _HEADS
             for j in range(accept.shape[0] // 16 - 1, -1, -1):
                 half = high if j >= 16 else low
-                v = int((half >> uint64(4 * (j & 15))) & uint64(15))
+                v = int((half >> np.uint64(4 * (j & 15))) & np.uint64(15))
                 if v:
                     verdict, position = _toss(accept, 16 * j + v, buffer, position)
                     if verdict != _HEADS:
