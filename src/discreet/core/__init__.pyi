@@ -74,6 +74,7 @@ from .intervals import clopper_pearson as clopper_pearson
 from .intervals import normal_width as normal_width
 from .intervals import wilson as wilson
 from .jit import kernel_folder as kernel_folder
+from .kernels import FEW_STEPS as FEW_STEPS
 from .kernels import inlined as inlined
 from .kernels import jit as jit
 from .kernels import quickly as quickly

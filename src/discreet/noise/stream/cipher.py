@@ -54,23 +54,22 @@ def chacha20(key: AnyArray, counter: int, nonce: tuple[int, int], out: AnyArray)
 
 
 @inlined
-def _turn(x: Any, bits: Any) -> Any:  # pragma: no cover
-    return np.uint32(np.uint32(x << np.uint32(bits)) | (x >> np.uint32(32 - bits)))
-
-
-@inlined
 def _quarter_rounds(a: Any, b: Any, c: Any, d: Any) -> None:  # pragma: no cover
     """One quarter round in every lane. Numba widens sums of 32-bit numbers, hence the casts."""
     for lane in range(_LANES):
         w, x, y, z = a[lane], b[lane], c[lane], d[lane]
         w = np.uint32(w + x)
-        z = _turn(z ^ w, 16)
+        turned = z ^ w
+        z = np.uint32(turned << np.uint32(16) | turned >> np.uint32(16))
         y = np.uint32(y + z)
-        x = _turn(x ^ y, 12)
+        turned = x ^ y
+        x = np.uint32(turned << np.uint32(12) | turned >> np.uint32(20))
         w = np.uint32(w + x)
-        z = _turn(z ^ w, 8)
+        turned = z ^ w
+        z = np.uint32(turned << np.uint32(8) | turned >> np.uint32(24))
         y = np.uint32(y + z)
-        x = _turn(x ^ y, 7)
+        turned = x ^ y
+        x = np.uint32(turned << np.uint32(7) | turned >> np.uint32(25))
         a[lane], b[lane], c[lane], d[lane] = w, x, y, z
 
 
@@ -84,10 +83,8 @@ def _blocks(counter: Any, words: Any, out: Any) -> None:  # pragma: no cover
     for first in range(0, out.shape[0], _LANES):
         for lane in range(_LANES):
             number = counter + np.uint64(first + lane)
-            start[12, lane], start[13, lane] = (
-                np.uint32(number & np.uint64(0xFFFFFFFF)),
-                np.uint32(number >> np.uint64(32)),
-            )
+            start[12, lane] = np.uint32(number & np.uint64(0xFFFFFFFF))
+            start[13, lane] = np.uint32(number >> np.uint64(32))
         for word in range(16):
             for lane in range(_LANES):
                 state[word, lane] = start[word, lane]
