@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numba
@@ -96,6 +97,8 @@ def _kernel_text(module: str, names: dict[str, Any]) -> str:
             if isinstance(value, Kernel):
                 home = value.py_func.__module__
                 texts += [_kernel_text(home, value.py_func.__globals__)] * (home != module)
+            elif isinstance(value, ModuleType) and value.__name__.endswith("kernels"):
+                texts.append(_kernel_text(value.__name__, vars(value)))
             elif isinstance(value, (int, float, tuple)) and name.isupper():
                 texts.append(f"{name}={value!r}")
         _TEXTS[module] = hashlib.sha256("\n".join(texts).encode()).hexdigest()

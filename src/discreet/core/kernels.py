@@ -18,13 +18,15 @@ class Kernel(partial[Any]):
 
     py_func: Callable[..., Any]
     within: bool
+    dispatcher: Any
 
     def __new__(cls, function: Callable[..., Any], *, within: bool) -> Kernel:
         def first(*given: Any) -> Any:
             self.__setstate__((self.dispatcher, (), {}, vars(self)))
             return self.dispatcher(*given)
 
-        self = update_wrapper(super().__new__(cls, function if within else first), function)
+        self = super().__new__(cls, function if within else first)
+        update_wrapper(self, function)
         self.py_func, self.within = function, within
         return self
 

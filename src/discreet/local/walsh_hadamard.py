@@ -30,7 +30,7 @@ def _transform_rows(table: Any, block: int) -> None:  # pragma: no cover
 
 
 @jit
-def _rounds(line: Any, reach: int) -> None:  # pragma: no cover
+def _rounds(line: Any, reach: Any) -> None:  # pragma: no cover
     """Add and subtract entries ``reach`` apart, then twice as far, up to the end: two rounds per pass over memory."""
     size = line.shape[0]
     while reach * 4 <= size:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -75,11 +75,13 @@ class _Instruction:
     def _numba_type_(self) -> Any:
         from numba.core.registry import cpu_target
 
-        return cpu_target.typing_context.resolve_value_type(_instructions()[self._name])
+        made = _instructions()[self._name]
+        cpu_target.typing_context.refresh()  # they may be new to it
+        return cpu_target.typing_context.resolve_value_type(made)
 
 
-_byte, _word, _found = map(_Instruction, ("byte", "word", "found"))
-_below, _above, _ones, _product = map(_Instruction, ("below", "above", "ones", "product"))
+_NAMES = ("byte", "word", "found", "below", "above", "ones", "product")
+_byte, _word, _found, _below, _above, _ones, _product = (cast(Any, _Instruction(name)) for name in _NAMES)
 
 # Kernels keep machine code by the texts of the kernels they call; so these are kernels too, compiled into others. Bytes
 # are passed by address, not as an array: an array that is handed on has its references counted, for all threads.

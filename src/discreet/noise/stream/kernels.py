@@ -15,7 +15,7 @@ FINISHED, MORE_BYTES, MORE_DIGITS = 0, 1, 2
 
 _HEADS, _TAILS, _OUT_OF_BYTES, _TIED = 1, 0, -1, -2
 #: A row; helpers are compiled once more for each literal they are given.
-_FIRST = np.int64(0)
+_FIRST: Any = np.int64(0)
 #: Magnitudes stop here rather than wrap around; reached with probability below e^-1000 for every scale allowed.
 _LARGEST = 2**61
 
@@ -107,7 +107,7 @@ def geometric(table: Any, buffer: Any, position: int, out: Any, done: int) -> tu
 
 
 @inlined
-def _square(m: int) -> tuple[int, int]:  # pragma: no cover
+def _square(m: int) -> tuple[Any, Any]:  # pragma: no cover
     """Return m (m + 1) as two 64-bit halves, m < 2^62."""
     a, b = np.uint64(m), np.uint64(m + 1)
     mask = np.uint64(0xFFFFFFFF)
