@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from discreet.core import checks
+import numpy as np
+
+from discreet.core import FEW_STEPS, ByteArray, IntArray, checks
 from discreet.noise.stream import kernels
 from discreet.noise.stream.draw import draw
 
@@ -11,6 +13,22 @@ def byte_width(bound: int) -> tuple[int, int]:
     """Return the number of bytes of a number below ``bound``, and the mask of its bits."""
     bits = max(1, (bound - 1).bit_length())
     return -(-bits // 8), (1 << bits) - 1
+
+
+def _few_below(
+    bound: int, width: int, mask: int, buffer: ByteArray, position: int, out: IntArray, done: int
+) -> tuple[int, int, int]:
+    """Do what `kernels.below` does, with the same bytes; it need not be compiled."""
+    tries = buffer[position : len(buffer) - (len(buffer) - position) % width].reshape(-1, width)
+    values = np.zeros(len(tries), np.int64)
+    for byte in tries.T:
+        values = (values << 8) | byte
+    values &= mask
+    good = np.flatnonzero(values < bound)[: out.size - done]
+    end = done + len(good)
+    out[done:end] = values[good]
+    position += width * (int(good[-1]) + 1) if len(good) else 0
+    return position, end, kernels.FINISHED if end == out.size else kernels.MORE_BYTES
 
 
 def below(bound: int, size: int | tuple[int, ...] | None = None, rng: object = None) -> Any:
@@ -38,6 +56,7 @@ def below(bound: int, size: int | tuple[int, ...] | None = None, rng: object = N
     width, mask = byte_width(bound)
 
     def kernel(_: int, *state: Any) -> tuple[int, int, int]:
-        return kernels.below(bound, width, mask, *state)
+        few = state[2].size <= FEW_STEPS
+        return (_few_below if few else kernels.below)(bound, width, mask, *state)
 
     return draw(kernel, shape, rng, bytes_each=width * (mask + 1) / bound)
