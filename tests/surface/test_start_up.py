@@ -70,12 +70,12 @@ def people(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("verb", "most"),
     [
-        ("anonymize --k 10 --l 2 -o safe.csv", 4),
-        ("risk", 3),
-        ("synopsis --epsilon 1 -o s.parquet", 13),
-        pytest.param("cluster --epsilon 1 -k 5 -o centers.csv", 41, marks=pytest.mark.slow),
-        pytest.param("synthesize --epsilon 1 --delta 1e-9 -o synthetic.csv", 26, marks=pytest.mark.slow),
-        pytest.param("perturb --epsilon 1 --category-epsilon 1 --radius 5 -o noisy.csv", 22, marks=pytest.mark.slow),
+        ("anonymize --k 10 --l 2 -o safe.csv", 0),
+        ("risk", 0),
+        ("synopsis --epsilon 1 -o s.parquet", 6),
+        pytest.param("cluster --epsilon 1 -k 5 -o centers.csv", 22, marks=pytest.mark.slow),
+        pytest.param("synthesize --epsilon 1 --delta 1e-9 -o synthetic.csv", 19, marks=pytest.mark.slow),
+        pytest.param("perturb --epsilon 1 --category-epsilon 1 --radius 5 -o noisy.csv", 19, marks=pytest.mark.slow),
     ],
 )
 def test_a_small_table_compiles_few_functions(people: Path, verb: str, most: int) -> None:
