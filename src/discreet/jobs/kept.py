@@ -1,7 +1,7 @@
 """Options of estimators, kept in the user's cache folder.
 
 Asking the estimators means importing them and the numerical libraries, which takes longer than to report a typing
-mistake. So the answer is kept, with the sizes and times of the package's files. If one of them changes, it is asked for
+mistake. So the answer is kept, with the sizes and times of the package's files. If one of them changes, they are asked
 again.
 """
 
