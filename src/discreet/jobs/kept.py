@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
 
-import discreet
 from discreet.core import Option, cache_folder, write_whole
 from discreet.errors import DiscreetError
 
@@ -41,7 +40,7 @@ def kept(kind: str, ask: Callable[[], Sequence[Option]]) -> Sequence[Option]:
 
 def _state() -> str:
     """Return a digest of the names, sizes and times of the package's files."""
-    return hashlib.sha256(repr(sorted(_files(os.path.dirname(discreet.__file__)))).encode()).hexdigest()
+    return hashlib.sha256(repr(sorted(_files(os.path.dirname(os.path.dirname(__file__))))).encode()).hexdigest()
 
 
 def _files(folder: str) -> Iterator[tuple[str, int, int]]:
