@@ -21,7 +21,6 @@ from typing import Any
 
 from discreet.core import FILE_TYPES, PAIR_TYPES, SURE_DELTA, Option, unfit
 from discreet.errors import DiscreetError, FormatError, InvalidArgument, ReleaseConflict, SchemaError
-from discreet.jobs.kept import kept
 from discreet.jobs.options import FILE, NEEDED_SCHEMA, PAGE, SCHEMA, SURE, Door
 
 #: A text, or a function that writes it for a spelling of options.
@@ -110,6 +109,8 @@ class Kind:
     @cached_property
     def parameters(self) -> tuple[Option, ...]:
         """Return all options but data, schema and outputs."""
+        from discreet.jobs.kept import kept
+
         pages = any(o.name == "report" for o in self.outputs) and self.name != "report"
         found = kept(self.name, self._declared) if self.estimators else self.own
         return (*found, *(PAGE if pages else ()))
