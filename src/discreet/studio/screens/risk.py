@@ -7,15 +7,13 @@ allowed, and nothing that is released with an ε depends on it.
 from dataclasses import replace
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.jobs import Job
 from discreet.reporting import share
 from discreet.reporting.pages import svg
 from discreet.studio import words
-from discreet.studio.app import Studio, seen
+from discreet.studio.app import Visit
 from discreet.studio.runs import Run, runs_of
 from discreet.studio.runs.supervisor import Busy
 from discreet.studio.schema import declared
@@ -43,11 +41,11 @@ def _ready(project: Project) -> tuple[Job | None, str]:
     return Job("risk", project.source, schema=domain), ""
 
 
-async def show(studio: Studio, request: Request) -> Response:
+def show(visit: Visit) -> Response:
     """Show what was found, how far it is, or what it lacks."""
-    project, t = studio.project(request), studio.words(request)
-    job, lacks = await run_in_threadpool(_ready, project)
-    run = await run_in_threadpool(_latest, project) if project.looked else None
+    project, t = visit.project, visit.t
+    job, lacks = _ready(project)
+    run = _latest(project) if project.looked else None
     found: dict[str, Any] = run.figures if run is not None and run.state == "done" else {}
     picture = None
     if found:
@@ -56,26 +54,22 @@ async def show(studio: Studio, request: Request) -> Response:
         picture = svg.ranked(
             names, [told[name] for name in names], title=t("risk.columns"), axis=t("risk.columns_axis"), form=share
         )
-    return studio.page(
-        request, "risk.html", screen="plan", project=project, ready=job is not None, lacks=lacks, run=run, found=found,
-        picture=picture, percent=lambda value: words.written(share(value), t),
-        refused="refused" in request.query_params, state=run.state if run is not None else "",
-        message=run.status["message"] if run is not None else "",
+    return visit.page(
+        "risk.html", screen="plan", ready=job is not None, lacks=lacks, run=run, found=found, picture=picture,
+        percent=lambda value: words.written(share(value), t), refused="refused" in visit.query,
+        state=run.state if run is not None else "", message=run.status["message"] if run is not None else "",
     )  # fmt: skip
 
 
-async def start(studio: Studio, request: Request) -> Response:
+def start(visit: Visit) -> Response:
     """Measure it."""
-    project = studio.project(request)
-    here = f"/p/{project.id}/plan/risk"
-    job, _ = await run_in_threadpool(_ready, project)
-    if job is None:
-        return seen(here)
+    job, _ = _ready(visit.project)
     try:
-        await run_in_threadpool(studio.supervisor.begin, _looks(project), job)
+        if job is not None:
+            visit.studio.supervisor.begin(_looks(visit.project), job)
     except Busy:
-        return seen(f"{here}?refused=1")
-    return seen(here)
+        return visit.to("plan/risk?refused=1")
+    return visit.to("plan/risk")
 
 
 ROUTES = [("/p/{project}/plan/risk", show, ["GET"]), ("/p/{project}/plan/risk", start, ["POST"])]
