@@ -294,7 +294,7 @@ def _labels(name: str, labels: Any) -> tuple[Any, ...]:
     listed = tuple(labels)
     for label in listed:
         if isinstance(label, str):
-            if not _encodes(label):
+            if any("\ud800" <= character <= "\udfff" for character in label):  # a lone surrogate
                 raise InvalidArgument(name, label, "made of labels that UTF-8 can write")
             if unicodedata.normalize("NFC", label) != label:
                 fix = "[unicodedata.normalize('NFC', x) for x in labels]"
@@ -304,11 +304,6 @@ def _labels(name: str, labels: Any) -> tuple[Any, ...]:
     if len(set(listed)) < max(len(listed), 2):
         raise InvalidArgument(name, f"{len(listed)} labels", "a list of at least two labels, all different")
     return listed
-
-
-def _encodes(text: str) -> bool:
-    """Return whether a text has no lone surrogates."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _name(what: str, value: object) -> None:

@@ -280,26 +280,34 @@ def _whole(value: float) -> str:
     return number(round(value) + 0.0, 12)
 
 
-def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
-    """Return the chart of one column and its caption."""
-    name = found["column"]
+def marginal(
+    found: dict[str, Any], why: str, axis: str, more: str, per: Sequence[str], **said: str
+) -> tuple[Any, bool]:
+    """Draw the chart of one column with the words of a page, and return whether it shows intervals."""
     if not found.get("divided", True):
-        return svg.unknown(found.get("why", views.NOT_DIVIDED), title=name, ends=found["ends"]), name
+        return svg.unknown(why, title=found["column"], ends=found["ends"]), False
     assumed, errors = found.get("assumed"), found["std_errors"]
     if assumed is not None and views.doubt(found) > 0.5:
         errors = None  # intervals of the noise around an assumption would mislead
     wide = None if errors is None else (normal_width(0.95) * np.asarray(errors)).tolist()
-    how: dict[str, Any] = {"title": name, "axis": "rows", "assumed": assumed}
+    how: dict[str, Any] = {"title": found["column"], "axis": axis, "assumed": assumed, **said}
     if found["edges"] is None and not found.get("ordered"):
         low, high = (None if wide is None else [v + s * w for v, w in zip(found["counts"], wide, strict=True)]
                      for s in (-1, 1))  # fmt: skip
         form = number if wide and max(wide) < 1 else _whole
-        picture = svg.ranked(found["labels"], found["counts"], low, high, form=form, **how)
-    else:
-        how |= {"edges": found["edges"], "marks": found.get("marks")}
-        picture = svg.bars(found["labels"], found["counts"], wide, **how)
+        return svg.ranked(found["labels"], found["counts"], low, high, form=form, more=more, **how), wide is not None
+    how |= {"edges": found["edges"], "marks": found.get("marks"), "per": per}
+    return svg.bars(found["labels"], found["counts"], wide, **how), wide is not None
+
+
+def _marginal(found: dict[str, Any]) -> tuple[Any, str]:
+    """Return the chart of one column and its caption."""
+    name, assumed = found["column"], found.get("assumed")
+    picture, sure = marginal(found, found.get("why", views.NOT_DIVIDED), "rows", svg.MORE, svg.PER)
+    if not found.get("divided", True):
+        return picture, name
     doubtful = assumed is not None and any(abs(a) > 0 for a in assumed)
-    if errors is not None:
+    if sure:
         text = f"{name}, with 95 % intervals{' of the noise' * doubtful}"
     else:
         said = found.get("said", "as released: each value is noisy")

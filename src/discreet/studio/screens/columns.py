@@ -198,11 +198,12 @@ def _row(sheet: Sheet, name: str, t: T, typed: Mapping[str, str], faults: _Fault
     listed = held.get("categories", ())
     long = "list" not in typed and (len(listed) > MOST_LISTED or len(texts["list"]) > LONGEST)
     file = held.get("categories_file", "") if not listed else ""
-    offer = sheet.offer(name)
+    if offer := sheet.offer(name):
+        told = {"words": in_words(offer.declared, t), "why": t("known." + known_key(offer))}
     return {
         "name": name, "i": sheet.order.index(name), "texts": texts, "long": bool(long or file), "n": len(listed),
         "first": file or ", ".join(map(str, listed[:3])), "waits": sheet.waits(name),
-        "offer": None if offer is None else {"words": in_words(offer.declared, t), "why": known_words(offer, t)},
+        "offer": told if offer else None,
         "faults": {f.field: t(f"columns.{f.key}", **f.values) for (of, _), f in faults.items() if of == name},
         "kept": sorted(set(held) - {"kind", "bounds", "categories", "role", "missing"}),
     }  # fmt: skip
@@ -220,11 +221,6 @@ def in_words(declared: Mapping[str, Any], t: T) -> str:
     if texts["role"] != "attribute":
         parts.append(t(f"columns.role_{texts['role']}"))
     return ", ".join(parts)
-
-
-def known_words(offer: KnownKind, t: T) -> str:
-    """Return the public source of an offer, in the language of the page."""
-    return t("known." + known_key(offer))
 
 
 def known_key(offer: KnownKind) -> str:

@@ -306,7 +306,7 @@ def _called(kind: Kind, name: str, t: T) -> str:
     """Return what a field is called."""
     if name.startswith("about_"):
         return t("plan.about_wanted" if name == "about_wanted" else f"plan.{name}")
-    return forms.label(kind, kind.option(name), t)
+    return forms.texts(kind.name, kind.option(name), t)[0]
 
 
 def _doubtful(wish: Wish, t: T) -> bool:

@@ -14,7 +14,7 @@ from discreet.reporting import share
 from discreet.reporting.pages import svg
 from discreet.studio import words
 from discreet.studio.app import Visit
-from discreet.studio.runs import Run, runs_of
+from discreet.studio.runs import runs_of
 from discreet.studio.runs.supervisor import Busy
 from discreet.studio.schema import declared
 from discreet.studio.workspace import Project
@@ -23,10 +23,6 @@ from discreet.studio.workspace import Project
 def _looks(project: Project) -> Project:
     """Return the project as the owner of the runs that measure its raw table."""
     return replace(project, folder=project.folder / "raw")
-
-
-def _latest(project: Project) -> Run | None:
-    return next(iter(runs_of(_looks(project))), None)
 
 
 def _ready(project: Project) -> tuple[Job | None, str]:
@@ -45,7 +41,7 @@ def show(visit: Visit) -> Response:
     """Show what was found, how far it is, or what it lacks."""
     project, t = visit.project, visit.t
     job, lacks = _ready(project)
-    run = _latest(project) if project.looked else None
+    run = next(iter(runs_of(_looks(project))), None) if project.looked else None
     found: dict[str, Any] = run.figures if run is not None and run.state == "done" else {}
     picture = None
     if found:
