@@ -342,7 +342,6 @@ class OneNumber(Mechanism):
 
     @cached_property
     def layout(self) -> Layout:
-        """One number."""
         return Layout(((self.FIELD, bits_for(self._counters)),))
 
     @property

@@ -1,7 +1,6 @@
 """The application: screens put together, templates, and what every page knows."""
 
 import sys
-import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
@@ -27,7 +26,7 @@ from discreet.errors import DiscreetError
 from discreet.studio import words
 from discreet.studio.guard import Guard, local
 from discreet.studio.jobs import Handed
-from discreet.studio.released import Later
+from discreet.studio.released import Later, unforeseen
 from discreet.studio.runs import Supervisor, runs_of
 from discreet.studio.runs.offer import history_of, next_job
 from discreet.studio.tables.uploads import LARGEST
@@ -173,9 +172,8 @@ class Studio:
         same = before.netloc == request.headers.get("host") and before.path != request.url.path
         there = f"/p/{project.id}/{screen or 'data'}" if project is not None else "/"
         back = local(before.path) if same or (before.path and request.method == "POST") else there
-        return self.page(
-            request, "refused.html", status, heading=heading, message=message, back=back, project=project, screen=screen
-        )
+        said = {"heading": heading, "message": message, "back": back}
+        return self.page(request, "refused.html", status, project=project, screen=screen, **said)
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         return self.refusal(request, self.words(request)("frame.refused"), str(error), 400)
@@ -190,8 +188,7 @@ class Studio:
 
     def _broken(self, request: Request, error: Exception) -> Response:
         """Say that it is our fault, and where: never with what, which may be a row."""
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        sys.stderr.write(f"studio: {type(error).__name__} in {Path(place.filename).name}, line {place.lineno}\n")
+        sys.stderr.write(f"studio: {unforeseen(error)}\n")
         t = self.words(request)
         return self.refusal(request, t("frame.broken"), t("frame.broken_text"), 500)
 
@@ -227,7 +224,6 @@ class Visit:
 
     @cached_property
     def project(self) -> Project:
-        """The project."""
         return self.studio.workspace.project(self.named["project"])
 
     @cached_property
@@ -284,5 +280,4 @@ def _whole(schema: Path, written: int) -> bool:
 
 
 def seen(path: str) -> RedirectResponse:
-    """Lead to the next page after a form was sent."""
     return RedirectResponse(path, status_code=303)

@@ -109,9 +109,8 @@ class Guard:
         there = local(request.query_params.get("next", "/"))
         made: Response = RedirectResponse(there, 303)
         if not _own(request):
-            made = HTMLResponse(
-                f'<!doctype html><title>Discreet</title><meta http-equiv="refresh" content="0;url={there}">'
-            )
+            onward = f'<meta http-equiv="refresh" content="0;url={there}">'
+            made = HTMLResponse(f"<!doctype html><title>Discreet</title>{onward}")
         if self.token and hmac.compare_digest(given.encode(), self.token.encode()):
             self.token = ""
             self._sessions = [*self._sessions, _secret()][-_MOST_SESSIONS:]

@@ -32,7 +32,6 @@ def localised(pictures: list[Picture], t: T) -> list[Picture]:
 
 
 def columns(t: T, marginals: Sequence[dict[str, Any]]) -> list[Picture]:
-    """Draw the distributions of columns."""
     return [_column(t, found) for found in marginals]
 
 

@@ -57,7 +57,6 @@ class Released:
 
     @property
     def facts_file(self) -> Path:
-        """The kept facts."""
         return self.folder / "facts.json"
 
 
@@ -156,7 +155,6 @@ def _loaded(path: str, _stamp: tuple[int, ...]) -> Any:
 
 
 def synopsis_of(release: Released) -> Any:
-    """Return the released synopsis."""
     return _loaded(str(release.file), tuple(release.stamp))
 
 
@@ -185,6 +183,12 @@ class Later:
         return [future.result() if future.done() else None for future in futures]
 
 
+def unforeseen(error: BaseException) -> str:
+    """Describe an unexpected error by type and place. Its message may quote a row."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}, {Path(last.filename).name} line {last.lineno}"
+
+
 def main(folder: str, number: str) -> None:
     """Collect the facts about one release of a project."""
     from discreet.errors import DiscreetError
@@ -196,8 +200,7 @@ def main(folder: str, number: str) -> None:
     except DiscreetError as error:
         sys.exit(str(error).splitlines()[0])
     except Exception as error:  # whatever it is: its words may quote the file
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        sys.exit(f"the release cannot be read ({type(error).__name__}, {Path(last.filename).name} line {last.lineno})")
+        sys.exit(f"the release cannot be read ({unforeseen(error)})")
 
 
 if __name__ == "__main__":

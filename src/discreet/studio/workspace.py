@@ -80,17 +80,14 @@ class Project:
 
     @property
     def schema_file(self) -> Path:
-        """The declared columns."""
         return self.folder / "schema.toml"
 
     @property
     def uploads(self) -> Path:
-        """Return the folder of an uploaded table."""
         return self.folder / "upload"
 
     @property
     def runs(self) -> Path:
-        """Return the folder of runs."""
         return self.folder / "runs"
 
     @property
@@ -141,7 +138,6 @@ class Workspace:
             )
 
     def create(self, **said: Any) -> Project:
-        """Start a project."""
         name = noise.generator().bytes(6).tobytes().hex()
         folder = self.home / name
         folder.mkdir(mode=0o700)
@@ -150,7 +146,6 @@ class Workspace:
         return made
 
     def project(self, name: str) -> Project:
-        """Return a project by its id."""
         found = self._read(name)
         if found.forgotten:
             raise DataSourceError(f"project: {name!r} was forgotten; open the table again")

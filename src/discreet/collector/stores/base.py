@@ -152,7 +152,6 @@ class Ages:
 
     @property
     def ran(self) -> float:
-        """Seconds of running."""
         return self._before + monotonic() - self._since
 
     def age(self, task: Task) -> int:
@@ -204,7 +203,6 @@ def _parts(reports: Iterable[bytes], most: int = 1 << 22) -> Iterator[bytes]:
 
 
 def counters_of(task: Task) -> int:
-    """Return the number of counters of a task."""
     return sum(int(a.size) for a in task.mechanism.empty().counters.values())
 
 
@@ -244,3 +242,36 @@ def known(tasks: dict[str, Held], digest: str) -> Held:
     if digest not in tasks:
         raise DataSourceError(f"task: none has the digest {digest!r}; discreet collect task list shows them")
     return tasks[digest]
+
+
+def open_store(address: str | Path, *, serving: bool = False, segments: str | Path | None = None) -> Store:
+    """Open a store.
+
+    Parameters
+    ----------
+    address : path or str
+        A folder (SQLite), or ``postgresql://user:password@host/database``.
+    serving : bool
+        True to write reports; with SQLite only one process may.
+    segments : path, optional
+        A folder to write reports to as Parquet, instead of counting them; with SQLite.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = open_store(folder)
+    ...     found = store.tasks()
+    ...     store.shut()
+    >>> found
+    {}
+    """
+    if str(address).startswith(("postgresql://", "postgres://")):
+        from discreet.collector.stores.postgres import PostgresStore
+
+        if segments is not None:
+            raise DataSourceError("segments are written by collectors that keep reports in a folder; leave --store out")
+        return PostgresStore(str(address))
+    from discreet.collector.stores.sqlite import SqliteStore
+
+    return SqliteStore(address, serving=serving, segments=segments)

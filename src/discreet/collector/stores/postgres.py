@@ -122,7 +122,6 @@ class PostgresStore(common.Store):
     # ---- reports
 
     def commit(self, posts: Sequence[Post], work: Work = ()) -> list[Outcome]:
-        """Write posts in one statement, which is durable when this returns."""
         places = [(self._known(post.task).number, post.key) for post in posts]
         # Sorted, so that two processes lock the same keys in the same order.
         first = dict(sorted(zip(places[::-1], posts[::-1], strict=True), key=lambda pair: pair[0]))
@@ -180,7 +179,6 @@ class PostgresStore(common.Store):
             self._base = None
 
     def counts(self, task: str) -> dict[int, Counts]:
-        """Return the counts of every period: the counters plus the log."""
         held = self._known(task)
         found: dict[int, Counts | None] = {}
         logs: defaultdict[int, list[bytes]] = defaultdict(list)
@@ -212,7 +210,6 @@ class PostgresStore(common.Store):
         self._ticked = now
 
     def tidy(self, run: Run, *, all_of_it: bool = False) -> None:
-        """Fold the log into counters, and remove expired keys."""
         self.tasks()
         try:
             if self._keeps():
@@ -261,9 +258,8 @@ class PostgresStore(common.Store):
             for place, several in sorted(logs.items()):
                 line = "select content from state where task = %b and period = %b"
                 row = base.execute(line, place, binary=True).fetchone()
-                counts = common.joined(
-                    by_number[place[0]].task, several, None if row is None else Counts.from_bytes(row[0])
-                )
+                before = None if row is None else Counts.from_bytes(row[0])
+                counts = common.joined(by_number[place[0]].task, several, before)
                 line = (
                     "insert into state values (%b, %b, %b) "
                     "on conflict (task, period) do update set content = excluded.content"
@@ -283,7 +279,6 @@ class PostgresStore(common.Store):
 
 
 def _one(found: Any) -> Any:
-    """Return the one value of an answer."""
     return found.fetchone()[0]
 
 

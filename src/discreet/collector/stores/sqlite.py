@@ -127,7 +127,6 @@ class SqliteStore(common.Store):
     # ---- reports
 
     def commit(self, posts: Sequence[Post], work: Work = ()) -> list[Outcome]:
-        """Write posts in one transaction, which is durable when this returns."""
         base = self._base
         fresh: defaultdict[tuple[int, int], list[Post]] = defaultdict(list)
         places = {task: self._known(task) for task in {post.task for post in posts}}
@@ -200,7 +199,6 @@ class SqliteStore(common.Store):
         self._base.execute("commit")
 
     def counts(self, task: str) -> dict[int, Counts]:
-        """Return the counts of every period: the valid counters plus the log after them."""
         held = self._known(task)
         with self._reading() as base:
             upto = int(self._fact(base, "upto"))
@@ -227,7 +225,6 @@ class SqliteStore(common.Store):
         run([(_FACT, [(self.ages.ran, "ran")])])
 
     def tidy(self, run: Run, *, all_of_it: bool = False) -> None:
-        """Fold the log into counters (or segments), part by part, and remove expired keys."""
         self.tasks()
         while True:
             rows, size = (a - b for a, b in zip(self._appended, self._removed, strict=True))

@@ -79,6 +79,10 @@ class Sketch(Mechanism):
         """Return the buckets of one value in all rows."""
         return self.family.all([values])[:, 0]
 
+    @property
+    def _limits(self) -> dict[str, int]:
+        return {"row": self.n_hashes}
+
     def _zeros(self) -> dict[str, IntArray]:
         cells = np.zeros((self.n_hashes, self.width), np.int64)
         return {self.COUNTER: cells, "reports": np.zeros(self.n_hashes, np.int64)}

@@ -77,10 +77,6 @@ class CountMeanSketch(Sketch):
             kernels.vector_reports(flips, buckets[part], drawn[part], self.width, last, reports[part])
         return reports
 
-    @property
-    def _limits(self) -> dict[str, int]:
-        return {"row": self.n_hashes}
-
     def _add(self, counters: dict[str, IntArray], rows: Rows) -> None:
         add_vectors(rows, self.layout.unpack(rows, "row"), self.width, counters["ones"], counters["reports"])
 

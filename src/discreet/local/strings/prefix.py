@@ -292,9 +292,8 @@ class PrefixExtension(Mechanism):
         least, sigma = (None, 0.0) if last is None else (float(z[last]), float(absent[last]))
         used = float(self.epsilon), counts.n, len(values), len(order)
         stages.append(Stage("whole values", *used, z=least, sigma=sigma, capped=False))
-        estimate = Estimate(
-            self.code.values(values[order]), count[order], error[order], counts.n, counts.guarantee, tried=tried
-        )
+        found = self.code.values(values[order]), count[order], error[order]
+        estimate = Estimate(*found, counts.n, counts.guarantee, tried=tried)
         return HeavyHitters(estimate, tuple(stages), self, stopped)
 
     def _search(self, counts: Counts, most: int, z: float | None) -> tuple[Bits, int, list[Stage]]:

@@ -92,7 +92,6 @@ class Device:
         return other + (other >= truth)
 
     def tossed(self, name: str, coins: Coins) -> bool:
-        """Toss a coin of the task."""
         return coins.toss(self._coin[name])
 
 

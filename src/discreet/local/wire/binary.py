@@ -68,9 +68,8 @@ class Kept:
 
 def canonical(parameters: dict[str, Any]) -> bytes:
     """Write parameters in canonical form: sorted keys, no blanks, only the escapes that JSON needs."""
-    return json.dumps(parameters, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode(
-        "utf-8", "surrogatepass"
-    )
+    text = json.dumps(parameters, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "surrogatepass")
 
 
 def write(kind: int, parameters: dict[str, Any], n: int, body: Iterable[Any], *, seeded: bool) -> bytes:

@@ -22,12 +22,10 @@ class Layout:
 
     @property
     def bits(self) -> int:
-        """Number of bits of a report."""
         return sum(bits for _, bits in self.fields)
 
     @property
     def size(self) -> int:
-        """Number of bytes of a report."""
         return -(-self.bits // 8)
 
     def place(self, name: str) -> tuple[int, int]:

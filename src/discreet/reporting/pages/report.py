@@ -41,9 +41,8 @@ def report_page(facts: dict[str, Any]) -> str:
     left_out = [*release.get("left_out", []), *([] if "lifted" in release else _beyond(marginals))]
     first = release.get("first_rows") or []
     risks = [("Risk, measured on the released table", release.get("risk"))]
-    risks.append(
-        ("The same, for someone who also knows the columns that were passed on", release.get("risk_with_kept"))
-    )
+    with_kept = "The same, for someone who also knows the columns that were passed on"
+    risks.append((with_kept, release.get("risk_with_kept")))
     attached = [
         ("Attacks", "How far an attacker gets, compared with people who are not in the release.", facts["attacks"]),
         ("Audits", "A pass is not a proof. It shows which leaks these runs would have detected.", facts["audits"]),
@@ -122,9 +121,8 @@ def _promised(facts: dict[str, Any]) -> Answer:
                 told.insert(0, ("warn", f"among {int(kept['k']):,} for someone who knows the kept columns"))
         return Answer(PROMISED, headline, told)
     slack = f", δ = {number(promise['delta'], 2)}" if promise["delta"] else ""
-    return Answer(
-        PROMISED, f"ε = {number(promise['epsilon'])}{slack} to {promise['unit']}, {promise['model']} model", told
-    )
+    level = f"ε = {number(promise['epsilon'])}{slack}"
+    return Answer(PROMISED, f"{level} to {promise['unit']}, {promise['model']} model", told)
 
 
 def contradictions(facts: dict[str, Any]) -> list[str]:
@@ -167,9 +165,8 @@ def worrying(facts: dict[str, Any]) -> Answer:
         lines.append(("warn", said))
     risk = release.get("risk", {}).get("prosecutor", {})
     if risk.get("max", 0) > _HIGH_RISK:
-        lines.append(
-            ("warn", f"The person who is easiest to find is found with a probability of {share(risk['max'])}.")
-        )
+        said = f"The person who is easiest to find is found with a probability of {share(risk['max'])}."
+        lines.append(("warn", said))
     told = [text for text in facts["assumptions"] if "times the epsilon only" in text]
     lines += [("warn", f"{text[:1].upper()}{text[1:]}.") for text in told]
     seen = [text for text in facts["assumptions"] if text.startswith("the first ")]
@@ -397,9 +394,8 @@ def _comparison(found: dict[str, Any] | None) -> dict[str, Any] | None:
         else:
             picture = svg.bars(c["labels"], c["released"], edges=c["edges"], marks=c.get("marks"), **how)
         moved = share(c["total_variation"])
-        charts.append(
-            (picture, f"{c['column']}: released (bars) and raw (lines); {moved} of the rows would have to move")
-        )
+        said = f"{c['column']}: released (bars) and raw (lines); {moved} of the rows would have to move"
+        charts.append((picture, said))
     return {
         "charts": charts, "reasons": _reasons(found.get("left_out", [])), "together": _together(found.get("together")),
         "clusters": clusters.compared(found.get("clusters")),

@@ -120,7 +120,6 @@ def upload(visit: Visit) -> Response:
 
 
 def download(visit: Visit) -> Response:
-    """Hand out the schema file."""
     return _attached(Sheet.load(visit.project).text(), "application/toml", "schema.toml")
 
 

@@ -160,7 +160,6 @@ def attack(visit: Visit) -> Response:
 
 
 def stop(visit: Visit) -> Response:
-    """End a check."""
     release = _release(visit)
     for check in checks.checks_of(visit.project, release):
         if str(check.run.number) == visit.named["check"]:
@@ -199,7 +198,6 @@ def policy_of(page: str) -> str:
 
 
 def sign(visit: Visit) -> Response:
-    """Show the page to print and sign."""
     release, facts = _known(visit)
     seals = _seals(release, facts)
     audited, verdict = audits_now(checks.checks_of(visit.project, release), seals)

@@ -33,7 +33,6 @@ _BEGIN: dict[str, dict[str, Any]] = {
 
 
 def show(visit: Visit) -> Response:
-    """Show the six goals."""
     waiting = bool(visit.project.source) and declared(visit.project) is None
     return visit.page("goal.html", screen="goal", goals=GOALS, waiting=waiting, models=MODELS)
 

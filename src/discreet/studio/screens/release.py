@@ -86,7 +86,6 @@ def again(visit: Visit) -> Response:
 
 
 def stop(visit: Visit) -> Response:
-    """End a run."""
     run = visit.studio.supervisor.stop(_run(visit))
     return visit.to(f"release/{run.number}")
 

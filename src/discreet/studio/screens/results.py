@@ -18,7 +18,6 @@ _MOST_PICKED = 24
 
 
 def show(visit: Visit) -> Response:
-    """Show the results of one release."""
     content = shown(visit, release_of(visit.project, visit.named["number"]))
     return visit.page("results_page.html", screen="release", results=content)
 

@@ -47,9 +47,8 @@ def show(visit: Visit) -> Response:
     if found:
         told = {name: facts["distinction"] for name, facts in found["columns"].items() if name != "*"}
         names = sorted(told, key=lambda name: -told[name])
-        picture = svg.ranked(
-            names, [told[name] for name in names], title=t("risk.columns"), axis=t("risk.columns_axis"), form=share
-        )
+        title, axis = t("risk.columns"), t("risk.columns_axis")
+        picture = svg.ranked(names, [told[name] for name in names], title=title, axis=axis, form=share)
     return visit.page(
         "risk.html", screen="plan", ready=job is not None, lacks=lacks, run=run, found=found, picture=picture,
         percent=lambda value: words.written(share(value), t), refused="refused" in visit.query,
@@ -58,7 +57,6 @@ def show(visit: Visit) -> Response:
 
 
 def start(visit: Visit) -> Response:
-    """Measure it."""
     job, _ = _ready(visit.project)
     try:
         if job is not None:
