@@ -238,8 +238,9 @@ def _state(status: Path) -> str:
     """Return the state that a run wrote; "" if it cannot be read."""
     try:
         told = json.loads(status.read_text(encoding="utf-8"))
-        return "" if status.parent.is_symlink() or not isinstance(told["files"], dict) else str(told["state"])
-    except (OSError, ValueError, TypeError, KeyError):
+        whole = not status.parent.is_symlink() and isinstance(told.get("files", {}), dict)
+        return str(told["state"]) if whole else ""
+    except (OSError, ValueError, AttributeError, KeyError):
         return ""
 
 
