@@ -37,6 +37,7 @@ from spark_releases import (
     trees,
     write_pieces,
 )
+from support.trees import cuts_of
 
 pytest.importorskip("pyspark", reason="the extra is not installed: pip install 'discreet[spark]'")
 pytestmark = pytest.mark.filterwarnings(
@@ -312,11 +313,11 @@ def same_tree(method: Any, frame: Any, monkeypatch: pytest.MonkeyPatch, memory: 
     from discreet.anonymity.release import framed
 
     expected = method.fit(ROWS)
-    tree, counts = expected.tree_.to_dict(), expected.leaf_counts_
+    tree, counts = cuts_of(expected.tree_), expected.leaf_counts_
     monkeypatch.setattr(framed, "MEMORY", memory)
     no_rows_here(monkeypatch)
     found = method.fit(frame)
-    assert found.tree_.to_dict() == tree
+    assert cuts_of(found.tree_) == tree
     assert np.array_equal(found.leaf_counts_, counts)
     assert len(counts) > 8
 

@@ -22,7 +22,6 @@ from discreet.core import (
     Column,
     Date,
     FloatArray,
-    IntArray,
     Integer,
     Numeric,
     Time,
@@ -90,12 +89,6 @@ class Grid:
     def n_bins(self) -> int:
         """Number of bins, all counted."""
         return self.levels + self.own_missing
-
-    def bins(self, coordinates: FloatArray) -> IntArray:
-        """Return the bin of each coordinate; -1 for a missing value without a bin."""
-        found = np.empty(len(coordinates), np.uint16)
-        self.write_bins(coordinates, found)
-        return np.where(found == NO_BIN, -1, found.astype(np.int64))
 
     def write_bins(self, coordinates: FloatArray, out: npt.NDArray[np.uint16]) -> int:
         """Write the bin of each coordinate, `NO_BIN` for a missing value without a bin; return the number of these."""
@@ -202,15 +195,6 @@ class Grid:
         """True for a coded bottom (first bin), and for a coded top (last bin); `discreet.core.columns.coding`."""
         below, above = coding.edges(self.column)
         return below is not None, above is not None
-
-    def centers(self) -> FloatArray:
-        """Return a representative coordinate of every bin, on the column's own axis; NaN for the missing bin."""
-        if self.numeric:
-            edges = np.array(self.edges)
-            middle = (edges[:-1] + edges[1:]) / 2
-        else:
-            middle = np.array(self.order) + 0.5
-        return np.append(middle, np.nan) if self.own_missing else middle
 
 
 def make_grid(

@@ -312,11 +312,7 @@ def _with_persons(grown: GrownTree, table: BuildRecords, rules: Rules) -> GrownT
     """Merge leaves until each holds k persons."""
     held = table.placed(grown.tree, grown.leaf)
     found = enforce(grown.tree, held.place, rules, held.sensitive, persons=held.persons, rows=held.rows)
-    shown, own = np.unique(found.node, return_inverse=True)
-    at = np.zeros(grown.tree.n_nodes, bool)
-    at[shown] = True
-    tree = grown.tree.collapsed(at)
-    own = own.ravel()  # each leaf was grown on rows, so the remaining leaves come in the order of the nodes shown
-    counts = np.zeros(tree.n_nodes, np.int64)
-    counts[tree.leaves] = np.bincount(own, held.rows, minlength=len(shown)).astype(np.int64)
-    return GrownTree(tree, tree.totals(counts), tree.leaves[own] if len(grown.leaf) else grown.leaf)
+    tree, place = grown.tree.collapsed(found.node)
+    own = place[found.node]
+    counts = np.bincount(own, held.rows, minlength=tree.n_nodes).astype(np.int64)
+    return GrownTree(tree, tree.totals(counts), own if len(grown.leaf) else grown.leaf)
