@@ -16,16 +16,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.frontier import refuse_root
 from discreet.anonymity.growth.grid import Grid
 from discreet.anonymity.methods.partitioner import BuildRecords, Partitioner
 from discreet.anonymity.release.delivery import Delivery
-from discreet.anonymity.release.history import as_history, refuse_history
-from discreet.anonymity.release.record import following_column
-from discreet.anonymity.release.release import Release, publish
+from discreet.anonymity.release.history import refuse_history
+from discreet.anonymity.release.release import Release
 from discreet.anonymity.release.rows import FrozenPartition, PublishedCells
-from discreet.anonymity.release.streamed import ToFile
 from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.coded import CodedColumn
@@ -37,7 +34,7 @@ from discreet.errors import InvalidArgument, InvalidType
 Ladder = list[IntArray]
 
 
-class Generalization(ToFile, Partitioner):
+class Generalization(Partitioner):
     """Anonymous tables by recoding whole columns.
 
     Classes that break a rule are left out; if that is more than ``suppress`` allows, the release is refused. A release
@@ -112,16 +109,9 @@ class Generalization(ToFile, Partitioner):
         kept = keep_ok(counts.place, self.rules_, counts.sensitive, counts.persons, counts.rows)
         return int(counts.rows[~kept].sum())
 
-    def _release(self, table: Table, leaf: IntArray | None, history: Any, delivery: Delivery) -> Release:
+    def _release(self, table: Table, place: IntArray | None, history: Any, delivery: Delivery) -> Release:
         refuse_history(history, "levels hold for whole columns, so single cells cannot be merged")
-        known = None if history is None else as_history(history)
-        if known is not None:
-            following_column(self.plan_)
-        partition = self._frozen_partition()
-        place = partition.route(table.bins)
-        decided = partition.decide(table.placed(None, place))
-        cells, facts = Cells(table.plan.grids, decided.first, decided.last, decided.of_place[place]), decided.settings
-        return publish(table, cells, self.rules_, delivery, method="Generalization", settings=facts, history=known)
+        return super()._release(table, None, history, delivery)
 
     def _frozen_partition(self) -> FrozenPartition:
         given = self._at_fit
