@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.anonymity.growth.cells import Cells
+from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.distances import Limits, is_ok, rows_by_class, tallied

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from discreet import engines
-from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.frontier import enforce, refuse_root
+from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.growth.grow import GrownTree, grow_tree
 from discreet.anonymity.growth.outside import grow_outside
 from discreet.anonymity.release.delivery import Delivery

@@ -13,8 +13,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from discreet import noise
-from discreet.anonymity.growth.cells import Cells
-from discreet.anonymity.growth.grid import Grid
+from discreet.anonymity.growth.grid import Cells, Grid
 from discreet.anonymity.release.delivery import Delivery, hashed_columns
 from discreet.anonymity.release.history import ReleaseHistory
 from discreet.anonymity.release.kept import KeptCounter, own_sensitive

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import engines, noise
-from discreet.anonymity.growth.cells import Cells
 from discreet.anonymity.growth.frontier import enforce
+from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.release.delivery import Delivery, check_key
 from discreet.anonymity.release.kept import KeptCounter, own_sensitive
