@@ -85,13 +85,9 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
     MODEL = "metric"
 
     if TYPE_CHECKING:
-
-        @property
-        def domain(self) -> Any: ...
-        @property
-        def category_epsilon(self) -> Any: ...
-        @property
-        def random_state(self) -> Any: ...
+        domain: Any
+        category_epsilon: Any
+        random_state: Any
 
     @property
     def _name(self) -> str:

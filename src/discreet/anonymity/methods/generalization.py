@@ -23,11 +23,11 @@ from discreet.anonymity.release.delivery import Delivery
 from discreet.anonymity.release.history import refuse_history
 from discreet.anonymity.release.release import Release
 from discreet.anonymity.release.rows import FrozenPartition, PublishedCells
-from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan
+from discreet.anonymity.release.table import PlaceCounts, Table, TablePlan, refuse_unknown
 from discreet.anonymity.risk.classes import join
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.rules import Rules
-from discreet.core import BoolArray, IntArray, checks, nearest, option
+from discreet.core import BoolArray, IntArray, checks, option
 from discreet.errors import InvalidArgument, InvalidType
 
 #: For one column, the group of every bin at every level: level 0 is the bins themselves, the last one group.
@@ -307,11 +307,7 @@ def _widths(given: Any, plan: TablePlan) -> dict[str, list[float]]:
 def _given(levels: Any, plan: TablePlan, ladders: Sequence[Ladder]) -> dict[str, int]:
     if not isinstance(levels, Mapping):
         raise InvalidType("levels", type(levels), "a mapping from column to level", f"levels={{{plan.quasi[0]!r}: 0}}")
-    unknown = [name for name in levels if name not in plan.quasi]
-    if unknown:
-        near = nearest(unknown[0], plan.quasi)
-        fix = f"levels={{{near!r}: {levels[unknown[0]]!r}}}" if near else "one of these"
-        raise InvalidArgument("levels", unknown[0], f"given for quasi-identifiers ({', '.join(plan.quasi)})", fix)
+    refuse_unknown("levels", levels, plan.quasi)
     found = {}
     for name, ladder in zip(plan.quasi, ladders, strict=True):
         high = len(ladder) - 1

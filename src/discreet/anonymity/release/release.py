@@ -138,10 +138,6 @@ class Release:
             "_must_be_followed": self._must_be_followed or followed,
         }  # fmt: skip
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__dict__["_kept"] = None
-
     def to_pandas(self) -> Any:
         """Return the table as a pandas data frame; what labels stand for goes with it, in its ``attrs``."""
         frame = self.table.to_pandas()
