@@ -314,6 +314,24 @@ def test_levels_chosen_on_a_file_are_those_of_the_table(
     assert steps or isinstance(expected, str)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_levels_chosen_on_a_file_count_the_categories_that_occur(seed: int, tmp_path: Path) -> None:
+    """A hierarchy puts categories in another order: those that occur are looked up in that order too."""
+    rng = np.random.default_rng(seed)
+    jobs, turn = [f"job {i}" for i in range(12)], rng.permutation(12)
+    groups = [[jobs[i] for i in turn[start : start + 3]] for start in range(0, 12, 3)]
+    tree = {"left": {"a": groups[0], "b": groups[1]}, "right": {"c": groups[2], "d": groups[3]}}
+    table = pa.table(
+        {"job": rng.choice(rng.choice(jobs, 5, replace=False), 300), "side": rng.choice(jobs[:6], 300),
+         "x": rng.integers(0, 8, 300)}
+    )  # fmt: skip
+    pq.write_table(table, tmp_path / "people.parquet")
+    domain = Domain({"job": jobs, "side": jobs, "x": (0, 7)})
+    whole, parts = (Generalization(12, domain=domain, hierarchies={"job": tree, "side": tree}) for _ in range(2))
+    parts._memory = 1000
+    assert levels(parts, tmp_path / "people.parquet") == levels(whole, table)
+
+
 def test_closeness_is_kept_by_levels_chosen_on_a_file(tmp_path: Path) -> None:
     case = Case(2001)
     case.values["ill"] = np.random.default_rng(0).choice(["a", "b", "c"], len(case.table))

@@ -226,7 +226,7 @@ class Partitioner(Declared, Estimator):
         """
         check_fitted(self, "plan_")
         delivery = Delivery(output, random_state, order, identifiers, key, form, escape_formulas)
-        told = {"method": type(self).__name__, "notes": self._notes()}
+        told: dict[str, Any] = {"method": type(self).__name__, "notes": self._notes()}
         return release_file(data, target, self.plan_, self.rules_, self._frozen_partition(), delivery, **told)
 
     def _frozen_partition(self) -> FrozenPartition:

@@ -150,7 +150,7 @@ class LeavesOf:
             of_place[counts.places] = cell
             return PublishedCells(*self.tree.cells_of(nodes), of_place, settings)
         rules, rows = growth_rules(self.rules, self.blind), None if (counts.rows == 1).all() else counts.rows
-        more = {"suppress": self.suppress, "persons": counts.persons, "rows": rows}
+        more: dict[str, Any] = {"suppress": self.suppress, "persons": counts.persons, "rows": rows}
         found = enforce(self.tree, counts.place, rules, counts.sensitive, **more)
         cells, settings["leaves_merged"] = found.cells(self.tree), found.merged
         if self.blind:

@@ -66,9 +66,9 @@ class ElasticLaw:
     (True, True)
     """
 
-    def __init__(self, scaling: Scaling, known: PeopleGrid, level: float, people: float, cells: int) -> None:
+    def __init__(self, scaling: Scaling, known: PeopleGrid, level: float, people: float, most: int) -> None:
         widths = tuple(scaling.corners[1].tolist())
-        self._made = _make(known.counts.tobytes(), known.counts.shape, known.side, widths, level, people, cells)
+        self._made = _make(known.counts.tobytes(), known.counts.shape, known.side, widths, level, people, most)
         self._scaling, self._wanted = scaling, people
         cells = self._made.cells
         self.lower, self.upper, self.places = (self._scaling.back(x) for x in (cells.lower, cells.upper, cells.middles))

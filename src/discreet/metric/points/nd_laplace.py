@@ -125,9 +125,8 @@ class NDLaplace(AtDistance):
         reading = reading_of(scaling, dates)
         step = _step(self.step, scaling, self._rate(Fraction(reading)), float(self.radius) + reading)
         rounding = rounding_of(step, scaling.dimension, scaling.diameter, reading)
-        found = {"rate": self._rate(rounding), "rounding": rounding, "reading": reading}
-        read = how_read(reading, step, dates)
-        return PointNoise(**checked, **found, read=read, scaling=scaling, step=step, loss=loss)
+        checked |= {"rate": self._rate(rounding), "rounding": rounding, "reading": reading}
+        return PointNoise(**checked, read=how_read(reading, step, dates), scaling=scaling, step=step, loss=loss)
 
 
 @dataclass(frozen=True, kw_only=True)
