@@ -15,8 +15,7 @@ from discreet.anonymity.growth.grid import Cells
 from discreet.anonymity.growth.tree import Tree
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.distances import Limits, is_ok, rows_by_class, tallied
-from discreet.anonymity.risk.people_kernels import measure_people, people_ok
-from discreet.anonymity.risk.persons import persons_by_node
+from discreet.anonymity.risk.persons import measure_people, people_ok, persons_by_node
 from discreet.anonymity.risk.rules import Rules, stacked
 from discreet.core import AnyArray, BoolArray, IntArray, jit, quickly
 from discreet.errors import InvalidArgument
