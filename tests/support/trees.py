@@ -20,14 +20,15 @@ def bins_of(grid: Grid, values: Any) -> Any:
 
 def tree_of(grids: Sequence[Grid], column: Sequence[int], cut: Sequence[int]) -> Tree:
     """Return the tree with these nodes, listed depth first; -1 marks a leaf."""
-    right, waiting = np.full(len(column), -1), []
+    right = np.full(len(column), -1)
+    waiting: list[int] = []
     for i, own in enumerate(column):
         if i and column[i - 1] < 0:  # after a leaf comes the right child of the last node that waits for one
             right[waiting.pop()] = i
         if own >= 0:
             waiting.append(i)
-    column = np.array(column)
-    return Tree(tuple(grids), column, np.array(cut), right, np.where(column < 0, -1, 2))
+    used = np.where(np.array(column) < 0, -1, 2)
+    return Tree(tuple(grids), np.array(column), np.array(cut), right, used)
 
 
 def cuts_of(tree: Tree) -> list[list[int]]:
