@@ -229,17 +229,28 @@ def grow_on(
     rows = np.flatnonzero(chosen[leaf])
     rows = rows[np.argsort(leaf[rows], kind="stable")]
     grower = make_grower(tree.grids, limits, criterion, min_share, max_depth, tiers, partial(_moments, bins))
-    first, last = tree.cells
+    cells = np.stack(tree.cells_of(waiting), 1)
     own, codes = np.ascontiguousarray(bins[:, rows]), np.ascontiguousarray(sensitive[:, rows])
     ends = np.cumsum(held[waiting])
     roots = np.stack([ends - held[waiting], ends, tree.levels[waiting]], 1)
-    run, _, _ = grower.on(own, codes, make_labels(len(sensitive)))
-    grown = pieces(run(roots, np.stack([first[waiting], last[waiting]], 1), 0), roots)
-    top = np.stack([tree.column, tree.cut, tree.right, tree.criterion, held], 1)
-    nodes, place = stitch(top, waiting, grown)
-    found, moved = finish(tree.grids, nodes).tree, place[leaf]
-    moved[rows] = found.route(own)
-    return found, moved
+    run, _, ids = grower.on(own, codes, make_labels(len(sensitive)))
+    nodes = run(roots, cells, 0)
+    # As `stitch` does, for many small pieces at once.
+    piece = np.searchsorted(roots[:, 0], nodes[:, BEGIN], side="right") - 1
+    sizes = np.ones(tree.n_nodes, np.int64)
+    sizes[waiting] = np.bincount(piece, minlength=len(waiting))
+    place = np.cumsum(sizes) - sizes
+    shift = (place[waiting] - np.searchsorted(piece, np.arange(len(waiting))))[piece]
+    right = np.where(tree.right >= 0, place[tree.right], -1)
+    whole = np.empty((int(sizes.sum()), ROWS + 1), np.int64)
+    whole[place] = np.stack([tree.column, tree.cut, right, tree.criterion, held], 1)
+    new = slim(nodes).astype(np.int64)
+    new[:, RIGHT] += np.where(new[:, RIGHT] >= 0, shift, 0)
+    at = np.arange(len(new)) + shift
+    whole[at] = new
+    moved, last = place[leaf], new[:, COLUMN] < 0  # leaves come in the order of their rows
+    moved[rows[ids]] = np.repeat(at[last], new[last, ROWS])
+    return finish(tree.grids, whole).tree, moved
 
 
 def _moments(bins: Bins, places: IntArray) -> criteria.Moments:
@@ -286,7 +297,7 @@ def _grow_on_all_cores(run: Run, n: int, root: IntArray, cell: IntArray) -> IntA
         return pieces(run(roots[batch], cells[waiting[batch]], 0), roots[batch])
 
     grown = [nodes for found in in_order(work, batches) for nodes in found]
-    return stitch(slim(top), waiting, grown)[0]
+    return stitch(slim(top), waiting, grown)
 
 
 def pieces(nodes: IntArray, roots: IntArray) -> list[IntArray]:
@@ -298,8 +309,8 @@ def pieces(nodes: IntArray, roots: IntArray) -> list[IntArray]:
     return found
 
 
-def stitch(top: IntArray, waiting: IntArray, grown: list[IntArray]) -> tuple[IntArray, IntArray]:
-    """Put each grown piece in the place of its node, and return the new numbers too; nodes stay depth first."""
+def stitch(top: IntArray, waiting: IntArray, grown: list[IntArray]) -> IntArray:
+    """Put each grown piece in the place of its node; nodes keep their depth-first order."""
     sizes = np.ones(len(top), np.int64)
     sizes[waiting] = [len(nodes) for nodes in grown]
     place = np.concatenate([[0], np.cumsum(sizes)])
@@ -313,7 +324,7 @@ def stitch(top: IntArray, waiting: IntArray, grown: list[IntArray]) -> tuple[Int
         start = place[node]
         piece[piece[:, RIGHT] >= 0, RIGHT] += start
         whole[start : start + len(piece)] = piece
-    return whole, place[:-1]
+    return whole
 
 
 def make_space(grids: Sequence[Grid], tiers: Mapping[int, IntArray]) -> GridSpace:

@@ -120,7 +120,7 @@ def grow_outside(
         return _grow_bucket(grower, [nodes[i] for i in places[waiting[bucket == number]]], bins, codes)
 
     grown = [piece for found in rows.grown(routed, of_node, work) for piece in found]
-    return finish(grids, stitch(slim(top), waiting, grown)[0])
+    return finish(grids, stitch(slim(top), waiting, grown))
 
 
 def _grow_top(rows: DistantRows, grower: Grower, shape: CountShape, hand_over: int, at_once: int) -> list[_Node]:

@@ -51,7 +51,7 @@ class ElasticLaplace(Perturber):
 
     Examples
     --------
-    >>> import discreet as dc
+    >>> import discreet as dc, numpy as np
     >>> people = np.ones((8, 8))  # public: how many live in each square
     >>> people[2:4, 2:4] = 1000
     >>> noise = dc.metric.ElasticLaplace(2, 500, dc.Domain.box([0, 0], [8, 8]), density=people, cells=200,
