@@ -233,6 +233,7 @@ def test_nine_of_ten_generated_tables_are_within_one_of_the_truth(monkeypatch):
     assert script.judged(faint, [r["suggested"] for r in faint])["wrong"] <= 0.1
 
 
+@pytest.mark.slow
 def test_a_slope_is_not_two_clusters() -> None:
     """Density grows along one column: k-means of two halves looks better than on even tables, but nothing is apart."""
     rng = np.random.default_rng(1)

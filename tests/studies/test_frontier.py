@@ -66,6 +66,7 @@ def test_releases_count_about_what_is_in_the_table(table: People, method: str, v
     assert error < 0.02 * len(table)
 
 
+@pytest.mark.slow
 def test_more_noise_costs_more(here: World, table: People) -> None:
     low, high = boxes(1)
     truth = Raw(table).counts(low, high)

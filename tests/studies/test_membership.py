@@ -98,6 +98,7 @@ def grid(epsilon: float, parts: int) -> Any:
     return release
 
 
+@pytest.mark.slow
 def test_shadows_find_members_in_fine_cells_without_noise_only() -> None:
     people, others, public = np.random.default_rng(1).random((3, 300, 2))
 

@@ -71,7 +71,7 @@ def people(tmp_path: Path) -> Path:
     ("verb", "most"),
     [
         ("anonymize --k 10 --l 2 -o safe.csv", 4),
-        ("risk", 3),
+        pytest.param("risk", 3, marks=pytest.mark.slow),
         ("synopsis --epsilon 1 -o s.parquet", 13),
         pytest.param("cluster --epsilon 1 -k 5 -o centers.csv", 41, marks=pytest.mark.slow),
         pytest.param("synthesize --epsilon 1 --delta 1e-9 -o synthetic.csv", 26, marks=pytest.mark.slow),
@@ -85,6 +85,7 @@ def test_a_small_table_compiles_few_functions(people: Path, verb: str, most: int
     assert not [n for n in names if "growth" in n]
 
 
+@pytest.mark.slow
 def test_a_small_density_tree_compiles_hardly_anything(tmp_path: Path) -> None:
     script = """
 import numpy as np, discreet as dc
@@ -190,7 +191,7 @@ def loaded(place: Path, command: str) -> set[str]:
 def _some(command: str) -> Any:
     """Return a command as a parameter; most are tried by `make test-all` alone, for each starts three processes."""
     verb = command.split()[0]
-    return pytest.param(command, id=verb, marks=() if verb in ("synopsis", "anonymize") else pytest.mark.slow)
+    return pytest.param(command, id=verb, marks=() if verb == "anonymize" else pytest.mark.slow)
 
 
 @pytest.mark.parametrize("command", [*map(_some, COMMANDS)])

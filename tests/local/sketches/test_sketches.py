@@ -133,6 +133,7 @@ def simulate(kind: Any, epsilon: float, k: int, width: int, runs: int) -> tuple[
     return np.array(found), exact, hits / (8 * runs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "epsilon", "k", "width"),
     [

@@ -201,6 +201,7 @@ def test_intervals_cover_where_little_was_measured(budget, bound):
     assert np.mean(hits) > 0.88
 
 
+@pytest.mark.slow
 def test_intervals_cover_where_questions_cut_the_groups_that_were_measured():
     """Stretches of numbers at a small budget: every pair that was measured splits its groups by the same guess."""
     hits = []
