@@ -171,6 +171,7 @@ def test_it_is_a_function_of_noisy_records_and_public_facts():
     assert set(a.get_params()) == {"n_clusters", "law", "domain", "scale", "method", "n_init", "random_state"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_it_is_a_scikit_learn_clusterer():
     for result in check_estimator(DenoisingKMeans(3, 2.0, n_init=0), on_skip=None, on_fail="raise"):

@@ -92,7 +92,10 @@ def median(cells: Any, rng: Any, size: int) -> Any:
     return np.array([dc.noise.choose_cuts(cells, [0.5], epsilon=2, start=0, stop=4, rng=stream) for _ in range(size)])
 
 
-@pytest.mark.parametrize(("trials", "least"), [(3000, 1.1), pytest.param(30_000, 1.6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("trials", "least"),
+    [pytest.param(3000, 1.1, marks=pytest.mark.slow), pytest.param(30_000, 1.6, marks=pytest.mark.slow)],
+)
 def test_the_median_comes_near_epsilon(trials: int, least: float) -> None:
     """Two rows in each inner cell, one more in the first: the true loss is 1.89. Within a fifth of ε at full length."""
     rows = np.array([1, 1, 2, 2])

@@ -33,6 +33,7 @@ def lottery(rows: Any) -> Any:
     return (np.floor(rows[:, 0] * 1e6) % 3).astype(int)
 
 
+@pytest.mark.slow
 def test_label_only_distance_to_a_known_boundary() -> None:
     rng = np.random.default_rng(1)
     rows = rng.random((50, 2))

@@ -208,6 +208,7 @@ def test_laplace_noise_of_the_published_runs() -> None:
     assert abs(np.median(drawn)) < 0.06
 
 
+@pytest.mark.slow
 # Runs
 
 

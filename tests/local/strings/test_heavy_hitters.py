@@ -165,7 +165,7 @@ def test_vectors_for_other_languages() -> None:
     ("epsilon", "pool"),
     [
         (EPSILONS[0], 64),
-        (EPSILONS[-1], None),
+        pytest.param(EPSILONS[-1], None, marks=pytest.mark.slow),
         *(pytest.param(e, p, marks=pytest.mark.slow) for e, p in ((EPSILONS[0], None), (EPSILONS[-1], 64))),
         *(pytest.param(e, p, marks=pytest.mark.slow) for e in (1, 3) for p in (None, 64)),
     ],

@@ -179,7 +179,7 @@ def test_intervals_cover():
 
 
 @pytest.mark.parametrize("budget", [{"epsilon": 1.0}, {"epsilon": 0.1, "delta": 1e-6}], ids=str)
-@pytest.mark.parametrize("bound", [0.8, 0.0], ids=["dependent", "independent"])
+@pytest.mark.parametrize("bound", [0.8, pytest.param(0.0, marks=pytest.mark.slow)], ids=["dependent", "independent"])
 def test_intervals_cover_where_little_was_measured(budget, bound):
     """All cells of one and two columns, measured together or not: of 95 % intervals nearly nine in ten hold.
 
