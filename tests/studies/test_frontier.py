@@ -107,7 +107,6 @@ def test_exact_counts_tell_one_who_knows_the_others_everything(here: World) -> N
     assert reached["linked_isolated"] < 1 / 200 + 1e-9
 
 
-@pytest.mark.slow
 def test_the_attack_on_grid_counts_reaches_what_laplace_noise_allows(here: World) -> None:
     # Threshold 1/2 on a count with two-sided geometric noise of ratio e^-b: P(noise >= 0) - P(noise >= 1), for the
     # scores are (w - λ - 1/2)/V and a tie is impossible. False alarm: four standard errors over independent cells.
@@ -119,6 +118,7 @@ def test_the_attack_on_grid_counts_reaches_what_laplace_noise_allows(here: World
     assert expected < advantage_bound(epsilon)
 
 
+@pytest.mark.slow
 def test_noisy_rows_with_hardly_any_noise_give_themselves_away(here: World) -> None:
     loud, still = attacked(here, "metric", 1, 3), attacked(here, "metric", 64, 3)
     assert still["advantage_others_isolated"] > 0.8 > 0.4 > loud["advantage_others_isolated"]

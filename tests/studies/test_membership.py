@@ -33,7 +33,6 @@ def lottery(rows: Any) -> Any:
     return (np.floor(rows[:, 0] * 1e6) % 3).astype(int)
 
 
-@pytest.mark.slow
 def test_label_only_distance_to_a_known_boundary() -> None:
     rng = np.random.default_rng(1)
     rows = rng.random((50, 2))
@@ -43,6 +42,7 @@ def test_label_only_distance_to_a_known_boundary() -> None:
     assert (never(rows) == 2.0).all()
 
 
+@pytest.mark.slow
 def test_labels_alone_give_away_what_a_model_remembers() -> None:
     people, others = np.random.default_rng(1).random((2, 300, 2))
     memory = KNeighborsClassifier(1).fit(people, lottery(people))
