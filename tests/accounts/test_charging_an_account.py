@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import math
 import os
 import pickle
@@ -204,10 +203,6 @@ def test_what_was_released_before_is_added_once(account: dc.Account) -> None:
     new = dc.GridSynopsis(epsilon=1, domain=(0, 1), rule=2, ledger=account).fit(ROWS).synopsis_
     with pytest.raises(FormatError, match="already booked"):
         account.add(new)
-    parts = [dict(old.guarantee.parameters), dict(new.guarantee.parameters)]
-    both = dataclasses.replace(new.guarantee, parameters={"merged": parts}).seal(b"both")
-    with pytest.raises(FormatError, match="in part"):
-        account.add(both)
     with pytest.raises(InvalidArgument, match="central"):
         account.add(dc.Guarantee("syntactic", parameters={"k": 3}).seal(b""))
     with pytest.raises(InvalidArgument, match="seal"):

@@ -207,6 +207,8 @@ class Option:
 
     def accepted(self, *, python: bool = True, instead: object = None) -> str:
         """Describe the accepted values, in the words of Python or of job files, perhaps ``instead`` of a given one."""
+        if "budget" in self.takes and _too_large(instead, LARGEST_BUDGET):
+            return f"at most {LARGEST_BUDGET:.0e} (or {'math.inf' if python else 'inf'} for a run without privacy)"
         if _too_large(instead):
             return f"a {'whole ' if 'whole' in self.takes else ''}number of at most {LARGEST_NUMBER:g} in size"
         if self.expected:
@@ -415,10 +417,10 @@ def _number_in(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _too_large(value: object) -> bool:
-    """Return whether a value is a finite number that may not fit into a float."""
+def _too_large(value: object, most: float = LARGEST_NUMBER) -> bool:
+    """Return whether a value is a finite number beyond a limit: by default it may not fit into a float."""
     finite = isinstance(value, (int, Fraction)) or (isinstance(value, (float, Decimal)) and math.isfinite(value))
-    return finite and not -LARGEST_NUMBER <= value <= LARGEST_NUMBER  # type: ignore[operator]
+    return finite and not -most <= value <= most  # type: ignore[operator]
 
 
 # Options that many estimators share.
