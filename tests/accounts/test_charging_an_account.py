@@ -24,7 +24,7 @@ from discreet.accounts import Price, compose
 from discreet.accounts.facts import line_law, steps_of
 from discreet.core.budget.draws import Draw
 from discreet.core.budget.ledger import Line
-from discreet.core.budget.zcdp import zcdp_to_epsilon
+from discreet.core.budget.prices import zcdp_to_epsilon
 from discreet.engines.source import Source
 from discreet.errors import BudgetExceeded, DataSourceError, FormatError, InvalidArgument, InvalidType, SchemaError
 

@@ -110,7 +110,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "local.numbers.mean_vectors",
             "noise.reports.means",
             "noise.reports._means_kernels",
-            "noise.reports.square_wave",
+            "noise.reports.means",
         ),
         (
             "noise/test_separate_draws.py",
@@ -199,7 +199,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "metric",
             "noise.vector.isotropic",
             "noise.vector.spherical",
-            "noise.vector._spherical_kernels",
+            "noise.vector.spherical",
             "noise.vector.caps",
             "noise.hashing.support",
         ),

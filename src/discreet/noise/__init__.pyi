@@ -15,6 +15,7 @@ from .public import PublicRandomness as PublicRandomness
 from .public import numpy_stream as numpy_stream
 from .reports.coins import bernoulli as bernoulli
 from .reports.coins import randomized_response as randomized_response
+from .stream.draw import below as below
 from .stream.generator import Generator as Generator
 from .stream.generator import generator as generator
 from .stream.order import RowOrder as RowOrder
@@ -22,7 +23,6 @@ from .stream.order import keyed_order as keyed_order
 from .stream.order import order_key as order_key
 from .stream.order import permutation as permutation
 from .stream.order import second_stream as second_stream
-from .stream.uniform import below as below
 
 # What users see. The other names are for other rooms.
 __all__ = [
