@@ -245,6 +245,10 @@ class Spreads(TreeAdder):
         return KeyedNumbers(keys, np.vstack([self.counts[np.newaxis], self.sums.T])[:, keys])
 
 
+# Rows come in blocks that fit into the cache of one core: ``cells`` by row and axis, and the ``node`` that each row has
+# reached (-1: dropped). Slots are the nodes that are counted.
+
+
 @jit
 def fill_cells(
     x: Any, low: float, width: float, parts: int, own: bool, out: Any, node: Any

@@ -260,6 +260,9 @@ def session(master: str = "local[*]", **config: Any) -> Any:
     return builder.getOrCreate()
 
 
+# Newer versions of Spark ask for the module ``jdk.incubator.vector``, which that runtime lacks; Java then refuses to
+# start, although Spark works without it. A small ``bin/java`` in front of the runtime removes this argument.
+
 _SCRIPT = """#!/bin/sh
 for argument do
   shift

@@ -200,6 +200,11 @@ def check_table_ending(path: str | Path) -> None:
         )
 
 
+# Columns that an anonymous table passes on are read as coordinates on their declared axis and written from these. So
+# only declared values leave: a name in a number column or an undeclared category is missing, a number beyond its bounds
+# is the bound, and all spellings of a value are written alike.
+
+
 def declared_type(column: Column) -> pa.DataType:
     """Return the Arrow type of the values of a declared column: it depends on the declaration alone."""
     if isinstance(column, Categorical):

@@ -22,6 +22,8 @@ from discreet.evaluation.audits.result import AuditResult, lower_bound, read_cla
 from discreet.noise.hashing import cores
 from discreet.noise.stream import numpy_stream, root_of
 
+# The stream of a portion depends on the seed and its position only, so the number of workers does not matter.
+
 #: Takes the side (0 or 1) and the features of a portion of releases.
 Take = Callable[[int, FloatArray], None]
 

@@ -221,6 +221,9 @@ def _among(sorted_values: FloatArray, values: FloatArray) -> BoolArray:
     return np.asarray(sorted_values[place] == values)
 
 
+# Scores are fitted on the first part of the releases. Every score, cut and direction is tried on the second part, by
+# the bound it would give there.
+
 _CUTS = 200
 #: Fewer repeated releases than this share are no ground for events of exact outcomes.
 _REPEATED = 0.02

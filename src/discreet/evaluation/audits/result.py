@@ -11,6 +11,9 @@ import numpy as np
 from discreet.core import FloatArray, checks, clopper_pearson, later, wilson
 from discreet.errors import InvalidArgument
 
+# An event has the rate p on one input and q on its neighbour. (ε, δ)-differential privacy promises p <= e^ε q + δ, so
+# ε >= ln((p - δ)/q). A lower bound on p and an upper bound on q, each at half the error probability, give a bound on ε.
+
 stats = later("scipy.stats")
 
 #: Chance from which a leak counts as detectable.

@@ -254,6 +254,10 @@ def _settings(attacks: Any, confidence: Any, random_state: Any) -> tuple[int, fl
     return checks.whole("attacks", attacks, low=1), level, noise.generator(random_state)
 
 
+# Columns are rows of one matrix. In an original row a category is its number, a missing one the number of categories; a
+# missing number is NaN.
+
+
 @jit
 def unique_predicates(codes: Any, targets: Any, orders: Any) -> Any:  # pragma: no cover
     """Add the columns of each target in its order until the released row is unique; return the columns, or none."""

@@ -124,6 +124,11 @@ def subset(k: int, n: int, source: Generator) -> list[int]:
     return sorted(chosen)
 
 
+# All weights are scaled numbers (`_scaled_kernels.py`), held in pairs of arrays ``m, e``. The factor of an interval
+# with ``lag`` rows where ``target`` are wanted is ``exp(-rate * |lag - target|) + floor``. A target is given as its
+# whole part and the fraction beyond it, so the difference is an exact integer and one small correction.
+
+
 @inlined
 def _factor(lag: int, target: Any, rate: float, floor: Any) -> tuple[float, int]:  # pragma: no cover
     over = lag - target[0]

@@ -176,6 +176,9 @@ def below_many(bounds: IntArray, source: Generator) -> IntArray:
     return out
 
 
+# Segment s holds the entries ``starts[s] .. starts[s + 1] - 1``.
+
+
 @jit
 def pick_segments(weights: Any, starts: Any, um: Any, ue: Any, levels: Any, out: Any) -> None:  # pragma: no cover
     """Draw one entry of every segment in proportion to its weight; segment s has uniforms from ``levels[s]`` on."""

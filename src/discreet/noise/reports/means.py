@@ -295,6 +295,10 @@ def _draw(
     return out
 
 
+# The square wave on integers: a report near a value's bucket is e^ε times as likely as one far from it.
+# Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li (2020).
+
+
 def half_width(epsilon: Fraction) -> Fraction:
     """Return B = (εE - E + 1)/(2E(E - 1 - ε)), the half-width of the window as a share of the range.
 

@@ -151,6 +151,9 @@ def generator(rng: object = None) -> Generator:
     return Generator(_from_bit_generator(np.random.Philox(np.random.SeedSequence(seed))), seeded=True)
 
 
+# NumPy generators for simulation. No noise that protects people is drawn here.
+
+
 def root_of(rng: object = None) -> int:
     """Draw the number that all streams of one simulation are derived from (`numpy_stream`)."""
     return int.from_bytes(generator(rng).bytes(16).tobytes(), "little")

@@ -31,6 +31,23 @@ from discreet.noise.stream import watch
 from discreet.noise.stream.row_words import in_chunks, row_key, row_words, settle
 from discreet.noise.vector.decimals import cos_sin, pi
 
+# The fast path of isotropic Laplace noise: doubles with a bound on their error.
+#
+# A row of n coordinates takes W = 2⌈n/2⌉ + n words of 64 random bits. A word w stands for a uniform real number in
+# [w, w + 1)/2^64 whose further digits are not drawn yet. The first words are pairs for Box and Muller's normals, which
+# give a direction; the last n give a Gamma(n) radius, -ln(u_1 ... u_n). For n = 1 two words do: a sign and a length.
+#
+# The kernel works at u = (⌊w/2^11⌋ + 1/2)/2^53, at most 2^-54 from the real number below 1/2, and at most 2^-53 above,
+# where the sum is rounded. It carries a bound on the error of every coordinate along:
+#
+# - ln: |ln u - ln u'| <= 2^-53/u unless the leading 53 digits are all 0 (then nothing is known);
+# - √: |√a - √b| <= |a - b|/√a;
+# - sine and cosine at 2πu, in doubles: 2^-49;
+# - g/‖g‖: (e_g + |g|/‖g‖ e_norm)/(‖g‖ - e_norm), e_norm <= ‖e‖ + n 2^-52 ‖g‖.
+#
+# The library's logarithm, sine and cosine are assumed to be right to 4 units in the last place, as all common ones are;
+# the bounds allow 8. A coordinate nearer to a rounding boundary than twice its bound is not decided here.
+
 _TINY = 2.0**-53
 #: Uniform numbers multiplied before one logarithm is taken: 2^-54 to the 16th is above 0.
 _FACTORS = 16

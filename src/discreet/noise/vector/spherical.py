@@ -29,6 +29,23 @@ from discreet.noise.stream.row_words import in_chunks, row_key, row_words, settl
 from discreet.noise.vector.decimals import arctan2, cos_sin, pi
 from discreet.noise.vector.isotropic import _TINY, _uniform
 
+# The fast path of Laplace noise on the sphere: doubles with a bound on their error, as in `isotropic.py`.
+#
+# A try takes four words of 64 random bits, each the leading digits of a uniform real number: the bearing β = 2πu, two
+# for a Gamma(2) length t = -ln(u_1 u_2), one that accepts θ = t·scale if it is below sin θ/θ (and θ < π).
+#
+# A point at latitude φ moved by the angle θ at the bearing β. Let n = sin θ cos β (north), e = sin θ sin β (east),
+# u = cos θ (up); X = u cos φ - n sin φ is the coordinate away from the axis on φ's own meridian, ϱ = √(X² + e²) the new
+# distance from the axis, and q = ϱ - X, which for X > 0 is e²/(ϱ + X), without cancellation. Then
+#
+# - the latitude grows by δ with sin δ = n - q sin φ and cos δ = u + q cos φ;
+# - the longitude grows by the angle of (X, e).
+#
+# Away from the poles both are right to a few units in *their own* last place, however small the step, so the lattice's
+# size does not matter. Every quantity carries a bound on its error. The library's functions are assumed to be right to
+# 4 units in the last place; the bounds allow more. A value nearer to a rounding boundary (or to the border of
+# acceptance) than twice its bound is not decided here.
+
 #: Words of a try.
 WORDS = 4
 #: Outcomes of a try.
