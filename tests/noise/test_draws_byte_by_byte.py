@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet import noise
-from discreet.noise.integer.geometric import draw_geometric
+from discreet.noise.integer.laplace import draw_geometric
 from discreet.noise.reports import _prf_kernels
 from discreet.noise.reports.means import HALF, DuchiLaw, PiecewiseLaw, Window
 from discreet.noise.stream.draw import byte_width

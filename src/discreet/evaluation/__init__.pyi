@@ -25,9 +25,9 @@ from .centers import nicv_ratio as nicv_ratio
 from .centers import read_matrix as read_matrix
 from .comparison.compare import TableComparison as TableComparison
 from .comparison.compare import compare_tables as compare_tables
+from .promises.declared import broken_facts as broken_facts
 from .promises.recount import Recount as Recount
 from .promises.recount import recount as recount
-from .promises.shape import broken_facts as broken_facts
 from .registry.listing import audited_mechanism as audited_mechanism
 from .registry.listing import audited_mechanisms as audited_mechanisms
 from .registry.mechanisms import AuditedMechanism as AuditedMechanism

@@ -6,8 +6,8 @@ from .hashing.families import HashFamily as HashFamily
 from .hashing.families import fingerprint as fingerprint
 from .integer.exceedances import exceedances as exceedances
 from .integer.gaussian import discrete_gaussian as discrete_gaussian
-from .integer.geometric import geometric as geometric
 from .integer.laplace import discrete_laplace as discrete_laplace
+from .integer.laplace import geometric as geometric
 from .integer.laws import DiscreteGaussian as DiscreteGaussian
 from .integer.laws import DiscreteLaplace as DiscreteLaplace
 from .integer.max_norm import max_norm_laplace as max_norm_laplace

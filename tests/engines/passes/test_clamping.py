@@ -12,7 +12,7 @@ import pytest
 
 from discreet import Domain, noise
 from discreet.engines import GridMap
-from discreet.engines.passes.nested import NestedMap
+from discreet.engines.passes.cells import NestedMap
 from discreet.engines.passes.sums import SumsPass
 from discreet.engines.passes.trees import TreeMap
 from discreet.engines.tables.text_numbers import numbers_of_text
