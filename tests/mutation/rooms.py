@@ -109,8 +109,6 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "local.numbers.means",
             "local.numbers.mean_vectors",
             "noise.reports.means",
-            "noise.reports._means_kernels",
-            "noise.reports.means",
         ),
         (
             "noise/test_separate_draws.py",
@@ -124,7 +122,6 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "local",
             "noise.reports.laws",
             "noise.reports.coins",
-            "noise.reports._coin_kernels",
             "noise.reports.coin_bytes",
             "noise.reports.subsets",
             "noise.reports.projective",
@@ -198,7 +195,6 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "metric",
             "noise.vector.isotropic",
-            "noise.vector.spherical",
             "noise.vector.spherical",
             "noise.vector.caps",
             "noise.hashing.support",
