@@ -194,7 +194,9 @@ def test_the_suggestion_works_when_it_is_typed(place: Path) -> None:
     assert (place / "out" / "release.csv").is_file()
 
 
-@pytest.mark.parametrize(("name", "into"), [("/dev/stdout", "file"), ("/dev/fd/1", "pipe")])
+@pytest.mark.parametrize(
+    ("name", "into"), [("/dev/stdout", "file"), pytest.param("/dev/fd/1", "pipe", marks=pytest.mark.slow)]
+)
 def test_standard_output_is_written_to_and_its_name_stays(place: Path, name: str, into: str) -> None:
     """A name of an open file is a link that leads to the file: it must not be taken for the file."""
     if not Path(name).exists():

@@ -195,7 +195,12 @@ def test_counting_grows_what_the_general_search_grows(
 
 
 @pytest.mark.parametrize(
-    "rules", [{}, {"l_diversity": 2}, {"l_diversity": 1.5, "l_kind": "entropy", "t_closeness": 0.4}]
+    "rules",
+    [
+        {},
+        pytest.param({"l_diversity": 2}, marks=pytest.mark.slow),
+        {"l_diversity": 1.5, "l_kind": "entropy", "t_closeness": 0.4},
+    ],
 )
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_small_tables_are_grown_as_kernels_grow_them(

@@ -331,7 +331,7 @@ def test_vector_attributes_are_drawn_without_repeats_and_evenly() -> None:
     assert ((seen - expected) ** 2 / expected).sum() < chi2.ppf(1 - 1e-6, 20)
 
 
-@pytest.mark.parametrize("epsilon", [1, 5])
+@pytest.mark.parametrize("epsilon", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_vector_estimates(epsilon: float) -> None:
     m = MeanVector(epsilon, [0, 0, -1], [1, 100, 1])
     rows = np.random.default_rng(1).random((2000, 3)) * [1, 100, 2] - [0, 0, 1]
