@@ -8,7 +8,7 @@ m' - m changes the density by at most e^(‖m' - m‖/s) at every point. So a la
 per step, exactly.
 
 It is drawn exactly: the random words are the leading digits of uniform *real* numbers. Doubles with a bound on their
-error (`_isotropic_kernels`) decide how a vector is rounded, except for about one row in a hundred million. For that row
+error (below) decide how a vector is rounded, except for about one row in a hundred million. For that row
 further digits are drawn and the same formulas are evaluated in decimals. The noise of row i is a function of a key and
 i, so rows can be processed in any order and on all cores.
 """
