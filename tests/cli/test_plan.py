@@ -14,7 +14,7 @@ import discreet as dc
 from command_line import printed
 from discreet.cli import app
 from discreet.cli.plan import sparkline
-from discreet.core.budget.zcdp import zcdp_to_epsilon
+from discreet.core.budget.prices import zcdp_to_epsilon
 from discreet.planning import CURVE, outlook
 from discreet.reporting.pages.plan import plan_page
 

@@ -19,8 +19,8 @@ import discreet as dc
 from audit_zoo import ZOO, Broken
 from discreet.core import clopper_pearson
 from discreet.errors import DiscreetError, InvalidArgument
-from discreet.evaluation.audits import bounds as _bounds
 from discreet.evaluation.audits import release_features as _features
+from discreet.evaluation.audits import result as _bounds
 
 ROOT = Path(__file__).parents[2]
 audit = dc.evaluation.audit

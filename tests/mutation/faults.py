@@ -20,7 +20,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "discreet"
 ROOMS = ("noise", "engines", "mechanisms", "synopses", "clustering", "local", "metric", "anonymity")
 LEDGERS = (
     "core.budget.ledger",
-    "core.budget.zcdp",
+    "core.budget.prices",
     "core.budget.prices",
     "core.budget.draws",
     "core.budget.lines",
@@ -66,7 +66,7 @@ AFTERWARDS = {
     "engines.spark.table": "runs with Spark only; counts are compared with the others' in their own tests",
     "noise.public": "seeds, orders, keys and directions, which hide nothing by themselves",
     "noise.stream.watch": "tells the tests what was drawn",
-    "noise.stream.numpy_streams": "streams of audits, searches and error bars, which draw for no release",
+    "noise.stream.generator": "streams of audits, searches and error bars, which draw for no release",
 }
 #: Functions left out wherever they are, likewise.
 SHOWN = {

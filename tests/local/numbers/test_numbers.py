@@ -20,7 +20,7 @@ from discreet.local.numbers.mean_vectors import MeanVector
 from discreet.local.numbers.means import MeanResponse
 from discreet.local.numbers.square_wave import SquareWave, half_width
 from discreet.noise.reports.means import HALF, DuchiLaw, HybridLaw, PiecewiseLaw, Window, mean_law
-from discreet.noise.stream.numpy_streams import resample
+from discreet.noise.stream.generator import resample
 
 EPSILONS = [0.5, 1, 3, 5]
 METHODS = ["hybrid", "piecewise", "duchi"]
