@@ -67,7 +67,13 @@ class Held:
 
 
 class Store:
-    """The methods that service, command line and tests use. Statements mark a value with ``?``."""
+    """The methods that service, command line and tests use. Statements mark a value with ``?``.
+
+    Examples
+    --------
+    >>> open_store("collected").tasks()  # doctest: +SKIP
+    {}
+    """
 
     #: The folder for reports as Parquet; None if they are counted.
     segments: Path | None = None
