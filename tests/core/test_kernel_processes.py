@@ -7,6 +7,7 @@ without a word on its error stream.
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -38,6 +39,8 @@ for kind in sys.argv[1:]:
 print(sum(scaled.stats.cache_hits.values()), sum(scaled.stats.cache_misses.values()))
 """
 FILES = "*.nbc"
+START = Path(__file__).parents[2] / "benchmarks" / "results" / "start.json"
+EXPECTED = importlib.import_module("discreet.core.jit").EXPECTED  # `discreet.core.jit` is the decorator
 
 
 @pytest.fixture
@@ -153,11 +156,19 @@ atexit.register(left)
     assert found_and_compiled(start(place, "i8", "f8", before=empty, wrap=wrap)) == (0, 2)
 
 
+def test_the_seconds_that_are_announced_are_those_that_were_measured() -> None:
+    lines = json.loads(START.read_text(encoding="utf-8"))["lines"]
+    compiled = [line["cold_s"] - line["warm_s"] for line in lines if line.get("signatures")]
+    for told, measured in zip(EXPECTED, (min(compiled), max(compiled)), strict=True):
+        assert measured / 2 <= told <= 2 * measured, "see EXPECTED in core/jit.py"
+
+
 def imported(place: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return the kernel in this process, as a new process would import it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(place / "cache"))
     spec = importlib.util.spec_from_file_location("kernels_of_a_test", place / "room" / "kernels.py")
-    assert spec is not None and spec.loader is not None  # noqa: PT018
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.scaled
