@@ -156,6 +156,20 @@ atexit.register(left)
     assert found_and_compiled(start(place, "i8", "f8", before=empty, wrap=wrap)) == (0, 2)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("options", ["ro", "size=12k"])
+def test_commands_run_without_room_and_prepare_names_the_folder(place: Path, options: str) -> None:
+    wrap, env = mounted(place, options), {**os.environ, "XDG_CACHE_HOME": str(place / "cache")}
+    (place / "people.csv").write_text("age,sex\n" + "31,f\n32,m\n" * 50)
+    base = [*wrap, sys.executable, "-m", "discreet"]
+    risk = [*base, "risk", str(place / "people.csv"), "--qi", "age,sex"]
+    done = subprocess.run(risk, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    done = subprocess.run([*base, "prepare", "risk"], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"nothing can be kept in {str(place / 'cache' / 'discreet')!r}" in "".join(done.stderr.split("\n"))
+
+
 def test_the_seconds_that_are_announced_are_those_that_were_measured() -> None:
     lines = json.loads(START.read_text(encoding="utf-8"))["lines"]
     compiled = [line["cold_s"] - line["warm_s"] for line in lines if line.get("signatures")]
