@@ -161,6 +161,7 @@ def test_the_page_of_a_task_answers_it(running: Collector, page: Any, tmp_path: 
     for name, content in starter(COLOURS, url(running)).items():
         (tmp_path / name).write_bytes(content)
     before, logged = counted(running, COLOURS).n, []
+    page = page.context.new_page()  # the first tab may still be told that its server has no icon
     page.on("console", lambda message: logged.append(message.text))
     page.on("pageerror", lambda error: logged.append(str(error)))
     with serving(tmp_path) as port:
