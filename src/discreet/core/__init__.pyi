@@ -75,6 +75,7 @@ from .intervals import normal_width as normal_width
 from .intervals import wilson as wilson
 from .jit import kernel_folder as kernel_folder
 from .kernels import FEW_STEPS as FEW_STEPS
+from .kernels import few as few
 from .kernels import inlined as inlined
 from .kernels import jit as jit
 from .kernels import quickly as quickly
@@ -119,8 +120,8 @@ from .output.files import write_sealed as write_sealed
 from .output.files import write_whole as write_whole
 from .output.files import write_with_promise as write_with_promise
 from .output.files import writing as writing
-from .output.frames import Frames as Frames
 from .output.html import EstimatorHtml as EstimatorHtml
+from .output.html import Frames as Frames
 from .output.html import facts as facts
 from .output.progress import Meter as Meter
 from .output.progress import followed as followed

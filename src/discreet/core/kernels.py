@@ -58,8 +58,11 @@ def inlined(function: F) -> F:
 FEW_STEPS = 1 << 14
 
 
+def few(kernel: Callable[..., Any], steps: int) -> bool:
+    """Return whether a kernel is to take few steps and was not called yet, so that doing without it takes less time."""
+    return steps <= FEW_STEPS and not (isinstance(kernel, Kernel) and "dispatcher" in vars(kernel))
+
+
 def quickly(kernel: F, steps: int) -> F:
-    """Return a kernel that calls no other, or its Python text if it is to take few steps and was not compiled yet."""
-    if steps > FEW_STEPS or (isinstance(kernel, Kernel) and "dispatcher" in vars(kernel)):
-        return kernel
-    return cast(F, getattr(kernel, "py_func", kernel))
+    """Return a kernel that calls no other, or its Python text if it is to take few steps and was not called yet."""
+    return cast(F, getattr(kernel, "py_func", kernel)) if few(kernel, steps) else kernel

@@ -12,6 +12,13 @@ from discreet.engines.passes import kernels, marginals
 ODD = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1e308, -1e308, 5e-324, 3.0, 7.0, np.nextafter(7.0, 0), np.nextafter(3.0, 9)]
 
 
+@pytest.fixture(autouse=True)
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests may have called the kernels already."""
+    monkeypatch.setattr(kernels, "few", lambda *_: True)
+    monkeypatch.setattr(marginals, "few", lambda *_: True)
+
+
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("parts", [1, 2, 7, 2**53 + 1])
 @pytest.mark.parametrize("kind", ["float64", "float32", "int64"])
@@ -51,7 +58,7 @@ def test_marginals_are_counted_alike(kind: type, monkeypatch: pytest.MonkeyPatch
     ]
     few, many = marginals.MarginalTally(wanted), marginals.MarginalTally(wanted)
     few.add(codes)
-    monkeypatch.setattr(marginals, "FEW_STEPS", 0)
+    monkeypatch.setattr(marginals, "few", lambda *_: False)
     many.add(codes)
     assert np.array_equal(few.counts, many.counts)
     assert few.counts.sum() == 4 * 300

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core import FEW_STEPS, BoolArray, FloatArray, IntArray, jit
+from discreet.core import BoolArray, FloatArray, IntArray, few, jit
 
 
 def add_axis(ids: IntArray, x: Any, low: float, width: float, parts: int, own: bool) -> None:
     """Append one axis to the cell numbers; see `append_axis`, which takes longer to compile than few rows take here."""
-    if ids.size > FEW_STEPS:
+    if not few(append_axis, ids.size):
         append_axis(ids, x, low, width, parts, own)
         return
     with np.errstate(all="ignore"):
@@ -27,7 +27,7 @@ def add_axis(ids: IntArray, x: Any, low: float, width: float, parts: int, own: b
 
 def mark_missing(ids: IntArray, x: Any) -> None:
     """Mark the rows with a missing coordinate as dropped."""
-    if ids.size > FEW_STEPS:
+    if not few(drop_missing, ids.size):
         drop_missing(ids, x)
     else:
         ids[np.isnan(x)] = -1
@@ -35,7 +35,7 @@ def mark_missing(ids: IntArray, x: Any) -> None:
 
 def add_counts(counts: IntArray, ids: IntArray) -> None:
     """Count every row that was not dropped."""
-    if ids.size > FEW_STEPS:
+    if not few(add_dense, ids.size):
         add_dense(counts, ids)
     else:
         np.add.at(counts, ids[ids >= 0], 1)

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core import FEW_STEPS, AnyArray, Date, Domain, FloatArray, IntArray, Integer, held, jit, quickly
+from discreet.core import AnyArray, Date, Domain, FloatArray, IntArray, Integer, few, held, jit, quickly
 from discreet.engines.passes.cells import GridMap
 from discreet.engines.passes.kernels import add_axis
 from discreet.engines.passes.tally import Adder, KeyedNumbers
@@ -182,7 +182,7 @@ class MarginalTally:
         self.counts = np.zeros(total, np.int64)
 
     def add(self, prepared: IntArray) -> None:
-        if prepared.shape[1] > FEW_STEPS:
+        if not few(count_marginals, prepared.shape[1]):
             count_marginals(prepared, self._columns, self._starts, self._places, self.counts)
             return
         for columns, starts in zip(self._columns, self._starts, strict=True):
