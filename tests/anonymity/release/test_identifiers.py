@@ -75,7 +75,7 @@ def test_what_a_refusal_suggests_is_no_identifier_and_is_accepted() -> None:
     with pytest.raises(dc.errors.InvalidArgument) as unknown:
         dc.anonymity.DensityTree(k=5, domain=domain, keep=["Cost"]).fit(table())
     assert "record" not in str(unknown.value)
-    assert "add keep=['cost']" in str(unknown.value)
+    assert "try keep=['cost']" in str(unknown.value)
     with pytest.raises(dc.errors.InvalidArgument, match=r"keep=\['cost'\]"):
         dc.anonymity.DensityTree(k=5, domain=domain, keep=["cost", "record"]).fit(table())
     release = dc.anonymity.DensityTree(k=5, domain=domain, keep=["cost"]).fit_transform(table())

@@ -146,9 +146,10 @@ class PrivateKMeans(Declared, Centers):
         self.guarantee_ = opening.book(released.guarantee)
         self.cluster_centers_, self.cluster_weights_ = found.centers, found.weights
         self.cluster_std_errors_, self.cluster_may_be_noise_ = found.std_errors, found.may_be_noise
-        said = left_out(opening.declared, opening.domain.names)
+        said, doubtful = left_out(opening.declared, opening.domain.names), int(np.sum(found.may_be_noise))
+        noise = f"{doubtful} of {len(found.centers)} clusters may be only noise" if doubtful else ""
         self.suggestion_ = found.suggestion
-        self.note_ = "; ".join(filter(None, [said, found.note, *released.warnings]))
+        self.note_ = "; ".join(filter(None, [said, found.note, noise, *released.warnings]))
         note_columns(self, X)
         return self
 

@@ -42,6 +42,8 @@ _GONE = [(math.nan, math.nan)]
 #: Other spellings of values: what finds them, what they are replaced by, how a question is written.
 _SPELLINGS = (
     (r"(?<=\d),(?=\d)", ".", "written with decimal points, not commas"),
+    (r"=\s*>|≥", ">=", "written with '>=' for at least"),
+    (r"=\s*<|≤", "<=", "written with '<=' for at most"),
     (r"(?<!['\d])(\d{4}-\d\d-\d\d)(?!['\d])", r"'\1'", "written with dates in single quotation marks"),
 )
 #: Other signs for words.
@@ -361,7 +363,7 @@ class _Reader:
                 self.instead(text, column_text(near)) if near else "one of these columns",
                 "one of these columns" if near else "",
             )
-        raise self.wrong(f"written with a column or a value where {text!r} is")
+        raise self.wrong(f"a comparison; {text!r} stands where a column or a value should")
 
     def value(self, column: Column) -> tuple[str, bool]:
         found = self.operand(self.domain.position(column.name))
