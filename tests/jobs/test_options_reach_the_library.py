@@ -119,7 +119,9 @@ def test_a_sentence_names_options_as_they_were_typed(tmp_path: Path, capsys: pyt
     with pytest.raises(DiscreetError) as told:
         job.check()
     assert str(told.value).endswith('add keep = ["cost"]')
-    assert str(spoken(told.value, SHELL)).endswith("delete it there to leave it out of the release; only if its exact values may be released, add --keep cost")
+    assert str(spoken(told.value, SHELL)).endswith(
+        "delete it there to leave it out of the release; only if its exact values may be released, add --keep cost"
+    )
     line = f"anonymize {tmp_path}/t.csv --schema {tmp_path}/s.toml --k 2 -o {tmp_path}/o.csv --keep cost"
     with pytest.raises(SystemExit):
         app.main([*line.split(), "--history", f"{tmp_path}/h"])

@@ -11,7 +11,7 @@ from discreet.cli.common import console, show_files, show_table
 
 _COLOURS = {True: "[green]holds[/]", False: "[bold red]does not hold[/]", None: "[dim]note[/]"}
 #: Openings of details that are results of their own.
-_NOT_APPLICABLE, _NOT_CHECKABLE = "does not apply", "not checkable"
+_NOT_CHECKABLE, _NOT_APPLICABLE = "not checkable", "does not apply"
 
 
 def show(result: Any) -> None:
@@ -38,7 +38,7 @@ def _artifact(found: Any) -> None:
         table.add_column(name, overflow="fold")
     for check in found.checks:
         said, _, detail = check.detail.partition(": ")
-        if said in (_NOT_APPLICABLE, _NOT_CHECKABLE):
+        if said in (_NOT_CHECKABLE, _NOT_APPLICABLE):
             table.add_row(check.name, f"[dim]{said}[/]", escape(detail))
         else:
             table.add_row(check.name, _COLOURS[check.holds], escape(check.detail))

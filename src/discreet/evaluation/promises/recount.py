@@ -27,7 +27,7 @@ class Recount:
     Attributes
     ----------
     found : dict
-        ``rows``, ``classes``, ``k`` (``rows_of_smallest`` where it counts persons), and ``l`` and ``t`` by column.
+        ``rows``, ``classes``, ``k`` (``rows_of_smallest_group`` where it counts persons), and ``l`` and ``t`` by column.
     failures, notes : tuple of str
         What does not hold; what is not promised or "not checkable", and why.
 
@@ -132,7 +132,7 @@ class _Count:
             self.failures.append(f"its rows show {found['classes']} cells, stated {facts['cells']}")
         found["k"], least = rows, max(required, reached)
         if "k_counts" in facts:
-            found["rows_of_smallest"] = found.pop("k")
+            found["rows_of_smallest_group"] = found.pop("k")
             if person in self.table.column_names and facts.get("identifiers") == "hash":
                 self.persons(self.table[person], classes)
             elif rows >= least:
