@@ -124,6 +124,8 @@ def test_declared_bounds_cannot_be_changed_from_outside() -> None:
         ({"a": (0, "1")}, InvalidType, "high bound of column 'a'"),
         ({"a": (0, True)}, InvalidType, "high bound"),
         ({"a": (0, 1, 2)}, InvalidArgument, "pair"),
+        ({"a": (0,)}, InvalidArgument, r"try \(0, 1\)$"),
+        ({"a": {"bounds": (120,)}}, InvalidArgument, r'try "bounds": \[0, 120\]$'),
         ({"a": "0..1"}, InvalidType, "low, high"),
         ({"a": None}, InvalidType, "low, high"),
         ({"a": []}, InvalidArgument, "at least one category"),
