@@ -45,7 +45,8 @@ TIGHT_ROWS, TIGHT_DOMAIN = 0.95, 0.15
 TIGHT_FACTOR = 1.6
 #: With more axes: a coarse grid with means up to this z, with so many cells per cluster, and a tree from there on
 #: (``benchmarks/tuning/rich.py``). On the axes of a projection both do equally well.
-RICH, RICH_ON_AXES, CELLS_PER_CLUSTER = 6.0, 12.0, 8
+RICH, RICH_ON_AXES, CELLS_PER_CLUSTER, CELLS_PER_MEAN = 6.0, 12.0, 8, 1.0
+MORE_ON_AXES = 1e9
 #: Share of a tree's budget for its structure: with more axes means cost more, and leaves should be fewer.
 SOME_AXES, SOME_AXES_SHARE, TREE_SHARE = 5, 0.12, 0.06
 DEEPEST = 40
@@ -108,7 +109,7 @@ def boxes(
         # A cell for missing values on every axis would multiply the cells.
         whole = is_whole(domain)
         if whole and x < (RICH if rich is None else rich) * rows_for_a_mean(d):
-            parts = coarse_parts(domain, CELLS_PER_CLUSTER * n_clusters)
+            parts = coarse_parts(domain, coarse_cells(n_rows if rich is None else n_rows * MORE_ON_AXES, d, n_clusters, epsilon))
             steps = refinement(x, n_axes=d, parts=min(parts), work=math.prod(parts) * n_clusters, means=True)
             return Choice("grid", {"rule": parts, "n_clusters": n_clusters, "leaf_means": True}, steps)
         if whole and large and (each := broad_parts(n_rows, d, epsilon)) >= BROAD:
@@ -189,7 +190,7 @@ def refinement(
         return (*first, "mixture")  # which takes counts without noise as they are
     if x < FAINT or parts < COARSE:
         return (*first, "project")
-    return (*first, "threshold" if work > MIXTURE_WORK or x >= CLEAR else "mixture")
+    return (*first, "threshold" if work > MIXTURE_WORK or x >= CLEAR else "checked")
 
 
 def refinement_for(synopsis: Synopsis, n_clusters: int) -> tuple[str, ...]:
@@ -217,7 +218,15 @@ def rows_for_a_mean(n_axes: int) -> float:
     return math.sqrt((n_axes + 2) * (n_axes + 3) / 3) / TYPICAL_OFFSET
 
 
-def coarse_parts(domain: Domain, n_cells: int) -> list[int]:
+def coarse_cells(n_rows: float, n_axes: int, n_clusters: int, epsilon: float) -> float:
+    """Return how many cells a coarse grid has: as many as have rows for their own mean, up to some per cluster.
+
+    With more cells every mean is noise; with a single cell the release is one private mean of all rows.
+    """
+    return min(CELLS_PER_CLUSTER * n_clusters, max(1.0, CELLS_PER_MEAN * n_rows * epsilon / rows_for_a_mean(n_axes)))
+
+
+def coarse_parts(domain: Domain, n_cells: float) -> list[int]:
     """Return parts per axis of a grid of about ``n_cells``: axes are cut in two, then in three, the widest first.
 
     Equally wide ones come in the order of a public hash of their names.

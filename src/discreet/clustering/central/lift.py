@@ -47,7 +47,7 @@ FIRST_QUANTILE, QUANTILE, LAST_QUANTILE = 0.6, 0.9, 0.75
 RADIUS_CELLS, OCTAVES, LATER_OCTAVES, ROOM, SURE, RADIUS_ROWS, RADIUS_MORE = 2**12, 8, 3, 1.0, 8.0, 36.0, 8.0
 #: Above this noise (`added_noise`) a lift of more groups than clusters says nothing. Then there are k groups, for this
 #: share, clipped at this quantile, and their means get all that is left.
-LIFT_NOISE, DIRECT_SHARE, DIRECT_CENTRE, DIRECT_QUANTILE = 0.35, 0.2, 0.12, 0.6
+LIFT_NOISE, DIRECT_SHARE, DIRECT_CENTRE, DIRECT_QUANTILE, GROUP_NOISE = 0.35, 0.2, 0.12, 0.6, 0.1
 #: Reach of the box on the axes of the projection, in radii over the root of the number of columns.
 WIDE = 2.2
 #: A count takes this part of the ball's radius in the joint draw with the sums.
@@ -199,7 +199,7 @@ def fit(
     lift = rows.share(SHARES["lift"])
     n_groups = max(n_clusters + 1, round(OVER * n_clusters))
     direct = added_noise(lift, n / n_groups, d) > LIFT_NOISE
-    n_groups = n_clusters if direct else n_groups
+    n_groups = min(n_clusters, affordable(rows.share(1 - DIRECT_SHARE), n, d)) if direct else n_groups
     share = rows.share(DIRECT_SHARE if direct else SHARES["projection"])
     like = auto.like_pure(share, FEWEST_AXES)
     matrix = projection_matrix(d, min(n_axes(n * like / n_groups), d - 1), opening.gate.free)
@@ -362,6 +362,12 @@ def added_noise(price: Price, rows: float, n_axes: int) -> float:
         return 0.0
     variance = (n_axes + 2) / price.shown**2 if isinstance(price, Epsilon) else 1 / (2 * price.shown)
     return n_axes * variance / max(rows, 1.0) ** 2
+
+
+def affordable(price: Price, n_rows: float, n_axes: int) -> int:
+    """Return the most groups of equal size whose means get no more than `GROUP_NOISE` from a price; at least one."""
+    whole = added_noise(price, n_rows, n_axes)
+    return 2**20 if whole == 0 else max(1, int(min(math.sqrt(GROUP_NOISE / whole), 2.0**20)))
 
 
 def n_steps(price: Price, rows: float, n_axes: int) -> int:
