@@ -78,7 +78,9 @@ def test_all_of_the_budget_is_charged_and_no_more(budget: dict[str, Any], rows: 
         assert promise.epsilon == 0.7
 
 
-@pytest.mark.parametrize("noise_of_lift", [0.0, math.inf])  # means of k groups at once; lift, merge and steps
+@pytest.mark.parametrize(
+    "noise_of_lift", [pytest.param(0.0, marks=pytest.mark.slow), math.inf]
+)  # means of k groups at once; lift, merge and steps
 def test_weights_belong_to_their_centres(noise_of_lift: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lift, "LIFT_NOISE", noise_of_lift)
     sizes = [8000, 4000, 2000, 1000]

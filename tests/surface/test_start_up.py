@@ -71,8 +71,8 @@ def people(tmp_path: Path) -> Path:
     ("verb", "most"),
     [
         ("anonymize --k 10 --l 2 -o safe.csv", 4),
-        ("risk", 3),
-        ("synopsis --epsilon 1 -o s.parquet", 13),
+        pytest.param("risk", 3, marks=pytest.mark.slow),
+        pytest.param("synopsis --epsilon 1 -o s.parquet", 13, marks=pytest.mark.slow),
         pytest.param("cluster --epsilon 1 -k 5 -o centers.csv", 41, marks=pytest.mark.slow),
         pytest.param("synthesize --epsilon 1 --delta 1e-9 -o synthetic.csv", 26, marks=pytest.mark.slow),
         pytest.param("perturb --epsilon 1 --category-epsilon 1 --radius 5 -o noisy.csv", 22, marks=pytest.mark.slow),
@@ -85,6 +85,7 @@ def test_a_small_table_compiles_few_functions(people: Path, verb: str, most: int
     assert not [n for n in names if "growth" in n]
 
 
+@pytest.mark.slow
 def test_a_small_density_tree_compiles_hardly_anything(tmp_path: Path) -> None:
     script = """
 import numpy as np, discreet as dc
@@ -190,7 +191,7 @@ def loaded(place: Path, command: str) -> set[str]:
 def _some(command: str) -> Any:
     """Return a command as a parameter; most are tried by `make test-all` alone, for each starts three processes."""
     verb = command.split()[0]
-    return pytest.param(command, id=verb, marks=() if verb in ("synopsis", "anonymize") else pytest.mark.slow)
+    return pytest.param(command, id=verb, marks=() if verb == "anonymize" else pytest.mark.slow)
 
 
 @pytest.mark.parametrize("command", [*map(_some, COMMANDS)])
@@ -226,14 +227,8 @@ assert "rule=3" in repr(model) and "rule" in model._repr_html_()
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, env={**os.environ})
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        "clone(model)",
-        *(pytest.param(x, marks=pytest.mark.slow) for x in ("get_tags(model)", "repr(model)", "dir(model)")),
-        pytest.param("model.set_output", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["clone(model)", "get_tags(model)", "repr(model)", "dir(model)", "model.set_output"])
 def test_whatever_scikit_learn_asks_first_finds_all_of_it(first: str) -> None:
     program = f"""
 import discreet as dc

@@ -118,8 +118,8 @@ from .output.files import write_sealed as write_sealed
 from .output.files import write_whole as write_whole
 from .output.files import write_with_promise as write_with_promise
 from .output.files import writing as writing
-from .output.frames import Frames as Frames
 from .output.html import EstimatorHtml as EstimatorHtml
+from .output.html import Frames as Frames
 from .output.html import facts as facts
 from .output.progress import Meter as Meter
 from .output.progress import followed as followed

@@ -16,8 +16,9 @@ from discreet.local.mechanism import mechanism_from_dict
 from discreet.local.oracles.local_hashing import LocalHashing
 from discreet.local.wire import binary
 from discreet.noise import HashFamily
-from discreet.noise.hashing import _support_kernels, hash_kernels
+from discreet.noise.hashing import hash_kernels
 from discreet.noise.hashing import support as _support
+from discreet.noise.hashing import support as _support_kernels
 
 EPSILONS = [0.5, 1, 3, 5]
 P = 2**61 - 1
@@ -256,8 +257,8 @@ def test_doubtful_batches_are_counted_again() -> None:
     width, k0, k1, terms = family._parameters()
     wanted, sure, doubtful = np.zeros((3, 40), np.int64)
     hash_kernels.count_support(points, functions, buckets, width, k0, k1, terms, wanted)
-    _support_kernels.count_support(points, functions, buckets, width, k0, k1, _support_kernels.SLACK, sure)
-    _support_kernels.count_support(points, functions, buckets, width, k0, k1, np.uint64(2**58), doubtful)
+    _support_kernels.add_support(points, functions, buckets, width, k0, k1, _support_kernels.SLACK, sure)
+    _support_kernels.add_support(points, functions, buckets, width, k0, k1, np.uint64(2**58), doubtful)
     assert wanted.tolist() == sure.tolist() == doubtful.tolist()
 
 

@@ -165,7 +165,7 @@ def test_vectors_for_other_languages() -> None:
     ("epsilon", "pool"),
     [
         (EPSILONS[0], 64),
-        (EPSILONS[-1], None),
+        pytest.param(EPSILONS[-1], None, marks=pytest.mark.slow),
         *(pytest.param(e, p, marks=pytest.mark.slow) for e, p in ((EPSILONS[0], None), (EPSILONS[-1], 64))),
         *(pytest.param(e, p, marks=pytest.mark.slow) for e in (1, 3) for p in (None, 64)),
     ],
@@ -312,6 +312,7 @@ def test_without_cuts_the_largest_are_returned() -> None:
     assert len(m.discover(counts)) < 15
 
 
+@pytest.mark.slow
 def test_absent_values_are_seldom_accepted() -> None:
     """Random texts hold no frequent one: a search accepts any with probability about 0.05 (false alarm 1e-4)."""
     runs, alarms = 120, 0
@@ -336,6 +337,7 @@ def test_whole_numbers_and_emoji() -> None:
     assert shown.strings == ["😂", "😍", "?"]
 
 
+@pytest.mark.slow
 def test_long_texts() -> None:
     m = PrefixExtension(5, alphabet=LETTERS + "./-", length=30, key=2)
     sites = ["news.example.org/index"] * 9000 + ["a-very-long-name.example.com/xy"] * 8000

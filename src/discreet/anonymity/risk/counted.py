@@ -210,9 +210,7 @@ class ValueTally:
         for column in columns[::-1]:  # the last column first: what is equal in the ones before keeps its order
             low, high = int(column.min()), int(column.max())
             order = kernels.sort_by(column, low, high - low + 1, order)
-        found, counts = np.empty(columns.shape, np.int32), np.empty(self._n, np.int64)
-        kernels.gather_rows(self._known, self._held, order, found, counts)
-        return found, counts
+        return np.take(columns, order, axis=1), self._held[order]
 
 
 def total(own: IntArray, counts: IntArray | None = None, size: int = 0) -> IntArray:
