@@ -43,9 +43,7 @@ LIFTS = {f"groups {v:g}": {"GROUP_NOISE": v} for v in (0.1, 1e9)}
 NAMES = ("LIFT_FROM", "LIFT_AXES", "NARROW", "NARROW_FROM")
 RULES = [
     dict(zip(NAMES, values, strict=True))
-    for values in itertools.product(
-        (2.0, 3.0, 5.0), (0, 64, 96, 128), (0.0, 0.45, 0.5, 0.6, 0.7, 0.8), (0, 2, 5, 10)
-    )
+    for values in itertools.product((2.0, 3.0, 5.0), (0, 64, 96, 128), (0.0, 0.45, 0.5, 0.6, 0.7, 0.8), (0, 2, 5, 10))
 ]
 BELIEVED = (1.0, 1.05, 1.1, 1.2, 1.5, math.inf)
 
@@ -74,7 +72,9 @@ def flat(number: int, seed: int) -> tuple[Table, float]:
 @contextlib.contextmanager
 def using(**wanted: Any) -> Iterator[None]:
     """Set constants for a while."""
-    held = [(module, name, getattr(module, name)) for name in wanted for module in (auto, lift) if hasattr(module, name)]
+    held = [
+        (module, name, getattr(module, name)) for name in wanted for module in (auto, lift) if hasattr(module, name)
+    ]
     for module, name, _ in held:
         setattr(module, name, wanted[name])
     try:
@@ -141,7 +141,7 @@ def plane(number: int, seeds: int) -> dict[str, Any]:
     """Return the costs of "checked" by the value of BELIEVED, on the same releases."""
     table, epsilon = flat(number, 2037)
     X, k = table.rows(), table.k
-    least, costs, held = plain(X, k), {v: 0.0 for v in BELIEVED}, of_synopsis.BELIEVED
+    least, costs, held = plain(X, k), dict.fromkeys(BELIEVED, 0.0), of_synopsis.BELIEVED
     for seed in range(seeds):
         parts = int(auto.choose(table.n, Domain.box([0.0] * table.d, 1.0), k, epsilon).settings["rule"])
         grid = GridSynopsis(rule=parts, leaf_means=False)
@@ -179,8 +179,10 @@ def rules(runs: list[dict[str, Any]]) -> dict[str, Any]:
     order = costs.mean(axis=1).argsort(kind="stable")
     return {
         "tables": len(pairs), "in use": used, "best": [RULES[i] for i in order[:8]],
-        "projections alone": float(np.exp(gain.mean())), "the better of both": float(np.exp(np.minimum(gain, 0).mean())),
-        "mean of that in use": float(np.exp(logs(used).mean())), "mean of the best": float(np.exp(costs[order[0]].mean())),
+        "projections alone": float(np.exp(gain.mean())),
+        "the better of both": float(np.exp(np.minimum(gain, 0).mean())),
+        "mean of that in use": float(np.exp(logs(used).mean())),
+        "mean of the best": float(np.exp(costs[order[0]].mean())),
         "log of in use over one found on other tables": [
             float(apart.mean()), 1.96 * float(apart.std(ddof=1)) / math.sqrt(max(len(pairs), 2))
         ],
@@ -188,7 +190,7 @@ def rules(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _lifts(run: dict[str, Any], rule: dict[str, float]) -> bool:
-    """Tell whether a rule takes a projection for a table."""
+    """Return whether a rule takes a projection for a table."""
     if run["z"] >= max(rule["LIFT_FROM"], rule["LIFT_AXES"] / run["d"]):
         return True
     return bool(run["far"] < rule["NARROW"] * run["x"] / (run["x"] + rule["NARROW_FROM"]))
@@ -203,7 +205,8 @@ def verdict(runs: list[dict[str, Any]]) -> dict[str, Any]:
     nearly = [c["auto"] <= 1.03 * c["one mean"] for c in costs]
     over = np.log([c["auto"] / b for c, b in zip(costs, best, strict=True)])
     return {
-        "tables": len(runs), "within 3 % of the best": float(np.mean(near)), "not above one mean": float(np.mean(below)),
+        "tables": len(runs), "within 3 % of the best": float(np.mean(near)),
+        "not above one mean": float(np.mean(below)),
         "not 3 % above one mean": float(np.mean(nearly)), "mean over the best": float(np.exp(over.mean())),
         "worst over the best": float(np.exp(over.max())),
     }  # fmt: skip

@@ -66,10 +66,11 @@ class DensityTree(Partitioner):
     _: KW_ONLY
     criterion: str = option(
         default="auto", choices=("auto", *CRITERIA), help="The measure of a good split.",
-        details='"auto": unordered categories without a hierarchy are grouped as by "merge", and the measure is "width" '
-        'if there are groups, else "spread". "spread": the drop in the sum of squares of all columns. "factor": the same along what the columns '
-        'have in common, which keeps classes of numeric tables best. "width": the drop in the mean width of the cells, '
-        'which keeps values most precise. "cell": the gain in integrated squared error, for density estimates.',
+        details='"auto": unordered categories without a hierarchy are grouped as by "merge"; it is "width" if there '
+        'are groups, else "spread". "spread": the drop in the sum of squares of all columns. "factor": the same along '
+        'what the columns have in common, which keeps classes of numeric tables best. "width": the drop in the mean '
+        'width of the cells, which keeps values most precise. "cell": the gain in integrated squared error, for '
+        "density estimates.",
     )  # fmt: skip
     min_share: float = option(
         default=0.02, low=0, high=1, help="Smallest share of the width of a cell on either side of a split."
@@ -124,8 +125,8 @@ class DensityTree(Partitioner):
         if table.n:
             more = seen.with_new(table, self.tree_.route(table.bins))
             grown, rules = self._at_fit, growth_rules(self.rules_, self._at_fit.blind)
-            settings = {"criterion": self._criterion(grown.criterion), "max_depth": grown.max_depth, "tiers": self._tiers()}
-            settings["min_share"] = float(grown.min_share)
+            settings = {"criterion": self._criterion(grown.criterion), "max_depth": grown.max_depth}
+            settings |= {"min_share": float(grown.min_share), "tiers": self._tiers()}
             self.tree_, seen = renew(self.tree_, more, rules, table.n, settings)
             self.batches_ += 1
             self.leaf_counts_ = np.bincount(seen.leaf, minlength=self.tree_.n_nodes)[self.tree_.leaves]

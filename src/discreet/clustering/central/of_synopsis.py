@@ -132,8 +132,9 @@ def cluster_synopsis(
         without an answer there is one centre.
     refine : str, callable, sequence of them, or None
         Steps to take before, in order: "consistent", "means", "project", "threshold", "mixture", "checked" (a mixture
-        if its centres suit the counts, else "project"), or functions from synopsis to synopsis. "auto" takes the steps that suit the synopsis, as `PrivateKMeans` does. None, or "none",
-        takes the leaves of positive weight as they are.
+        if its centres suit the counts, else "project"), or functions from synopsis to synopsis. "auto" takes the steps
+        that suit the synopsis, as `PrivateKMeans` does. None, or "none", takes the leaves of positive weight as they
+        are.
     n_init : int, default 10
         Starts of k-means.
     scale : {"none", "domain"}
