@@ -11,7 +11,7 @@ import figure_results as results
 from figure_dimensions import few_rows, many_dimensions, many_published
 from figure_grids import starts
 from figure_results import geometric_mean, one, table
-from figure_speed import collector, marginals, privacy_cost, second_releases, spark, speed, speed_front, studio
+from figure_speed import collector, marginals, privacy_cost, second_releases, spark, speed, speed_front, start, studio
 
 METHODS = ("auto", "EUGkM as published", "RUGNIK as published", "diffprivlib")
 SHOWN = {
@@ -463,5 +463,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "speed": speed,
     "speed-front": speed_front,
     "starts": starts,
+    "start": start,
     "studio": studio,
 }

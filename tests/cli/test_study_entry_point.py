@@ -24,7 +24,7 @@ def without_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     def announced(**wanted: str) -> object:
         return () if wanted.get("group") == study.GROUP else every(**wanted)
 
-    monkeypatch.setattr(study, "entry_points", announced)
+    monkeypatch.setattr(importlib.metadata, "entry_points", announced)
     monkeypatch.setattr(dc, "find_spec", lambda name: None if name == "discreet_studies" else found(name))
     monkeypatch.setattr(study.StudyVerbs, "_found", None)
     app._command.cache_clear()

@@ -14,7 +14,7 @@ from numba.core import caching
 jit = import_module("discreet.core.jit")  # the file; `discreet.core.jit` is the decorator
 
 TEXT = """
-from discreet.core.jit import jit
+from discreet.core import jit
 
 @jit
 def joined(a, b):

@@ -97,8 +97,6 @@ def _register(app: typer.Typer, kind: Kind, act: Act, extra: Any = None, *, door
         raise AssertionError  # replaced when the parameters are made
 
     def made() -> Callable[..., None]:
-        if alone:
-            _spare_pandas()
         by_name = {_variable(o): o for o in kind.options()}
 
         def typed_verb(**typed: Any) -> None:
@@ -170,7 +168,10 @@ def add(app: typer.Typer, kind: Kind, show: Show, extra: Mapping[str, Callable[[
     def act(given: dict[Option, Any], as_json: bool) -> None:
         look.look(list(given.items()))
         with working(f"{kind.summary[0].upper()}{kind.summary[1:]} ...", as_json=as_json):
-            result = build(kind, given).run()
+            job = build(kind, given)
+            if alone:
+                _spare_pandas()
+            result = job.run()
         show_result(show, result, as_json)
         if result.failed:
             raise typer.Exit(1)

@@ -73,10 +73,12 @@ from .estimator import check_fitted as check_fitted
 from .intervals import clopper_pearson as clopper_pearson
 from .intervals import normal_width as normal_width
 from .intervals import wilson as wilson
-from .jit import inlined as inlined
-from .jit import jit as jit
 from .jit import kernel_folder as kernel_folder
-from .jit import quickly as quickly
+from .kernels import FEW_STEPS as FEW_STEPS
+from .kernels import few as few
+from .kernels import inlined as inlined
+from .kernels import jit as jit
+from .kernels import quickly as quickly
 from .options import DELTA as DELTA
 from .options import DOMAIN as DOMAIN
 from .options import EPSILON as EPSILON

@@ -13,6 +13,7 @@ from discreet.anonymity.growth import grow
 from discreet.anonymity.growth.criteria import cell_gain
 from discreet.anonymity.growth.grid import make_grid
 from discreet.anonymity.growth.grow import grow_tree
+from discreet.anonymity.growth.plain import grow_plainly
 from discreet.anonymity.methods.density_tree import CRITERIA, DensityTree
 from discreet.anonymity.risk.coded import CodedColumn
 from discreet.anonymity.risk.rules import Rules
@@ -229,6 +230,16 @@ def test_small_tables_are_grown_as_kernels_grow_them(
         found.append((cuts_of(grown.tree), grown.counts.tolist(), grown.leaf.tolist()))
     assert found[0] == found[1]
     assert len(found[0][1]) > 100
+
+
+def test_many_small_tables_are_grown_with_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grow, "_MOST_PLAIN", 500)
+    plain: list[int] = []
+    monkeypatch.setattr(grow, "grow_plainly", lambda *given: plain.append(1) or grow_plainly(*given))
+    bins, grids = np.arange(400, dtype=np.uint16)[None] % 40, [make_grid(Numeric("x", 0, 1), 40)]
+    found = [grow_tree(bins, grids, Rules(5).limits([]), criterion="cell").counts.tolist() for _ in range(4)]
+    assert len(plain) == 2
+    assert found == [found[0]] * 4
 
 
 def test_bins_agree_with_the_printed_edges() -> None:

@@ -39,6 +39,9 @@ Run = Callable[[IntArray, IntArray, int], IntArray]
 _THREADED = 1 << 14
 #: Rows times columns, and leaves times columns, up to which a table is grown without kernels: a fifth of a second.
 _SMALL, _SMALL_NODES = 1 << 16, 1 << 11
+#: The same for all small tables of a process together: two seconds. Whoever grows more of them is served by kernels.
+_MOST_PLAIN = 1 << 18
+_plain_steps = [0]
 #: Places on a grid of given points, in units.
 _FINE = 1 << 24
 #: A numeric target with more values than this is taken in classes of equal size.
@@ -188,7 +191,9 @@ def grow_tree(
     n = bins.shape[1]
     grower = make_grower(grids, limits, criterion, min_share, max_depth, tiers, partial(_moments, bins))
     codes = np.empty((0, n), np.int64) if sensitive is None else sensitive
-    if threads and criterion != "label" and n * len(bins) <= _SMALL and n // limits.k * len(bins) <= _SMALL_NODES:
+    small = n * len(bins) <= _SMALL and n // limits.k * len(bins) <= _SMALL_NODES
+    if threads and criterion != "label" and small and _plain_steps[0] <= _MOST_PLAIN:
+        _plain_steps[0] += n * len(bins)
         nodes, ids = grow_plainly(grower, bins, codes)
         return _with_leaves(grids, slim(nodes), ids)
     labels = make_labels(len(codes), target if criterion == "label" else None, weight)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from discreet.core import Categorical, Column, Domain, FloatArray, IntArray, Integer, checks, jit
-from discreet.engines.passes.kernels import append_axis, drop_missing, drop_rows
+from discreet.engines.passes.kernels import add_axis, drop_rows, mark_missing
 from discreet.errors import InvalidArgument, InvalidType, SchemaError
 
 
@@ -101,7 +101,7 @@ class GridMap:
             raise SchemaError(f"a grid over {', '.join(self.names[:8])} needs {len(self.domain)} columns")
         ids = np.zeros(len(columns[0]), dtype=np.int64)
         for x, column, parts in zip(columns, self.domain, self.parts, strict=True):
-            append_axis(ids, x, column.low, column.high - column.low, parts, _own(column))
+            add_axis(ids, x, column.low, column.high - column.low, parts, _own(column))
         return ids
 
     def boxes(self, cells: Any) -> tuple[FloatArray, FloatArray]:
@@ -141,7 +141,7 @@ class RowMap:
         ids = np.zeros(len(columns[0]), dtype=np.int64)
         for x, column in zip(columns, self.domain, strict=True):
             if not _own(column):
-                drop_missing(ids, x)
+                mark_missing(ids, x)
         return ids
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from discreet.core import Domain, FloatArray, IntArray
 from discreet.engines.passes.cells import CellMap
-from discreet.engines.passes.kernels import add_dense, count_runs, merge_sparse
+from discreet.engines.passes.kernels import add_counts, count_runs, merge_sparse
 from discreet.errors import InvalidArgument
 
 #: Up to this number of cells rows are counted into a plain array. It is compared with the public number of cells.
@@ -109,7 +109,7 @@ class CellTally:
     def add(self, ids: IntArray) -> None:
         """Count the rows of a batch; -1 is a dropped row."""
         if self._dense is not None:
-            add_dense(self._dense, ids)
+            add_counts(self._dense, ids)
             return
         ids = ids[ids >= 0]
         while len(ids):

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
-from numba import uint64
 
 from discreet.core import ByteArray, inlined, jit
 from discreet.noise.stream.draw import draw
@@ -139,13 +138,13 @@ def fill_bytes(
         # Numba need not look whether they count from the end.
         room = min(out.shape[0] - done, (buffer.shape[0] - position) // 2)
         source, target = buffer[position : position + 2 * room], out[done : done + room]
-        i, stop = uint64(0), uint64(room)
+        i, stop = np.uint64(0), np.uint64(room)
         while i < stop:
-            pattern = settled[(uint64(source[i + i]) << uint64(8)) | uint64(source[i + i + uint64(1)])]
+            pattern = settled[(np.uint64(source[i + i]) << np.uint64(8)) | np.uint64(source[i + i + np.uint64(1)])]
             if pattern < 0:
                 break
             target[i] = np.uint8(pattern)
-            i += uint64(1)
+            i += np.uint64(1)
         done += int(i)
         position += 2 * int(i)
         if done == out.shape[0]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core import ByteArray, IntArray, checks
+from discreet.core import ByteArray, IntArray, checks, few
 from discreet.noise.stream import kernels
 from discreet.noise.stream.generator import generator
 
@@ -43,6 +43,22 @@ def byte_width(bound: int) -> tuple[int, int]:
     return -(-bits // 8), (1 << bits) - 1
 
 
+def _few_below(
+    bound: int, width: int, mask: int, buffer: ByteArray, position: int, out: IntArray, done: int
+) -> tuple[int, int, int]:
+    """Do what `kernels.below` does, with the same bytes; it need not be compiled."""
+    tries = buffer[position : len(buffer) - (len(buffer) - position) % width].reshape(-1, width)
+    values = np.zeros(len(tries), np.int64)
+    for byte in tries.T:
+        values = (values << 8) | byte
+    values &= mask
+    good = np.flatnonzero(values < bound)[: out.size - done]
+    end = done + len(good)
+    out[done:end] = values[good]
+    position += width * (int(good[-1]) + 1) if len(good) else 0
+    return position, end, kernels.FINISHED if end == out.size else kernels.MORE_BYTES
+
+
 def below(bound: int, size: int | tuple[int, ...] | None = None, rng: object = None) -> Any:
     """Draw uniform integers from ``0 .. bound - 1``.
 
@@ -68,6 +84,7 @@ def below(bound: int, size: int | tuple[int, ...] | None = None, rng: object = N
     width, mask = byte_width(bound)
 
     def kernel(_: int, *state: Any) -> tuple[int, int, int]:
-        return kernels.below(bound, width, mask, *state)
+        law = _few_below if few(kernels.below, state[2].size) else kernels.below
+        return law(bound, width, mask, *state)
 
     return draw(kernel, shape, rng, bytes_each=width * (mask + 1) / bound)

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import uint64
 
 from discreet.core import IntArray, inlined, jit
 from discreet.noise.stream import watch
@@ -60,7 +59,7 @@ def words_of(dimension: int) -> int:
 
 @inlined
 def _uniform(word: Any) -> Any:  # pragma: no cover
-    return (np.float64(word >> uint64(11)) + 0.5) * _TINY
+    return (np.float64(word >> np.uint64(11)) + 0.5) * _TINY
 
 
 @jit
@@ -70,7 +69,7 @@ def offsets(words: Any, first: int, scale: float, direction: Any, wobble: Any, o
     squares, errors = 0.0, 0.0
     place = first
     if n == 1:
-        direction[0], wobble[0], squares = (1.0 if words[place] >> uint64(63) else -1.0), 0.0, 1.0
+        direction[0], wobble[0], squares = (1.0 if words[place] >> np.uint64(63) else -1.0), 0.0, 1.0
         place += 1
     for i in range(0, n if n > 1 else 0, 2):
         u, turn = _uniform(words[place]), 2 * math.pi * _uniform(words[place + 1])

@@ -8,7 +8,7 @@ other, each laid out by the state of the other columns and then by the value tha
 
 import numpy as np
 
-from discreet.core import AnyArray, FloatArray, IntArray, jit
+from discreet.core import AnyArray, FloatArray, IntArray, inlined, jit
 
 
 @jit
@@ -31,7 +31,7 @@ def chances(
             out[v] *= tables[at + v]
 
 
-@jit
+@inlined
 def pick(weights: FloatArray, total: float, u: float) -> int:
     """Return the place at which the running sum passes u times the total."""
     goal, running = u * total, 0.0
