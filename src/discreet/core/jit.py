@@ -17,13 +17,14 @@ import pickle
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numba
+import numpy as np
 from numba import njit
 from numba.core import event
 
@@ -90,28 +91,49 @@ event.register("numba:compile", _Compiling())
 
 
 def _kernel_text(module: str, names: dict[str, Any]) -> str:
-    """Return a digest of a module's text and of the kernels and constants it has imported."""
+    """Return a digest of a module's text and of all kernels and constants that its kernels can reach.
+
+    Threads may ask at once: each computes the same.
+    """
     if module not in _TEXTS:
-        _TEXTS[module] = module  # for modules that call each other's kernels
-        texts = [__version__, module]
-        file = names.get("__file__")
-        if file is not None:
-            texts.append(hashlib.sha256(Path(file).read_bytes()).hexdigest())
-        for name, value in sorted(names.items()):
-            if isinstance(value, Kernel):
-                home = value.py_func.__module__
-                texts += [_kernel_text(home, value.py_func.__globals__)] * (home != module)
-            elif isinstance(value, ModuleType) and value.__name__.endswith("kernels"):
-                texts.append(_kernel_text(value.__name__, vars(value)))
-            elif name.isupper() and _is_plain(value):
-                texts.append(f"{name}={value!r}")
+        reached, new = {module: names}, [names]
+        while new:
+            for home, inner in _kernel_modules(new.pop()):
+                if home not in reached:
+                    reached[home] = inner
+                    new.append(inner)
+        texts = [__version__, *map(_text, sorted(reached.items()))]
         _TEXTS[module] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
     return _TEXTS[module]
 
 
+def _kernel_modules(names: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Find the modules whose kernels a module imports, by themselves or through the module."""
+    for value in list(names.values()):
+        if isinstance(value, Kernel):
+            yield value.py_func.__module__, value.py_func.__globals__
+        elif isinstance(value, ModuleType) and _has_kernels(value):
+            yield value.__name__, vars(value)
+
+
+def _has_kernels(module: ModuleType) -> bool:
+    """Return whether a module has kernels; False for packages, of which processes load different parts."""
+    return not hasattr(module, "__path__") and any(isinstance(each, Kernel) for each in list(vars(module).values()))
+
+
+def _text(module: tuple[str, dict[str, Any]]) -> str:
+    """Return a module's name, a digest of its file, and its constants: some come from modules without kernels."""
+    name, names = module
+    file = names.get("__file__")
+    text = "" if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    constants = (f"{each}={value!r}" for each, value in sorted(names.items()) if each.isupper() and _is_plain(value))
+    return "\n".join([name, text, *constants])
+
+
 def _is_plain(value: Any) -> bool:
     """Return whether a constant reads the same in every process."""
-    return isinstance(value, (int, float, str)) or (isinstance(value, tuple) and all(map(_is_plain, value)))
+    plain = isinstance(value, (int, float, str, np.generic))
+    return plain or (isinstance(value, tuple) and all(map(_is_plain, value)))
 
 
 def kernel_folder() -> Path:

@@ -21,9 +21,9 @@ class Kernel(partial[Any]):
     dispatcher: Any
 
     def __new__(cls, function: Callable[..., Any], *, within: bool) -> Kernel:
-        def first(*given: Any) -> Any:
+        def first(*given: Any, **named: Any) -> Any:
             self.__setstate__((self.dispatcher, (), {}, vars(self)))
-            return self.dispatcher(*given)
+            return self.dispatcher(*given, **named)
 
         self = super().__new__(cls, function if within else first)
         update_wrapper(self, function)

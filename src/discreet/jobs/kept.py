@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
 
+from discreet._version import __version__
 from discreet.core import Option, cache_folder, write_whole
 from discreet.errors import DiscreetError
 
@@ -22,10 +23,9 @@ def kept(kind: str, ask: Callable[[], Sequence[Option]]) -> Sequence[Option]:
     if "numpy" in sys.modules:  # the estimators answer at once
         return ask()
     try:
-        file = cache_folder() / f"options-{kind}.txt"
-    except DiscreetError:
+        file, state = cache_folder() / f"options-{kind}.txt", _state()
+    except (OSError, DiscreetError):  # no home, or files that cannot be looked at: an editor's, or those of an archive
         return ask()
-    state = _state()
     with suppress(OSError, ValueError, SyntaxError, TypeError):  # no file, or not one of ours
         first, _, text = file.read_text(encoding="utf-8").partition("\n")
         if first == state:
@@ -39,8 +39,9 @@ def kept(kind: str, ask: Callable[[], Sequence[Option]]) -> Sequence[Option]:
 
 
 def _state() -> str:
-    """Return a digest of the names, sizes and times of the package's files."""
-    return hashlib.sha256(repr(sorted(_files(os.path.dirname(os.path.dirname(__file__))))).encode()).hexdigest()
+    """Return a digest of the version and of the names, sizes and times of the package's files."""
+    files = sorted(_files(os.path.dirname(os.path.dirname(__file__))))
+    return hashlib.sha256(repr((__version__, files)).encode()).hexdigest()
 
 
 def _files(folder: str) -> Iterator[tuple[str, int, int]]:

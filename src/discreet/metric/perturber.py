@@ -84,10 +84,14 @@ class Perturber(Declared, Estimator, mixins=("TransformerMixin",)):
     #: "metric" or "local".
     MODEL = "metric"
 
-    if TYPE_CHECKING:
-        domain: Any
-        category_epsilon: Any
-        random_state: Any
+    if TYPE_CHECKING:  # no fields: they would come first in every signature
+
+        @property
+        def domain(self) -> Any: ...
+        @property
+        def category_epsilon(self) -> Any: ...
+        @property
+        def random_state(self) -> Any: ...
 
     @property
     def _name(self) -> str:

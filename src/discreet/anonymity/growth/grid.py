@@ -98,7 +98,8 @@ class Grid:
         missing = self.levels if self.own_missing else NO_BIN
         if self._even:
             find = quickly(_even_bins, len(out))
-            return int(find(coordinates, self._edges, missing, out))
+            with np.errstate(all="ignore"):  # as kernels do: a far value is in the first bin or the last
+                return int(find(coordinates, self._edges, missing, out))
         lost = np.isnan(coordinates)
         if self.numeric:
             found = np.searchsorted(self._edges[1:-1], coordinates, side="right")
