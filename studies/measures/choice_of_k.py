@@ -32,7 +32,7 @@ def measured() -> dict[str, Any]:
         {c.name: {**c.to_dict(), "role": "target"} if c.name == label else c.to_dict() for c in adult.domain}
     )
     methods = {
-        "spread (default)": DensityTree(domain=domain, criterion="spread"),
+        "spread (default)": DensityTree(domain=domain),
         "width": DensityTree(domain=domain, criterion="width"),
         "factor": DensityTree(domain=domain, criterion="factor"),
         "Mondrian": Mondrian(domain=domain),

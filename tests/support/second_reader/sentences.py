@@ -295,7 +295,6 @@ def _lifetime(case: Case, m: re.Match[str]) -> Objections:
 
 _TIMES = rf"(?P<factor>{_NUM}|an astronomically large number)"
 SENTENCES: list[tuple[str, Check | str]] = [
-    (r"the categories of .+ were grouped by how common they are among the build records", "the build records are not at hand"),
     # ---- assumptions, central
     (r"the declared bounds and categories are public", "what is public is the user's word"),
     (r"the number of rows, N, was given as public", "what is public is the user's word"),
