@@ -92,7 +92,7 @@ def test_select_and_positions() -> None:
     assert domain.position("b") == 1
     assert [c.name for c in domain] == ["a", "b", "c"]
     assert dc.Domain.box(0, 1).named is False
-    assert repr(dc.Domain.box(0, [1] * 8)).endswith("and 2 more")
+    assert repr(dc.Domain.box(0, [1] * 8)).endswith(", and 2 more})")
 
 
 def test_scalar_bounds_hold_for_all_columns() -> None:

@@ -398,7 +398,8 @@ PROMISES: list[tuple[str, Check]] = [
         r"( in the columns that were generalised \([^)]*\) only)?"
         r"(, and so does every group of its rows that can be told apart with the help of the (\d+ )?earlier releases?)?"
         r"; it promises no differential privacy\."
-        r"( k counts persons(; at most [\w. ]+ % of the rows of a group belong to one person)?\.)?( (?P<kept>Columns? .+?\.)(?= The unit))?",
+        r"( k counts persons(; at most [\w. ]+ % of the rows of a group belong to one person)?\.)?( (?P<kept>"
+        r"Columns? .+?\.)(?= The unit))?",
         _satisfied,
     ),
 ]

@@ -112,8 +112,8 @@ class TablePlan:
             which = f"column {named} has" if single else f"columns {named} have"
             raise SchemaError(
                 f"{which} no role in an anonymous table; in the schema, give {'it' if single else 'each'} the role "
-                '"quasi-identifier" (or "sensitive", "identifier", "target"), or delete it there to leave it out of the '
-                "release; only if its exact values may be released, add",
+                '"quasi-identifier" (or "sensitive", "identifier", "target"), or delete it there to leave it out of '
+                "the release; only if its exact values may be released, add",
                 keep=[*kept, *rest],
             )
         if not quasi:

@@ -144,7 +144,8 @@ class PrivateKMeans(Declared, Centers):
         self.guarantee_ = opening.book(released.guarantee)
         self.cluster_centers_, self.cluster_weights_ = found.centers, found.weights
         self.cluster_std_errors_, self.cluster_may_be_noise_ = found.std_errors, found.may_be_noise
-        said, doubtful = left_out(opening.declared, opening.domain.names), int(np.sum(found.may_be_noise))
+        said = left_out(opening.declared, opening.domain.names)
+        doubtful = 0 if found.may_be_noise is None else int(found.may_be_noise.sum())
         noise = f"{doubtful} of {len(found.centers)} clusters may be noise" if doubtful else ""
         self.suggestion_ = found.suggestion
         self.note_ = "; ".join(filter(None, [said, found.note, noise, *released.warnings]))

@@ -19,7 +19,7 @@ _HOW = """\
 #   sex = {categories = ["f", "m"], missing = "own"}   a list; rows without a value get a cell of their own
 #   name = {role = "identifier"}                       never released, needs no more
 # Other roles: quasi-identifier, sensitive, person (whose row it is), target. Delete columns that are not to be used.
-# Public facts about all rows may follow the columns, for marginal synopses. Write each part below (/) on a line of its own:
+# Public facts about all rows may follow the columns, for marginal synopses. Start a new line at each slash:
 #   [functions] / grade = {points = {"0..49" = "failed", "50..100" = "passed"}}   a column that follows from another
 #   [[impossible]] / role = "wife" / sex = ["m", "not known"]                     values that no row has together"""
 #: The longest list that is shown on a line.

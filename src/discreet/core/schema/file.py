@@ -53,7 +53,8 @@ def load_schema(source: str | Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
         yet = "does not yet" if len(bare) == 1 else "do not yet"
         raise SchemaError(
             f"{where}: {len(bare)} of {len(columns)} columns must declare either 'bounds' or 'categories' and {yet} "
-            f"({named}); write bounds = [0, 100], or the bounds or categories that apply, or delete columns that are not needed"
+            f'({named}); write bounds = [0, 100] or categories = ["a", "b"], as fits the '
+            "column, or delete columns that are not needed"
         )
     folder = Path() if isinstance(source, str) and "\n" in source else Path(source).parent
     return lists.beside(columns, folder), {name: table[name] for name in _BESIDE if name in table}

@@ -27,7 +27,7 @@ class Recount:
     Attributes
     ----------
     found : dict
-        ``rows``, ``classes``, ``k`` (``rows_of_smallest_group`` where it counts persons), and ``l`` and ``t`` by column.
+        ``rows``, ``classes``, ``k`` (``rows_of_smallest_group`` if it counts persons), and ``l`` and ``t`` by column.
     failures, notes : tuple of str
         What does not hold; what is not promised or "not checkable", and why.
 

@@ -40,10 +40,9 @@ _INF = math.inf
 #: Where a missing value lies.
 _GONE = [(math.nan, math.nan)]
 #: Other spellings of values: what finds them, what they are replaced by, how a question is written.
-_SPELLINGS = (
+_SPELLINGS: tuple[tuple[str, Any, str], ...] = (
     (r"(?<=\d),(?=\d)", ".", "written with decimal points, not commas"),
-    (r"=\s*>|≥", ">=", "written with '>=' for at least"),
-    (r"=\s*<|≤", "<=", "written with '<=' for at most"),
+    (r"=\s*>|≥|=\s*<|≤", lambda m: ">=" if m[0][-1] in ">≥" else "<=", "written with '>=' or '<='"),
     (r"(?<!['\d])(\d{4}-\d\d-\d\d)(?!['\d])", r"'\1'", "written with dates in single quotation marks"),
 )
 #: Other signs for words.
