@@ -34,6 +34,8 @@ SCATTER = 0.5
 AIM = 0.95
 #: λ at first, within what factor of it it may move, and by what share in a step. The unit is one over the noise.
 PULL, MOVES, RATE = 1.0, (0.02, 4.0), 0.05
+#: How much more weight than its noise allows a marginal gets at most, while it is missed.
+PRESSURE = 30.0
 #: A marginal of c cells is missed if its residual is above 1 + ALLOWED / √c times its mean noise.
 ALLOWED = 3.0
 Floats = NDArray[np.float32]
@@ -84,6 +86,7 @@ class Mixture:
             if left < LAST or t > LIMIT or (t > LEAST and near and abs(goals.residual - AIM) < 0.03):
                 left -= 1
             if t > LEAST / 2:
+                goals.press()
                 pull *= 1 + RATE * float(np.clip((AIM - goals.residual) / 0.05, -1, 1))
             pull = min(max(pull, MOVES[0] * PULL), MOVES[1] * PULL)
             gradient += np.float32(pull * goals.unit) * (np.log(np.maximum(self.chances, 1e-9)) - self._centre)
@@ -161,6 +164,12 @@ class _Goals:
         self._of = np.concatenate([empty, *cells])
         self._more = [(f, int(a)) for f, a in zip(factors, ends, strict=False) if len(f.columns) == 3]
         self.residual, self.residuals = 1.0, np.zeros(len(factors))
+        self._pressure, self._lengths = np.ones(len(factors)), np.diff(ends)
+
+    def press(self) -> None:
+        """Give marginals that are missed by more than their noise more weight, and others less again."""
+        late = self.residuals > self.allowed
+        self._pressure = np.clip(self._pressure * np.where(late, 1 + RATE, 1 - RATE / 2), 1.0, PRESSURE)
 
     def gradient(self, chances: Floats) -> Floats:
         """Return the gradient by the components' chances, times K; and note the residuals."""
@@ -178,7 +187,7 @@ class _Goals:
         self.residuals = np.add.reduceat(np.abs(off), self._ends[:-1]) / np.maximum(self._noise, 1e-300)
         if self._together.any():
             self.residual = float(np.average(self.residuals[self._together], weights=self._noise[self._together]))
-        drive = off * self._precision
+        drive = off * self._precision * np.repeat(self._pressure, self._lengths)
         square = self._cells * self._cells
         into = np.bincount(self._pairs, weights=drive[self._of], minlength=square).reshape(self._cells, self._cells)
         made = chances @ (into + into.T).astype(np.float32)

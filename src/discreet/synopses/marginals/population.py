@@ -21,9 +21,12 @@ from discreet.synopses.marginals.facts import Zero, as_factors, make_possible
 from discreet.synopses.marginals.mixture import Mixture
 
 #: Table entries that may be read in order to even out the population: bounds what is watched.
-WATCHING = 1_500_000_000
+WATCHING = 700_000_000
 #: Times that every row is drawn anew for it; cells of a marginal that is watched at most, and of all of them.
 EVENED, _WATCHED_CELLS, _ALL_WATCHED = 3, 10_000, 2**20
+
+#: How strongly rows are drawn to cells that lack as many rows as chance would leave out.
+SHARP = 2.0
 
 
 class _Side:
@@ -66,7 +69,8 @@ def draw(model: Mixture, n: int, zeros: Sequence[Zero], target: int | None, root
     allowed = np.concatenate([np.ones(0), *(1.0 - f.empty for f in banned if f.empty is not None)])
     watched = list(to_watch(sizes, n, target))
     goal = np.concatenate([p * n for p in model.expected(watched)])
-    weights = 1 / (goal + 1.0)
+    each = sum(len(m.columns) for m in watched) / len(sizes)
+    weights = SHARP / (np.sqrt(goal * each) + 1.0)
     starts = np.concatenate([[0], np.cumsum([m.n_cells for m in watched])]).tolist()
     begins = np.concatenate([[0], np.cumsum([f.marginal.n_cells for f in banned])]).tolist()
     sides = []
