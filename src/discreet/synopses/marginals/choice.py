@@ -6,13 +6,14 @@ the table's marginal and the model's, in whole rows. Bins with few rows are join
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.core import FloatArray, IntArray
+from discreet.core import AnyArray, FloatArray, IntArray
 from discreet.core.budget import Epsilon, Price
 from discreet.engines.passes import GroupedMarginal
 from discreet.mechanisms import Gate
@@ -86,6 +87,19 @@ def chance_distance(expected: FloatArray) -> float:
     return float(np.sqrt(np.maximum(expected, 0.5) * (2 / math.pi)).sum())
 
 
+def beyond_pairs(candidates: Sequence[Candidate], worth: AnyArray) -> AnyArray:
+    """Return worths in which a triple has only what it adds to the most distant of its pairs.
+
+    Privacy: if a row moves every worth by at most 1, it moves the results by at most 1 for pairs and 2 for triples.
+    """
+    known = {c.marginal.columns: w for c, w in zip(candidates, worth, strict=True) if len(c.marginal.columns) == 2}
+    made = worth.copy()
+    for i, c in enumerate(candidates):
+        if len(c.marginal.columns) == 3:
+            made[i] -= max(0, *(known.get(pair, 0) for pair in itertools.combinations(c.marginal.columns, 2)))
+    return made
+
+
 def pick(candidates: Sequence[Candidate], worth: FloatArray, budget: Price) -> tuple[list[int], list[Price]]:
     """Choose what to measure by noisy worths, and divide a budget: post-processing.
 
@@ -113,15 +127,17 @@ def pick_one_by_one(
 ) -> tuple[list[int], list[Price]]:
     """Choose what to measure by the exponential mechanism, one after the other, and divide a budget.
 
-    Privacy: ``worth`` is a distance less public numbers. A row moves it by at most 1 up or down, times its weight: all
-    changes lie in an interval of twice the largest weight, the span of the choice. Every choice is charged.
+    Privacy: ``worth`` is a distance less public numbers. A row moves it by at most 1 up or down, or by 2 if triples are
+    there (`beyond_pairs`), times its weight: all changes lie in an interval of twice that, the span of the choice.
+    Every choice is charged.
     """
+    reach = max(len(c.marginal.columns) for c in candidates) - 1
     weights = np.array([round(c.weight) for c in candidates], np.int64)
     cells = np.array([float(c.marginal.n_cells) for c in candidates])
     scores, left = worth * weights, np.arange(len(candidates))
     chosen: list[int] = []
     for price in looking.divide(np.ones(most)):
-        at = gate.choose(f"choice {len(chosen) + 1}", scores[left], price, 2 * int(weights.max()))
+        at = gate.choose(f"choice {len(chosen) + 1}", scores[left], price, 2 * reach * int(weights.max()))
         chosen.append(int(left[at]))
         left = np.delete(left, at)
     return chosen, [*budget.divide(_power(budget, weights[chosen] * cells[chosen]))]

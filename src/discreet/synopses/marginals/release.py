@@ -26,6 +26,7 @@ from discreet.synopses.marginals.choice import (
     LEFT_OF_NOISE,
     Candidate,
     better_one_by_one,
+    beyond_pairs,
     chance_distance,
     coarsen,
     distances,
@@ -217,14 +218,14 @@ def _round(
     few = max(1, round(min(len(candidates), affordable(paying, rows))))
     if better_one_by_one(len(candidates), few, looking):
         cost = np.array([c.marginal.n_cells * mean_size(paying / few) for c in candidates])
-        worth = far - np.rint(by_chance + LEFT_OF_NOISE * cost).astype(np.int64)
+        worth = beyond_pairs(candidates, far) - np.rint(by_chance + LEFT_OF_NOISE * cost).astype(np.int64)
         chosen, prices = pick_one_by_one(gate, candidates, worth, looking, paying, few)
     else:
         # A row moves each of P distances by at most 1: together by P in l1, and by √P in l2.
         noisy, law = gate.numbers("scores", far, looking, Moves(l1=len(far), l2_squared=len(far)))
         looked = zip([c.marginal for c in candidates], noisy, strict=True)
         found.scores = [(_told(m), float(y), law.variance, m.n_cells) for m, y in looked]
-        chosen, prices = pick(candidates, noisy - by_chance, paying)
+        chosen, prices = pick(candidates, beyond_pairs(candidates, noisy - by_chance), paying)
     measured = []
     for i, price in zip(chosen, prices, strict=True):
         marginal = candidates[i].marginal
