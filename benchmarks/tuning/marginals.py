@@ -20,10 +20,10 @@ import numpy as np
 from benchmarks._bench import save, show
 from benchmarks.tuning.mixed_tables import ROWS, table
 from discreet import MarginalSynopsis
-from discreet.synopses.marginals import bins, choice, field, release
+from discreet.synopses.marginals import bins, choice, mixture, population, release
 from discreet_studies.synthetic_tables.study import area, codes_of, errors
 
-MODULES = (bins, choice, field, release)
+MODULES = (bins, choice, mixture, population, release)
 BUDGETS = ((1.0, 1e-9), (10.0, 1e-9), (1.0, 0.0))
 TABLES = "hidden 1,causes 5,causes 7,written 0"
 #: What is tried beside the value of today.

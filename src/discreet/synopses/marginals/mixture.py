@@ -4,8 +4,8 @@ p(x) = (1/K) Σ_k Π_j q_kj(x_j). Each component is a soft row. The fit minimise
 
     Σ_r Σ_c (N p_r(c) - y_r(c))² / (2 v_r(c)) + λ N Σ_k (1/K) Σ_j KL(q_kj ‖ q_j)
 
-over all measured marginals r, by Adam. The second term bounds the distance from independence from above: what the noise
-allows is drawn towards independence. λ follows the discrepancy principle: it falls while the marginals are missed by
+over all measured marginals r, by Adam; q_j is the mean of the q_kj. The second term bounds the distance from independence from above:
+what the noise allows is drawn towards independence. λ follows the discrepancy principle: it falls while the marginals are missed by
 more than their noise, and rises while they are met more closely than noise allows. All pairs together are one matrix
 product, so nothing bounds which marginals are measured, as a junction tree would. RAP (Aydöre et al. 2021) and GEM (Liu
 et al. 2021) fit such models by a fixed number of steps and without the second term. Post-processing.
@@ -32,8 +32,9 @@ LEAST, LIMIT, LAST, STEP = 60, 300, 40, 0.1
 SCATTER = 0.5
 #: The residual aimed at, as a share of the mean noise: the truth has 1, and the fit takes up some of the noise.
 AIM = 0.95
-#: λ at first, within what factor of it it may move, and by what share in a step. The unit is one over the noise.
-PULL, MOVES, RATE = 1.0, (0.02, 4.0), 0.05
+#: λ at first, its least and largest value, and by what share it moves in a step. The unit is one over the noise. A
+#: large λ at first would draw all components to one point, from which a dependence of three columns is not seen.
+PULL, MOVES, RATE = 0.1, (0.02, 4.0), 0.05
 #: How much more weight than its noise allows a marginal gets at most, while it is missed.
 PRESSURE = 30.0
 #: A marginal of c cells is missed if its residual is above 1 + ALLOWED / √c times its mean noise.
@@ -66,9 +67,8 @@ class Mixture:
         cells = int(self.sizes.sum())
         self.components = int(np.clip(PRODUCT // cells**2, FEWEST_COMPONENTS, COMPONENTS))
         stream = numpy_stream(*root)
-        self._centre = np.log(np.concatenate(alone)).astype(np.float32)
         scatter = stream.normal(size=(self.components, cells)).astype(np.float32)
-        self._theta: Floats = self._centre + np.float32(SCATTER) * scatter
+        self._theta: Floats = np.log(np.concatenate(alone)).astype(np.float32) + np.float32(SCATTER) * scatter
         self.chances = self._softmax()
         self.missed: list[tuple[int, ...]] = []
 
@@ -88,8 +88,9 @@ class Mixture:
             if t > LEAST / 2:
                 goals.press()
                 pull *= 1 + RATE * float(np.clip((AIM - goals.residual) / 0.05, -1, 1))
-            pull = min(max(pull, MOVES[0] * PULL), MOVES[1] * PULL)
-            gradient += np.float32(pull * goals.unit) * (np.log(np.maximum(self.chances, 1e-9)) - self._centre)
+            pull = min(max(pull, MOVES[0]), MOVES[1])
+            centre = np.log(self.chances.mean(axis=0))  # a move of all components costs nothing
+            gradient += np.float32(pull * goals.unit) * (np.log(np.maximum(self.chances, 1e-9)) - centre)
             slope = self.chances * (gradient - self._spread(self._sums(gradient * self.chances)))
             first += np.float32(0.1) * (slope - first)
             second += np.float32(0.01) * (slope * slope - second)
