@@ -13,7 +13,7 @@ from discreet.core import AnyArray, FloatArray, IntArray, jit
 @jit
 def base_of(codes: AnyArray, i: int, k: int, one: IntArray, two: IntArray, cells: IntArray) -> int:
     """Return the place at which the cells of marginal k begin for row i."""
-    at = cells[k, 2, 0]
+    at: int = cells[k, 2, 0]
     if one[k] >= 0:
         at += cells[k, 0, codes[one[k], i]]
         if two[k] >= 0:

@@ -4,11 +4,15 @@ p(x) = (1/K) Σ_k Π_j q_kj(x_j). Each component is a soft row. The fit minimise
 
     Σ_r Σ_c (N p_r(c) - y_r(c))² / (2 v_r(c)) + λ N Σ_k (1/K) Σ_j KL(q_kj ‖ q_j)
 
-over all measured marginals r, by Adam; q_j is the mean of the q_kj. The second term bounds the distance from independence from above:
-what the noise allows is drawn towards independence. λ follows the discrepancy principle: it falls while the marginals are missed by
-more than their noise, and rises while they are met more closely than noise allows. All pairs together are one matrix
-product, so nothing bounds which marginals are measured, as a junction tree would. RAP (Aydöre et al. 2021) and GEM (Liu
-et al. 2021) fit such models by a fixed number of steps and without the second term. Post-processing.
+over all measured marginals r, by Adam; q_j is the mean of the q_kj. The second term bounds the distance from
+independence from above: what the noise allows is drawn towards independence. λ follows the discrepancy principle: it
+falls while the marginals are missed by more than their noise, and rises while they are met more closely than noise
+allows. Single marginals that stay missed get more weight. All pairs together are one matrix product, so nothing limits
+which marginals are measured, as a junction tree would. RAP (Aydöre et al. 2021) and GEM (Liu et al. 2021) fit such
+models by a fixed number of steps, without the second term. Post-processing.
+
+The model does not have the greatest entropy. Pairs that were not measured and follow from others come out somewhat too
+dependent; the second round measures those that matter.
 """
 
 from __future__ import annotations
@@ -24,12 +28,13 @@ from discreet.core import FloatArray, IntArray, one_blas_thread
 from discreet.engines.passes import GroupedMarginal
 from discreet.noise.stream import numpy_stream
 
+#: Constants of this file were chosen on generated tables (``benchmarks/tuning/marginals.py``).
 #: Components at most and at least, and the multiplications of one matrix product for all pairs.
 COMPONENTS, FEWEST_COMPONENTS, PRODUCT = 1024, 256, 1_500_000_000
-#: Steps: at least, at most, and those over which the last ones shrink. The size of a step (in θ) at first.
+#: Steps: at least, at most, and those over which the last ones shrink. The size of a step, in log-probabilities.
 LEAST, LIMIT, LAST, STEP = 60, 300, 40, 0.1
 #: Scatter of the first components about independence, as a standard deviation of log-probabilities.
-SCATTER = 0.5
+SCATTER = 2.0
 #: The residual aimed at, as a share of the mean noise: the truth has 1, and the fit takes up some of the noise.
 AIM = 0.95
 #: λ at first, its least and largest value, and by what share it moves in a step. The unit is one over the noise. A
@@ -70,10 +75,11 @@ class Mixture:
         scatter = stream.normal(size=(self.components, cells)).astype(np.float32)
         self._theta: Floats = np.log(np.concatenate(alone)).astype(np.float32) + np.float32(SCATTER) * scatter
         self.chances = self._softmax()
+        #: Columns of the factors that the last fit missed by more than their noise.
         self.missed: list[tuple[int, ...]] = []
 
     def fit(self, factors: Sequence[Factor], total: float) -> None:
-        """Fit the model to factors, single columns first; ``missed`` are the columns of those whose residuals stay above their noise."""
+        """Fit the model to factors, single columns first; note those whose residuals stay above their noise."""
         with one_blas_thread():
             self._fit(_Goals(self, factors, total), factors)
 
@@ -176,7 +182,10 @@ class _Goals:
         """Return the gradient by the components' chances, times K; and note the residuals."""
         k, model = len(chances), self._model
         both = (chances.T @ chances) / np.float32(k)
-        found = np.bincount(self._of, weights=both.ravel()[self._pairs], minlength=int(self._ends[-1]))
+        # Of no pairs at all, NumPy counts in whole numbers.
+        found = np.bincount(self._of, weights=both.ravel()[self._pairs], minlength=int(self._ends[-1])).astype(
+            np.float64
+        )
         found[: self._cells] = chances.mean(axis=0)  # single columns come first
         crossed = []
         for f, a in self._more:
@@ -204,7 +213,7 @@ class _Goals:
 
 
 def _member(groups: IntArray) -> Floats:
-    return (groups[:, None] == np.arange(int(groups.max()) + 1)).astype(np.float32)
+    return np.asarray(groups[:, None] == np.arange(int(groups.max()) + 1), np.float32)
 
 
 def _crossed(sides: Sequence[Floats]) -> Floats:

@@ -119,8 +119,8 @@ def find(opening: OpenRelease, settings: MarginalSettings) -> Findings:
     sizes = [b.size for b in found.bins]
     factors = [_of_column(j, b) for j, b in enumerate(found.bins)]
     floors = [0.02 * np.sqrt(f.variances) + 1e-3 for f in factors]
-    alone = [np.maximum(k, floor) for k, floor in zip(found.known, floors, strict=True)]
-    model = Mixture(sizes, [k / k.sum() for k in alone], (root, 1))
+    shares = [np.maximum(k, floor) for k, floor in zip(found.known, floors, strict=True)]
+    model = Mixture(sizes, [k / k.sum() for k in shares], (root, 1))
     if found.zeros:  # what they alone make of the columns need not be measured
         factors += as_factors(found.zeros)
         model.fit(factors, rows)
