@@ -2,9 +2,10 @@
 
     python -m benchmarks.tuning.marginals [NAME=VALUE[,VALUE...] ...] [--tables "hidden 1,causes 5"] [--rows N]
 
-NAME is a constant of `bins.py`, `choice.py`, `mixture.py`, `population.py` or `release.py` of `discreet.synopses.marginals`, tried one at
-a time; without any, the grid of `TRIED` is. Budgets are ε = 1 and 10 with δ = 1e-9, and a pure ε of 1. Tables are those
-of `mixed_tables.py`. What is kept: the means over tables and seeds, for every value; that of today has its own line.
+NAME is a constant of `bins.py`, `choice.py`, `mixture.py`, `population.py` or `release.py` of
+`discreet.synopses.marginals`, tried one at a time; without any, the grid of `TRIED` is. Budgets are ε = 1 and 10 with
+δ = 1e-9, and a pure ε of 1. Tables are twelve of `mixed_tables.py`. What is kept: the means over tables and seeds, for
+every value; that of today has its own line.
 A run with one constant keeps its own file: `marginals_coarseness.json` and `marginals_tolerated.json` are earlier ones,
 on tables of the first family alone.
 """

@@ -3,9 +3,9 @@
 Six families. ``hidden``: columns of mixed kinds that depend on four hidden numbers, with rare categories and heaps of
 zeros. ``causes``: every column depends on up to three earlier ones, and some repeat others in fewer words. ``written``:
 numbers as people write them (ages, favourite values, amounts that most have none of, caps, long tails) beside words. In
-the first two a target depends on six columns and on one interaction; in the last on all columns, one by one. ``classes``: 24 columns that depend on hidden classes alone. ``parity``: a
-column that is the sum of two others modulo its size, beside a chain. ``ranks``: binned numbers that nearly determine
-each other, beside words.
+the first two a target depends on six columns and on one interaction; in the third on all columns, one by one.
+``classes``: 24 columns that depend on hidden classes alone. ``parity``: a column that is the sum of two others modulo
+its size, beside a chain. ``ranks``: binned numbers that nearly determine each other, beside words.
 """
 
 from __future__ import annotations
